@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.custom_kinds import CustomKinds
-    from jobspec.programs.contracts import Contract
+    from jobspec.programs.command_lines import Contract
     from jobspec.targets import Target
 
 

@@ -333,7 +333,7 @@ def _policies_in(cluster: Cluster) -> PolicyObjects | None:
 def _with_policies_among(documents: Sequence[Document], policies: PolicyObjects | None, cluster: Cluster) -> PolicyObjects | None:
     if not documents:
         return policies
-    from jobspec.outcome.policies import policies_among
+    from jobspec.outcome.programs import policies_among
 
     return policies_among(documents, policies, closed=cluster.closed)
 
@@ -371,7 +371,7 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
 
 def _with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
     """The cluster with the objects of all files that decide on pods; None where no job meets such objects of another file."""
-    from jobspec.outcome.policies import decides
+    from jobspec.outcome.programs import decides
 
     holders = [(file, each) for file in files for each in file.objects if decides(each, closed=cluster.closed)]
     places = {id(file) for file, _ in holders}

@@ -427,10 +427,10 @@ def test_a_process_that_cannot_be_started_is_reported_as_such(tmp_path: Path) ->
     code = """
 import os, sys
 from jobspec import cli
-from jobspec.commands import spread
+from jobspec.commands import output
 def fork():
     raise BlockingIOError(11, "Resource temporarily unavailable")
-os.fork, spread.processors = fork, lambda: 2
+os.fork, output.processors = fork, lambda: 2
 sys.exit(cli.main(["validate", "."]))
 """
     done = program(sys.executable, "-c", code, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The commands, one module each: `add_arguments` declares its options, `run` does it.
+"""The commands, one module each: its options and what it does. A module is loaded when its command is asked for.
 
 A module is loaded when its command is asked for. `options`, where a module has it, lets plain command lines be read without argparse.
 """

@@ -15,7 +15,7 @@ from jobspec.commands.inputs import Inputs
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
-from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest

@@ -108,7 +108,7 @@ def verdict_of(
     told = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
     told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
     if write_baseline is not None:
-        from jobspec.rules.baseline import written
+        from jobspec.rules.ignores import written
 
         write_whole(write_baseline, written(told, _placed(write_baseline)))
         return told, False
@@ -149,8 +149,8 @@ def _placed(baseline: str) -> Callable[[str], str]:
 
 
 def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[str]) -> list[FileResult]:
-    from jobspec.rules.baseline import read as known_in
-    from jobspec.rules.baseline import stale_entries, without_known
+    from jobspec.rules.ignores import read_baseline as known_in
+    from jobspec.rules.ignores import stale_entries, without_known
 
     try:
         with open(path, encoding="utf-8") as file:

@@ -17,12 +17,12 @@ from jobspec.documents.reader import decode, read
 from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import items_of
-from jobspec.programs.contracts import Contract
+from jobspec.programs.command_lines import Contract
 from jobspec.project.project import Project, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.commands.project_files import ProjectFiles
+    from jobspec.commands.trees import ProjectFiles
     from jobspec.rules.ignores import ReportFilter
     from jobspec.targets import Target
 

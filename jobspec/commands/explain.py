@@ -71,7 +71,7 @@ def _rule(name: str) -> str:
     if "." in name:
         return ""
     from jobspec.lint.linting import RULES as LINT
-    from jobspec.lint.pages import as_text
+    from jobspec.lint.linting import as_text
     from jobspec.rules.catalogue import rules
 
     advice = next((rule for rule in LINT if rule.name == name), None)

@@ -14,7 +14,7 @@ from jobspec.commands.inputs import Inputs, load_setting
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import read_project
-from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.reader import decode

@@ -12,10 +12,10 @@ from jobspec import __version__, data
 from jobspec.commands.files import Found
 from jobspec.commands.output import complete_earlier
 from jobspec.commands.project import read_project
-from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import add_files
-from jobspec.documents.scalars import is_plain
+from jobspec.documents.reader import is_plain
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT

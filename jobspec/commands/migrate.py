@@ -15,7 +15,7 @@ from jobspec.commands.inputs import Inputs, load_setting, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
-from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
 from jobspec.documents.document import PAGES
@@ -31,7 +31,7 @@ from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.migrate.project import MigratedProject
+    from jobspec.migrate.files import MigratedProject
     from jobspec.reports.text import ReadText
 
 
@@ -122,7 +122,7 @@ def migrate_files(inputs: Inputs, *, to: str, writing: Writing, strict: bool, ga
 
 def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
-    from jobspec.migrate.project import migrate_project
+    from jobspec.migrate.files import migrate_project
 
     if inputs.targets:
         raise JobspecError(f"--target is for files: {path} says itself which releases it is for")

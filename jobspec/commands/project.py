@@ -13,13 +13,12 @@ from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.inputs import Inputs, RunContext, load_setting
 from jobspec.commands.output import deliver, how_to_run, with_progress
-from jobspec.commands.project_files import FilesAtRef, ProjectFiles
-from jobspec.commands.trees import OwnedTree, before
+from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
-from jobspec.programs.contracts import Contract
+from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
 from jobspec.project.project import Engines, Project, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant

@@ -1,14 +1,18 @@
-"""Rendered trees on disk: as they are, as they were committed, and compared with or replaced by what they should be."""
+"""Rendered trees on disk, as they are, as they were committed, and compared with what they should be; and the files of a project."""
 
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Callable, Iterator, Sequence
 
-from jobspec.commands.files import git
+from jobspec.commands.files import Found, content_of, git
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
+from jobspec.documents.reader import MAX_BYTES
+from jobspec.pipeline import Source
 from jobspec.project import tree
+from jobspec.project.project import Unreadable
 from jobspec.project.tree import differences
 
 TYPE_CHECKING = False
@@ -79,8 +83,6 @@ def _replace(tree: OwnedTree) -> list[str]:
 
 
 # A file of a rendered tree: the project that renders it, and how it differs from what that would render now.
-
-
 def hashes_in(folder: str, found: Files) -> dict[str, str]:
     """What the inventory of a tree says; nothing where there is none."""
     try:
@@ -151,3 +153,190 @@ def _contents(parent: str, listed: list[tuple[str, bytes]]) -> Iterator[tuple[st
         size = int(answer[start:end_of_line].split()[2])
         yield path, answer[end_of_line + 1 : end_of_line + 1 + size]
         start = end_of_line + size + 2
+
+
+# The files around a project, on disk or at a Git ref: its own, those that it names, and the folder that it renders to.
+
+
+class ProjectFiles:
+    """Reads what a project names, from its folder, and from nowhere outside of the repository."""
+
+    __slots__ = ("_folder", "_root", "found", "project")
+
+    def __init__(self, project: str) -> None:
+        """Raises JobspecError where the project's file itself is a link that leads out."""
+        self.project = Found(project, named=True)
+        """The project's own file."""
+        self._folder = os.path.dirname(project)
+        self._root = _repository(os.path.realpath(self._folder or os.curdir))
+        if not _is_inside(os.path.realpath(project), self._root):
+            raise JobspecError(f"{project} is a link that leads out of the repository: a project is the same on every machine")
+        self.found: list[Found] = []
+        """The other files that were read, for reports."""
+
+    def read(self, path: str) -> Source:
+        """A file by its path from the project's folder. Raises Unreadable."""
+        place = self._place(path)
+        if not _is_inside(os.path.realpath(place), self._root):
+            raise Unreadable("it leads out of the repository")
+        if not os.path.isfile(place):
+            raise Unreadable("it is no file" if os.path.exists(place) else "there is no such file")
+        found = Found(place, named=True)
+        try:
+            content = content_of(found)
+        except JobspecError as error:
+            raise Unreadable(str(error)) from None
+        self.found.append(found)
+        return Source(place, content)
+
+    def output(self, path: str, other: str = "") -> str:
+        """A folder that a project renders to. Raises Unreadable for one that must not be replaced, or that overlaps the *other* one."""
+        place = self._place(path)
+        real, here = os.path.realpath(place), os.path.realpath(self._folder or os.curdir)
+        if _is_inside(here, real):
+            raise Unreadable("the project itself is in it")
+        if not _is_inside(real, self._root):
+            raise Unreadable("it is outside of the repository")
+        if ".git" in os.path.relpath(real, self._root).lower().split(os.sep):  # `.GIT` is the same on some file systems
+            raise Unreadable("it is inside of .git")
+        if os.path.lexists(place) and not os.path.isdir(place):
+            raise Unreadable("it is no folder")
+        beside = os.path.realpath(other) if other else ""
+        if other and (_is_inside(real, beside) or _is_inside(beside, real)):
+            raise Unreadable(f"it overlaps `{other}`, which holds the rendered tree")
+        return place
+
+    def _place(self, path: str) -> str:
+        """A path as it is from here. Raises Unreadable for one that no file can have."""
+        if "\0" in path:
+            raise Unreadable("no path can have a NUL in it")
+        return os.path.normpath(os.path.join(self._folder, path))
+
+    def in_repository(self, place: str) -> str:
+        """The path of a folder from the root of the repository, as engines write it."""
+        return os.path.relpath(os.path.realpath(place), self._root).replace(os.sep, "/")
+
+
+def _repository(folder: str) -> str:
+    """The root of the Git repository around a folder; the folder itself where there is none."""
+    here = folder
+    while not os.path.exists(os.path.join(here, ".git")):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return folder
+        here = parent
+    return here
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
+
+
+# The files around a project as they were at a Git ref: the same ones that `project_files` reads from the disk.
+_MISSING = {"missing": "there is no such file", "dangling": "it is a link to nothing", "loop": "it is a link to itself"} | {
+    "notdir": "there is no such file",
+    "symlink": "it leads out of the repository",
+    "ambiguous": "there is no such file",
+}
+
+
+class FilesAtRef:
+    """Reads what a project named at a ref, each file under the name that git has for it: `HEAD:base/job.yaml`."""
+
+    __slots__ = ("_folder", "_repository", "commit", "found", "project", "ref")
+
+    def __init__(self, ref: str, project: str) -> None:
+        """*project* is the path of the project's file in the working tree. Raises JobspecError where there is no such ref."""
+        self._repository = os.path.dirname(project) or os.curdir
+        self.ref = ref
+        inside = _prefix(self._repository)
+        self.commit = _commit(self._repository, ref)
+        self._folder = inside.rstrip("/")
+        self.found: list[Found] = []
+        """The other files that were read, for reports."""
+        self.project = Found(f"{ref}:{inside}{os.path.basename(project)}", named=True)
+        """The project's own file; without content where the ref has none."""
+        content = self._content(f"{inside}{os.path.basename(project)}")
+        if isinstance(content, bytes):
+            self.project = Found(self.project.path, named=True, content=content)
+
+    def read(self, path: str) -> Source:
+        """A file by its path from the project's folder. Raises Unreadable."""
+        place = posixpath.normpath(posixpath.join("/", self._folder, path))
+        if _leads_out(self._folder, path):
+            raise Unreadable("it leads out of the repository")
+        content = self._content(place[1:])
+        if isinstance(content, str):
+            raise Unreadable(content)
+        name = f"{self.ref}:{place[1:]}"
+        self.found.append(Found(name, named=True, content=content))
+        return Source(name, content)
+
+    def output(self, path: str, other: str = "") -> str:  # noqa: ARG002 (nothing is written, so that no folder is in the way of another)
+        """A folder that the project rendered to, from the repository's root. Raises Unreadable for one outside of it."""
+        if _leads_out(self._folder, path):
+            raise Unreadable("it is outside of the repository")
+        return posixpath.normpath(posixpath.join(self._folder, path))
+
+    @staticmethod
+    def in_repository(place: str) -> str:
+        """The path of a folder from the root of the repository, which it is already."""
+        return place
+
+    def below(self, folder: str) -> set[str]:
+        """The files that the ref has below a folder, which `output` gave, by their paths from there."""
+        why = f"cannot list {self.ref}:{folder}"
+        listed = git(self._repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit, "--", f"{folder}/", why=why)
+        return {os.fsdecode(path).removeprefix(f"{folder}/") for path in listed.split(b"\0") if path}
+
+    def _content(self, path: str) -> bytes | str:
+        """The content of a file by its path from the root, as far as it can matter; or why it cannot be read."""
+        if "\n" in path:
+            return _MISSING["missing"]
+        asked = os.fsencode(f"{self.commit}:{path}\n")
+        answer = git(self._repository, "cat-file", "--batch", "--follow-symlinks", why=f"cannot read {self.ref}:{path}", stdin=asked)
+        about, _, rest = answer.partition(b"\n")
+        words = about.decode(errors="replace").split()
+        if words[0] in _MISSING:
+            return _MISSING[words[0]]
+        if words[-1] in _MISSING:
+            return _MISSING[words[-1]]
+        return rest[: min(int(words[2]), MAX_BYTES + 1)] if words[1] == "blob" else "it is no file"
+
+
+def _leads_out(folder: str, path: str) -> bool:
+    """Whether a path from a folder of the repository leaves it."""
+    inside = posixpath.normpath(posixpath.join(folder or ".", path))
+    return posixpath.isabs(inside) or inside.split("/")[0] == ".."
+
+
+def _prefix(folder: str) -> str:
+    """The path of a folder from the repository's root, empty or with a `/` at its end. Raises JobspecError outside of a working tree."""
+    where = os.path.realpath(folder)
+    is_inside = git(folder, "rev-parse", "--is-inside-work-tree", why=f"{where} is in no Git repository").strip()
+    if is_inside != b"true":
+        raise JobspecError(f"{where} is in no working tree of its Git repository, and what would be compared is the working tree")
+    return os.fsdecode(git(folder, "rev-parse", "--show-prefix", why=f"cannot find the repository of {where}").removesuffix(b"\n"))
+
+
+def _commit(folder: str, ref: str) -> str:
+    """The commit that a ref names. Raises JobspecError where it names none."""
+    try:
+        found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=f"`{ref}` names no commit")
+    except JobspecError as error:
+        raise JobspecError(f"{error}: {_hint(folder, ref)}") from None
+    return found.decode().strip()
+
+
+def _hint(folder: str, ref: str) -> str:
+    """What to do about a ref that names no commit."""
+    if ".." in ref:
+        return "give one ref, such as `main`: the other side is the working tree"
+    if os.path.exists(ref):
+        return "a project is named by `--project FILE`"
+    is_shallow = git(folder, "rev-parse", "--is-shallow-repository", why="cannot ask about the clone").strip() == b"true"
+    if is_shallow:
+        return "this is a shallow clone, so fetch more of it first (in GitHub Actions, `fetch-depth: 2` of actions/checkout gives `HEAD^1`)"
+    if not git(folder, "for-each-ref", "--count=1", why="cannot list refs"):
+        return "the repository has no commit yet"
+    return "fetch it first, if it is one of another clone"

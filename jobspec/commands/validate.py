@@ -144,7 +144,7 @@ def with_projects(
     for each in results:
         if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
             from jobspec.commands.project import mistakes_of, plan_with_contracts
-            from jobspec.commands.project_files import ProjectFiles
+            from jobspec.commands.trees import ProjectFiles
 
             planned = plan_with_contracts(inputs, ProjectFiles(each.path), cluster.contracts).with_variants()
             said = list(advise(planned, told)) if advise and each.path in named else []

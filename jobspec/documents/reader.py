@@ -7,7 +7,6 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Marks, Piece, mark_of, marks_of
-from jobspec.documents import scalars
 from jobspec.documents.document import Document, Node
 from jobspec.documents.libyaml import (
     AliasEvent,
@@ -25,7 +24,7 @@ from jobspec.documents.libyaml import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Any, Final
 
     from jobspec.documents.document import Nodes
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     Part = tuple[dict[str, Any], Nodes]
     #: Rule, message, the parser's mark, and hint.
     Problem = tuple[str, str, Any, str]
+    Scalar = str | int | float | bool | None
 
 
 _READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides tags before commas, what go-yaml reads differently
@@ -85,7 +85,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
     if any(each in piece.text for each in _READ_DIFFERENTLY) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
-        from jobspec.documents.go_scanner import Events
+        from jobspec.documents.syntax import Events
 
         return Events(piece.text, is_later=piece.first_line > 0).next
     next_event: Callable[[], Any] = CParser(piece.text).get_event
@@ -270,7 +270,7 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 def _surely_text(event: Any) -> Any:
     """The text of a scalar whose first character only text can have, with or without quotes; None for others, which may be text, too."""
-    if type(event) is ScalarEvent and event.value[:1] in scalars.TEXT_BEGINS_WITH and not event.tag and not event.anchor:
+    if type(event) is ScalarEvent and event.value[:1] in TEXT_BEGINS_WITH and not event.tag and not event.anchor:
         return event.value
     return None
 
@@ -288,10 +288,10 @@ def _check_version(start: Any) -> None:
 def _key(scalar: Any, place: Any) -> str:
     """The key of a *scalar*; *place* is its event, or that of its alias."""
     if scalar.tag is None:
-        key = scalars.key_text(scalar.value) if scalar.implicit[0] else scalar.value
+        key = key_text(scalar.value) if scalar.implicit[0] else scalar.value
     else:
         value = _scalar(scalar)
-        key = value if isinstance(value, str) else scalars.key_text(scalar.value)
+        key = value if isinstance(value, str) else key_text(scalar.value)
     if key is None:
         what = f"`{scalar.value}`" if scalar.value else "empty"
         raise _Failure("unsupported-value", f"a key cannot be {what}", place.start_mark, "write the key as text, in quotes")
@@ -300,11 +300,11 @@ def _key(scalar: Any, place: Any) -> str:
 
 def _scalar(event: Any) -> Any:
     if event.tag is None:
-        value = scalars.resolve(event.value) if event.implicit[0] else event.value
+        value = resolve(event.value) if event.implicit[0] else event.value
     else:
         _check_tag(event)
         try:
-            value = scalars.resolve_tagged(event.value, event.tag)
+            value = resolve_tagged(event.value, event.tag)
         except ValueError as error:
             raise _Failure("unknown-tag", f"{error}", event.start_mark, "leave the tag out") from None
     if type(value) is float and value - value != 0:
@@ -315,7 +315,7 @@ def _scalar(event: Any) -> Any:
 def _check_tag(event: Any) -> None:
     """Refuse an unknown tag of YAML's namespace (`!!x`); Kubernetes ignores other tags (`!x`)."""
     tag = event.tag
-    if tag and tag.startswith("tag:yaml.org,2002:") and tag not in scalars.TAGS:
+    if tag and tag.startswith("tag:yaml.org,2002:") and tag not in TAGS:
         name = tag.rpartition("2002:")[2]
         raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
 
@@ -325,8 +325,6 @@ def _check_tag(event: Any) -> None:
 # Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, not in strict mode, as kubectl and Argo CD decode before they send: a key
 # after the merge overrides the merged one, and of a list of mappings, the first that has a key is used. A merge that overrides a key before
 # it is an error here, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's value.
-
-
 class MergedKey:
     """The key of a merged entry, with the marks of the `<<`."""
 
@@ -408,13 +406,11 @@ def _in_go(name: str, key: Any) -> tuple[type, object]:
     if not hasattr(key, "value"):  # an alias
         return str, name
     is_plain = key.tag is None and key.implicit[0]
-    value = scalars.native(key.value) if is_plain else scalars.resolve_tagged(key.value, key.tag or scalars.STR)
+    value = native(key.value) if is_plain else resolve_tagged(key.value, key.tag or STR)
     return type(value), value
 
 
 # A file's bytes to its text.
-
-
 MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
 
 
@@ -441,3 +437,194 @@ def is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# The value of a YAML scalar in Kubernetes, and which texts can be written without quotes.
+#
+# Follows `resolve`, go.yaml.in/yaml/v2 resolve.go, v2.4.4, and `convertToJSONableObject`, sigs.k8s.io/yaml v1.6: values and keys pass
+# through JSON.
+
+
+_NAMESPACE: Final = "tag:yaml.org,2002:"
+STR: Final = _NAMESPACE + "str"
+BINARY: Final = _NAMESPACE + "binary"
+_FLOAT: Final = _NAMESPACE + "float"
+_TIMESTAMP: Final = _NAMESPACE + "timestamp"
+_TYPES: Final = {
+    _NAMESPACE + "bool": (bool,),
+    _NAMESPACE + "int": (int,),
+    _FLOAT: (int, float),
+    _NAMESPACE + "null": (type(None),),
+    _TIMESTAMP: (str,),
+}
+TAGS: Final = frozenset((STR, BINARY, *_TYPES, *(_NAMESPACE + name for name in ("map", "seq", "merge"))))  # all that go-yaml knows
+WORDS: Final[dict[str, Scalar]] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+}
+_STARTS_NUMBER: Final = frozenset("+-.0123456789")
+#: Characters that only text begins with, no number and none of the words above.
+TEXT_BEGINS_WITH: Final = frozenset("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ/_$(")
+_BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
+_DIGITS: Final = {2: frozenset("01"), 8: frozenset("01234567"), 10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
+_MAX_UINT64: Final = 2**64 - 1
+_MAX_INT64: Final = 2**63 - 1
+_MIN_INT64: Final = -(2**63)
+
+
+def resolve(text: str) -> Scalar:
+    """The JSON value of a plain scalar without a tag: `1.0` and `1e3` are integers."""
+    return _through_json(native(text))
+
+
+def resolve_tagged(text: str, tag: str) -> Scalar:
+    """The JSON value of a scalar with a *tag*; raises ValueError where the text is not of that type."""
+    if tag == BINARY:
+        return _binary(text)
+    if tag not in _TYPES:
+        return text
+    value = native(text)
+    fits = is_timestamp(text) if tag == _TIMESTAMP else type(value) in _TYPES[tag]
+    if tag == _FLOAT and isinstance(value, int) and fits:
+        fits, value = value <= _MAX_INT64, float(value)
+    if not fits:
+        raise ValueError(f"`{text}` is no {tag.rpartition(':')[2]}, as its tag says")
+    return _through_json(value)
+
+
+def key_text(text: str) -> str | None:
+    """The JSON key of a plain scalar; None if the server refuses it as a key."""
+    value = native(text)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float_key(value)
+    return None if value is None or value > _MAX_INT64 else str(value)
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether the text is a timestamp to go-yaml, which matters only with the tag `!!timestamp`."""
+    import re
+    from datetime import datetime
+
+    time = r"(\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?"
+    match = re.fullmatch(rf"(\d{{4}})-(\d\d?)-(\d\d?)(?: +{time}|[Tt]{time}(?:Z|[+-]\d\d:\d\d))?", text, re.ASCII)
+    if not match:
+        return False
+    year, month, day, hour, minute, second = ([int(number) for number in match.groups() if number] + [0, 0, 0])[:6]
+    try:
+        datetime(year or 2000, month, day, hour, minute, second)  # the year 0, which Go knows, is a leap year too
+    except ValueError:
+        return False
+    return True
+
+
+def native(text: str) -> Scalar:
+    """The value of a plain scalar in Go, before JSON: integers up to 2^64-1, and `1.0` is a float."""
+    if text in WORDS:
+        return WORDS[text]
+    if text[0] not in _STARTS_NUMBER:
+        return text
+    plain = text
+    if text[0] != ".":
+        plain = text.replace("_", "")
+        number = _integer(plain)
+        if number is not None:
+            return number
+    real = _real(plain)
+    return text if real is None else real
+
+
+def _through_json(value: Scalar) -> Scalar:
+    """A number after it was written to JSON and read back: an integer where it has no fraction and fits 64 bits."""
+    if isinstance(value, int):  # a boolean, too
+        return value if value <= _MAX_INT64 else float(value)
+    if not isinstance(value, float) or not value.is_integer() or abs(value) >= 1e21:
+        return value
+    digits, _, exponent = repr(value).removesuffix(".0").partition("e+")
+    whole, _, fraction = digits.partition(".")
+    written = int(whole + fraction.ljust(int(exponent or 0), "0"))
+    return written if _MIN_INT64 <= written <= _MAX_INT64 else value
+
+
+def _float_key(value: float) -> str:
+    """A float as a key: the shortest text that gives the same number in 32 bits, as Go's `FormatFloat(value, 'g', -1, 32)`."""
+    import struct
+
+    if value != value:
+        return ".nan"
+    try:
+        single = struct.pack("f", value)
+    except OverflowError:
+        single = struct.pack("f", float("inf") if value > 0 else float("-inf"))
+    near = struct.unpack("f", single)[0]
+    if near in (float("inf"), float("-inf")):
+        return ".inf" if near > 0 else "-.inf"
+    digits, text = next(found for found in ((n, f"{near:.{n}e}") for n in range(9)) if struct.pack("f", float(found[1])) == single)
+    exponent = int(text.partition("e")[2])
+    return f"{float(text):.{max(digits - exponent, 0)}f}" if -4 <= exponent < 6 else text
+
+
+def _binary(text: str) -> str:
+    import base64
+
+    try:
+        return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
+    except ValueError:
+        raise ValueError(f"`{text}` is no base64") from None
+
+
+def _integer(text: str) -> int | None:
+    """Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`: 0x, 0o, 0b and a leading 0 choose the base."""
+    if text.startswith(("0b-", "0b+")):  # go-yaml reads what follows `0b` once more, with a sign
+        return _within(text[2], text[3:], 2)
+    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    base = _BASES.get(digits[:2].lower())
+    if base:
+        return _within(sign, digits[2:], base)
+    if len(digits) > 1 and digits[0] == "0":
+        return _within(sign, digits[1:], 8)
+    return _within(sign, digits, 10)
+
+
+def _within(sign: str, digits: str, base: int) -> int | None:
+    digits = digits.lstrip("0") or digits[:1]
+    if not digits or len(digits) > 64 or not _DIGITS[base].issuperset(digits):
+        return None
+    value = int(sign + digits, base)
+    return value if (_MIN_INT64 <= value <= _MAX_INT64 if sign else value <= _MAX_UINT64) else None
+
+
+def _real(text: str) -> float | None:
+    """A decimal floating-point number that fits 64 bits: `1.`, `.5_0`, `-1e3`; never `inf`, `nan` or hexadecimal."""
+    if text.strip("0123456789+-.eE_"):
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if value in (float("inf"), float("-inf")) else value
+
+
+_PLAIN_START: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/$(0123456789-.")
+_PLAIN: Final = _PLAIN_START | frozenset(":@%+=,)~^;?*&! ")
+_NUMBER_LIKE: Final = frozenset("0123456789abcdefABCDEF_.,:+-xXoOtTzZ ")
+_RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan"))
+
+
+def is_plain(text: str) -> bool:
+    """Whether *text* can be written without quotes: all YAML 1.1 and 1.2 readers, and people, read it as text."""
+    if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
+        return False
+    if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":
+        return False
+    bare = text.lstrip("+-._")  # an underscore may stand among the digits of a YAML 1.1 number
+    if not bare or bare.lower() in _RESERVED:
+        return False
+    return not (bare[0].isdigit() and _NUMBER_LIKE.issuperset(text))

@@ -12,8 +12,7 @@ from typing import Any
 
 from jobspec.diagnostics import Mark, Marks, Path
 from jobspec.documents.document import Document
-from jobspec.documents.reader import is_json
-from jobspec.documents.scalars import is_plain
+from jobspec.documents.reader import is_json, is_plain
 from jobspec.documents.writer import write
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 

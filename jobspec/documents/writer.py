@@ -10,7 +10,7 @@ import io
 from functools import lru_cache
 
 from jobspec.documents.libyaml import CEmitter, events
-from jobspec.documents.scalars import is_plain
+from jobspec.documents.reader import is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""Communication: pods find each other, and talk over the network that they have."""
+"""Communication: pods find each other, and talk over the network and the accelerators that they have."""
 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.lint.linted import written
-from jobspec.programs import torchrun
+from jobspec.lint.linted import OTHER_ACCELERATORS, written
+from jobspec.programs import command_lines
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
     from jobspec.lint.linted import LintedContainer, LintedJob
+
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -312,8 +313,6 @@ def _first(job: LintedJob) -> str:
 # NetworkPolicies: which pods one isolates, whom it lets in, where it lets them go, and which one keeps the pods of a job apart.
 #
 # Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.io/docs/concepts/services-networking/network-policies/.
-
-
 _PORTS_OF_NAMES = (53, 5353)
 
 
@@ -407,14 +406,186 @@ def _holds(expression: Any, labels: Mapping[str, str]) -> bool:
 
 
 RULES = (
-    Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *torchrun.NAMES]),
+    Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
     Rule(shared_host_port, "info", reads=["hostNetwork"]),
     Rule(pinned_interface, "warning", reads=_INTERFACES),
     Rule(rdma_without_network, "info", reads=["rdma/"]),
-    Rule(overriding_flags, "warning", sees="job", reads=torchrun.NAMES),
+    Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
     Rule(elastic_with_master, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
     Rule(elastic_range, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
     Rule(blocked_by_policy, "warning", sees="job", kinds=[NETWORK_POLICY]),
     Rule(unknown_rendezvous_backend, "warning", sees="PyTorchJob", reads=["rdzvBackend"]),
+)
+
+
+# Accelerators: as many processes as devices, and a backend that uses them.
+
+
+_MOST_OF_A_NODE = 16
+_PROCESSES = "PET_NPROC_PER_NODE"
+
+
+def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A pod starts more processes than it has GPUs.
+
+    Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
+    The trainer counts by what the TrainJob itself asks for: where only the runtime has the GPUs, it counts CPUs.
+    Instead: leave the number of processes out where GPUs are asked for, or make both equal.
+    Before:
+        numProcPerNode: 8
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    After:
+        numProcPerNode: 4
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    Evidence: kubeflow/trainer#2407, kubeflow/trainer#2492
+    """
+    for container, processes, place in _counted(job):
+        if 0 < container.gpus < processes:
+            message = f"{processes} processes start in a pod of {_gpus(container.gpus)}"
+            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for as many GPUs as processes")
+
+
+def idle_gpus(job: LintedJob) -> Iterator[Finding]:
+    """A pod starts fewer processes than it has GPUs.
+
+    Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
+    Instead: start a process for each GPU (`auto` counts them), or ask for fewer.
+    Before:
+        nprocPerNode: "1"
+        limits: {nvidia.com/gpu: 8}
+    After:
+        nprocPerNode: "8"
+        limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/trainer#2407
+    """
+    for container, processes, place in _counted(job):
+        if 0 < processes < container.gpus:
+            message = f"{_processes(processes)} will use at most as many of {_gpus(container.gpus)}"
+            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for {_gpus(processes)}")
+
+
+def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
+    """The trainer takes accelerators that are no `gpu` by name for none, and starts as many processes as the pod has CPUs.
+
+    Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
+    Instead: say the number of processes.
+    Before: resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    After:
+        numProcPerNode: 1
+        resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
+    """
+    if job.is_pytorchjob or _says_processes(job):
+        return
+    for container in job.training_containers:
+        processes = text(container.variable(_PROCESSES), "value")
+        for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
+            if number and processes != str(number):
+                message = f"the trainer does not count `{name}`: it starts {_processes(int(processes))} in a pod of {number}"
+                yield Finding(place, message, f"write `numProcPerNode: {number}`")
+
+
+def processes_of_the_host(job: LintedJob) -> Iterator[Finding]:
+    """In a pod without an accelerator, torchrun starts a process for each CPU of the host.
+
+    Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
+    not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
+    Instead: say the number of processes.
+    Before: spec: {pytorchReplicaSpecs: {}}
+    After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
+    Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
+    """
+    for container in job.training_containers:
+        said = container.variable(_PROCESSES)
+        if container.launcher != "torchrun" or text(said, "value") != "auto" or container.gpus or container.other_accelerators:
+            continue
+        if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
+            at = written(said.get("value"), container.tree)
+            yield Finding(at, "torchrun starts a process for each CPU of the host, whatever the pod may use", 'write `nprocPerNode: "1"`')
+
+
+def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
+    """The program is told to use NCCL, and its pods ask for no GPU.
+
+    Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
+    then the job takes what the scheduler gave to others.
+    Instead: ask for GPUs, or choose gloo.
+    Before: args: [--backend, nccl]
+    After: args: [--backend, gloo]
+    Evidence: kubeflow/pytorch-operator#202, kubeflow/trainer#1358
+    """
+    for container, value, place in _backends(job):
+        if value == "nccl" and not container.gpus and not container.other_accelerators:
+            yield Finding(place, "NCCL works between GPUs alone, and the pod asks for none", "ask for GPUs, or choose gloo")
+
+
+def slow_backend(job: LintedJob) -> Iterator[Finding]:
+    """The program is told to use gloo between GPUs.
+
+    Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
+    Instead: choose NCCL, or leave the choice to the program.
+    Before: args: [--backend, gloo]
+    After: args: [--backend, nccl]
+    Evidence: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use
+    """
+    for container, value, place in _backends(job):
+        if value == "gloo" and container.gpus:
+            yield Finding(place, "gloo copies through the host's memory between GPUs", "choose nccl")
+
+
+def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
+    """A pod asks for more GPUs than any machine has that one can commonly rent.
+
+    Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
+    Instead: ask for what a node has, and for more pods.
+    Before: limits: {nvidia.com/gpu: 32}
+    After: limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/kubeflow#5442
+    """
+    for container in job.containers:
+        if container.gpus > _MOST_OF_A_NODE:
+            message = f"{container.gpus} GPUs for one pod: hardly any node has more than {_MOST_OF_A_NODE}"
+            yield Finding(container.gpu_place, message, "ask for more pods with fewer GPUs each")
+
+
+def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
+    """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
+    for container in job.training_containers:
+        if container.launcher == "other":
+            continue
+        given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
+        said = container.variable(_PROCESSES)
+        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
+        if value.isdigit():
+            yield container, int(value), place
+
+
+def _says_processes(job: LintedJob) -> bool:
+    """Whether a TrainJob or its runtime says the number of processes."""
+    in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
+    return job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int)
+
+
+def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:
+    for container in job.training_containers:
+        yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
+
+
+def _processes(number: int) -> str:
+    return f"{number} process{'' if number == 1 else 'es'}"
+
+
+def _gpus(number: int) -> str:
+    return f"{number} GPU{'' if number == 1 else 's'}"
+
+
+ACCELERATOR_RULES = (
+    Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
+    Rule(idle_gpus, "warning", reads=["gpu"]),
+    Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
+    Rule(processes_of_the_host, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
+    Rule(backend_without_gpus, "warning", reads=["backend"]),
+    Rule(slow_backend, "warning", reads=["backend"]),
+    Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
 )

@@ -9,7 +9,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.quantities import quantity
 from jobspec.kinds import PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
-from jobspec.programs import torchrun
+from jobspec.programs import command_lines
 from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
@@ -213,7 +213,7 @@ class LintedContainer:
         if not items(self.tree.get("command")):
             return ""
         programs = [word.rpartition("/")[2] for word, _ in self.words]
-        if any(each in torchrun.NAMES for each in programs):
+        if any(each in command_lines.NAMES for each in programs):
             return "torchrun"
         return "other" if any(each.startswith("python") for each in programs) else ""
 
@@ -235,8 +235,8 @@ class LintedContainer:
         """The options between `torchrun` and the program that it starts, by their full names."""
         if self.launcher != "torchrun":
             return []
-        start = next(number for number, (word, _) in enumerate(self.words, 1) if word.rpartition("/")[2] in torchrun.NAMES)
-        told = torchrun.options_of([word for word, _ in self.words[start:]])
+        start = next(number for number, (word, _) in enumerate(self.words, 1) if word.rpartition("/")[2] in command_lines.NAMES)
+        told = command_lines.options_of([word for word, _ in self.words[start:]])
         return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in told if each.option]
 
     def mount_around(self, path: str) -> MarkedTree | None:

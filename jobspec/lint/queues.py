@@ -183,7 +183,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     After: jobspec lint --target trainer=2.2
     Evidence: kubernetes-sigs/kueue#11931
     """
-    from jobspec.operators.trainer.releases import has_runtime_patches
+    from jobspec.operators.trainer.runtimes import has_runtime_patches
 
     said = job.tree.get("metadata", "labels", _QUEUE)
     release = job.documents.target["trainer"]

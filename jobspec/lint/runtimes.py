@@ -164,8 +164,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
     """What becomes of a job that says nothing but its runtime."""
     from jobspec.outcome.judgement import refused_objects
-    from jobspec.outcome.programs import started
-    from jobspec.outcome.rendezvous import restarts_for_ever, unknown_address
+    from jobspec.outcome.programs import restarts_for_ever, started, unknown_address
 
     if runtime.refused:
         return runtime.refused

@@ -11,7 +11,7 @@ from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, job_facts
 from jobspec.migrate.pytorchjob import ways
 from jobspec.migrate.source import NAME, Difference, Fact, Key, SourceJob
-from jobspec.programs.launcher import LAUNCHER, SETTINGS
+from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

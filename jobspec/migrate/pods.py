@@ -13,7 +13,7 @@ from jobspec.migrate.life import life_facts
 from jobspec.migrate.source import NAME, Difference, Fact, Hosts, JobNode, Key, differences, flat_field, nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
-from jobspec.programs.launcher import LAUNCHER, PROGRAM, SETTINGS, CommandLine, command_line
+from jobspec.programs.command_lines import LAUNCHER, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.workloads import released
 

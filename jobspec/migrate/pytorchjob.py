@@ -12,10 +12,9 @@ from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migr
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.life import has_deadline, makes_again
-from jobspec.operators.trainer.releases import knows_volcano, takes_words_for_processes
-from jobspec.operators.trainer.runtimes import API_VERSION
+from jobspec.operators.trainer.runtimes import API_VERSION, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator.life import leaves_running_pods
-from jobspec.programs.launcher import LAUNCHER, command_line
+from jobspec.programs.command_lines import LAUNCHER, command_line
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}

@@ -13,8 +13,7 @@ from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
 from jobspec.migrate.pods import job_facts
 from jobspec.migrate.pytorchjob import TRAINERS
 from jobspec.migrate.source import NAMED, Fact, by_migration, present
-from jobspec.operators.trainer.releases import takes_words_for_processes
-from jobspec.operators.trainer.runtimes import API_VERSION
+from jobspec.operators.trainer.runtimes import API_VERSION, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 

@@ -1,4 +1,4 @@
-"""Rules of operators' webhooks: generators over a workload that hold from one release to another."""
+"""Rules of operators' webhooks: generators over a workload that hold from one release to another, and their faults as diagnostics."""
 
 from __future__ import annotations
 

@@ -12,9 +12,15 @@ from jobspec.kubernetes.problems import Problem
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
-from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
-from jobspec.programs.contracts import Contract
+from jobspec.outcome.programs import (
+    complete_without_training,
+    rendezvous_outcomes,
+    restarts_for_ever,
+    started,
+    wrong_flags,
+    wrong_torchrun_options,
+)
+from jobspec.programs.command_lines import Contract
 from jobspec.workloads import resumed, suspension, value_at
 
 TYPE_CHECKING = False
@@ -77,23 +83,23 @@ def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Docum
 def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
     """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
     if runtime is None:
-        from jobspec.outcome.ordinary import pytorchjob
+        from jobspec.outcome import ordinary
 
-        return pytorchjob.has_ordinary_objects(job.data, target)
-    from jobspec.outcome.ordinary import trainjob
+        return ordinary.has_ordinary_pytorchjob_objects(job.data, target)
+    from jobspec.outcome import ordinary
 
-    return trainjob.has_ordinary_objects(job.data, runtime.data)
+    return ordinary.has_ordinary_trainjob_objects(job.data, runtime.data)
 
 
 def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
     """Whether a look at a job with ordinary objects tells that its programs find each other."""
     if runtime is None:
-        from jobspec.outcome.ordinary import pytorchjob
+        from jobspec.outcome import ordinary
 
-        return pytorchjob.has_ordinary_programs(job.data)
-    from jobspec.outcome.ordinary import trainjob
+        return ordinary.has_ordinary_pytorchjob_programs(job.data)
+    from jobspec.outcome import ordinary
 
-    return trainjob.has_ordinary_programs(job.data, runtime.data)
+    return ordinary.has_ordinary_trainjob_programs(job.data, runtime.data)
 
 
 # The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that.
@@ -114,7 +120,7 @@ def judged(
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
         if policies or cluster.closed or any(role.ranks_itself() for role in expanded.roles()):
-            from jobspec.outcome.policies import policy_outcomes
+            from jobspec.outcome.programs import policy_outcomes
 
             yield from policy_outcomes(expanded, policies, closed=cluster.closed)
         yield from _of_arguments(expanded, programs, cluster.contracts)

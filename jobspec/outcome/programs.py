@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from jobspec import kinds
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Finding
+from jobspec.findings import Finding, place_in, place_of
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.problems import closest
-from jobspec.programs import torchrun
-from jobspec.programs.contracts import Contract, contract_of
-from jobspec.programs.torchrun import CommandWord, is_flag, length_of_python, length_of_start, options_of, read, starts_python
+from jobspec.operators.made import with_generated_names
+from jobspec.operators.trainer.life import makes_again
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.programs import command_lines
+from jobspec.programs.command_lines import (
+    CommandWord,
+    Contract,
+    contract_of,
+    is_flag,
+    length_of_python,
+    length_of_start,
+    options_of,
+    read,
+    starts_python,
+)
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
+    from jobspec.diagnostics import Severity
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.problems import Problem
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
 
     Started = tuple[ExpandedRole, "Program"]
@@ -108,9 +129,7 @@ def started(job: ExpandedJob) -> list[Started]:
 # Whether the program of a container takes its arguments: torchrun its options, and an image's program the flags of its contract.
 #
 # A program that does not ends with 2, and so does every restart of it.
-
-
-_TORCHRUN = Contract({"properties": {**torchrun.OPTIONS, torchrun.OF_LAUNCH: {"type": "boolean"}}}, "torchrun")
+_TORCHRUN = Contract({"properties": {**command_lines.OPTIONS, command_lines.OF_LAUNCH: {"type": "boolean"}}}, "torchrun")
 _ENDS = "and ends with 2"
 
 
@@ -159,12 +178,12 @@ def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: 
 def _torchrun_options(program: Program) -> Iterator[Finding]:
     """What is wrong with the options before the script. An older or newer torch may know others, so that these are warnings."""
     words = program.launched
-    for given in torchrun.options_of(_texts(words)):
+    for given in command_lines.options_of(_texts(words)):
         if given.option == "--help":
             return
-        if torchrun.is_unknown(given.name, is_launch=program.is_launch):
+        if command_lines.is_unknown(given.name, is_launch=program.is_launch):
             message = f"torchrun of torch 2.15 has no option `{given.name}`, {_ENDS}"
-            yield Finding(words[given.at], message, closest(given.name, torchrun.OPTIONS), rule="unknown-flag", severity="warning")
+            yield Finding(words[given.at], message, closest(given.name, command_lines.OPTIONS), rule="unknown-flag", severity="warning")
             return
         if not given.option:
             return  # whether the next word is its value cannot be told
@@ -186,7 +205,7 @@ def _flags(program: Program, contract: Contract) -> Words | None:
 
 def _behind_torchrun(words: Words) -> Words:
     """The words from torchrun's `-m` on; none where it starts a file."""
-    for given in torchrun.options_of(_texts(words)):
+    for given in command_lines.options_of(_texts(words)):
         if given.option == "--module":
             return words[given.at :]
         if not given.option:
@@ -209,3 +228,235 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
             message = f"{program} takes flags alone, {_ENDS} at `{given.name}`"
             yield Finding(place, message, "a flag takes one value, which follows it", rule="unknown-flag")
         is_known = bool(given.option)
+
+
+# Whether the processes of a job find each other, as many as they wait for; and how a TrainJob ends.
+
+
+_RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
+_NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
+
+
+def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """What becomes of the processes that the roles of a job have *started*, by where each is told to look for the others."""
+    for rule in _RULES:
+        yield from rule(job, started)
+
+
+def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
+    for role, program in started:
+        several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
+        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
+            continue
+        message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
+        hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
+        yield Finding(program.words[0], message, hint, rule="no-rendezvous")
+
+
+def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
+    pods = _pods(job)
+    for role, program in started:
+        if pods == 1:
+            continue
+        told = program.option("--standalone") or _single_node(program)
+        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and "PET_NNODES" not in program.variables:
+            message = (
+                f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
+            )
+            yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
+        elif program.is_torchrun and told:
+            word = told.word.value
+            message = f"`{word}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
+            yield Finding(told.word, message, f"leave `{word}` out", rule="trains-alone", severity="warning")
+        elif (
+            program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
+        ):
+            sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
+            message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
+            yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
+
+
+def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
+    """Why the trainer tells torchrun nothing: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
+    if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
+        place = job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
+        return place, message, "write `trainer: {}` into `spec`, for which the trainer looks"
+    return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
+
+
+def _single_node(program: Program) -> TorchrunOption | None:
+    """The option by which torchrun is told that there is one pod; None where it is not."""
+    option = program.option("--nnodes")
+    return option if option and option.value in ("1", "1:1") else None
+
+
+def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
+    for role, program in started:
+        size = text(program.variables.get("WORLD_SIZE"), "value")
+        pods = _pods(job)
+        if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
+            message = (
+                f"{role.name} starts one process in each of {pods} pods, and `WORLD_SIZE` is {size}: {int(size) - pods} ranks never come"
+            )
+            hint = "start the program with `torchrun`, or leave `nprocPerNode` out"
+            yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
+
+
+def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The number of processes is none that torchrun takes: it ends at once."""
+    for _role, program in started:
+        variable = program.variables.get("PET_NPROC_PER_NODE")
+        number = text(variable, "value")
+        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in _NUMBER_WORDS:
+            continue
+        if not number.isdecimal() or int(number) < 1:
+            words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)
+            message = f"torchrun ends at once: it takes no `{number}` as the number of processes in each pod"
+            yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")
+
+
+def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
+    """The operator tells the processes to meet at a name that no pod and no service of the job has."""
+    services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
+    for role, program in started:
+        for name in ("PET_MASTER_ADDR", "MASTER_ADDR"):
+            variable = program.variables.get(name)
+            address = text(variable, "value")
+            if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
+                continue
+            message = f"the pods of {role.name} are told to meet at `{address}` (`{name}`), and no pod or service has that name"
+            hint = (
+                "call the replicated job that trains `node`, and leave `network.subdomain` out" if job.job.group_kind != PYTORCHJOB else ""
+            )
+            yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
+            break
+
+
+def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
+    """The line that gives the pods another address: the subdomain of the JobSet, or the name of its replicated job; None without one."""
+    for jobset in job.of_kind("JobSet"):
+        named = next((each for each in items(jobset.get("spec", "replicatedJobs")) if text(each, "name") == role.name), None)
+        return place_of(jobset.get("spec", "network", "subdomain")) or place_of(named.get("name") if named else None)
+    return None
+
+
+def _is_of_pod(address: str, job: ExpandedJob) -> bool:
+    return any(address in (pod.name, pod.host_name) for role in job.roles() for pod in role.pods)
+
+
+def _pods(job: ExpandedJob) -> int:
+    """How many pods train."""
+    return sum(role.count for role in job.roles() if role.training)
+
+
+_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
+
+
+# How a TrainJob ends: complete without any training, or never, since it starts again and again.
+def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
+    """Nothing trains, and the job counts as complete: it has no pods, or the image's own program ends at once."""
+    for each in job.of_kind("Job"):
+        completions = each.get("spec", "completions")
+        if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
+            message = "the job is complete at once, without any training: its number of nodes is 0"
+            yield Finding(completions, message, "write at least 1", rule="complete-without-training")
+    for role in job.roles():
+        container = role.training_container()
+        if container and not Program(container).words and _is_shipped(job, container.get("image")):
+            message = f"{role.name} runs the own program of the runtime's image, which is none that trains: the job is complete at once"
+            yield Finding(
+                _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
+            )
+
+
+def _is_shipped(job: ExpandedJob, image: MarkedTree | None) -> bool:
+    """Whether a value stands in a runtime that the trainer ships: all of that is at the reference."""
+    return image is not None and str(image.mark) == str(_reference(job))
+
+
+def _reference(job: ExpandedJob) -> Mark:
+    return job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
+
+
+def restarts_for_ever(job: ExpandedJob) -> Iterator[Finding]:
+    """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
+    again = makes_again(job.target["trainer"])
+    for jobset in job.of_kind("JobSet"):
+        ttl = jobset.get("spec", "ttlSecondsAfterFinished")
+        if ttl is not None and again:
+            which = "a failed job" if again == "failed" else "the job, complete or failed,"
+            message = f"{which} starts again without end: its JobSet is deleted after {ttl.value} s, and the trainer makes it again"
+            yield Finding(ttl, message, "leave `ttlSecondsAfterFinished` out", rule="restarts-for-ever", severity="warning")
+
+
+# What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
+
+
+_LABELS = "pod-security.kubernetes.io/"
+
+
+def decides(document: Document, *, closed: bool) -> bool:
+    """Whether an object decides on pods, or they wait for it. Unless the cluster is *closed*, what is absent does not count."""
+    kind = document.group_kind
+    if kind == kinds.NAMESPACE and not closed:
+        return any(str(name).startswith(_LABELS) for name in value_at(document.data, ("metadata", "labels")) or ())
+    if kind == kinds.SERVICE_ACCOUNT and not closed:
+        return bool(value_at(document.data, ("metadata", "annotations")))
+    return kind in kinds.POLICY_KINDS or (closed and kind in kinds.MOUNTED_KINDS)
+
+
+def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
+    """The objects that decide on pods: those among *documents*, and those that are *there* already; None without any."""
+    found = [each for each in documents if decides(each, closed=closed)]
+    if not found:
+        return there
+    from jobspec.kubernetes.admission.objects import data_of, policies_of
+
+    return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
+
+
+def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Finding]:
+    """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
+    namespace = job.job.namespace
+    concerned = policies is not None and policies.apply_to(namespace)
+    if not concerned and not closed and not any(role.ranks_itself() for role in job.roles()):
+        return
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
+    from jobspec.kubernetes.admission.review import review_pod
+
+    policies = policies or PolicyObjects(closed=closed)
+    if closed:
+        policies = policies.with_others(_made(job, namespace))
+    counted = []
+    for role in job.roles():
+        review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
+        counted.append((review.pod, role.count))
+        refused = [each for each in review.refusals if not exceeds(each)]
+        yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
+        yield from _told("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
+    for problem in job_quota_problems(counted, namespace, policies):
+        yield Finding(None, f"{problem.message}, so that some of them are never made", problem.hint, rule="never-fits")
+
+
+def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
+    """What the operator makes that pods may wait for, in the namespace of the job."""
+    made = [each.data() for each in job.objects if each.value["kind"].value in ("ConfigMap", "Secret", "PersistentVolumeClaim")]
+    return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
+
+
+def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
+    """The outcomes of one rule, one for each line that causes them."""
+    pod = role.pod_tree
+    by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}
+    for each in problems:
+        place = place_in(pod, each.path)
+        by_line.setdefault(str(place), (place, []))[1].append(each)
+    for place, several in by_line.values():
+        messages = "; ".join(dict.fromkeys(each.message for each in several))
+        hints = "; ".join(dict.fromkeys(each.hint for each in several if each.hint))
+        severity: Severity = "warning" if rule == "pod-waits" else "error"
+        yield Finding(place, f"{what}: {messages}", hints, rule=rule, severity=severity)

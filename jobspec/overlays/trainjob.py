@@ -10,8 +10,16 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
-from jobspec.operators.trainer.releases import merges_resources, shares_with_launcher
-from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, RuntimeRef, ancestor, training_jobs
+from jobspec.operators.trainer.runtimes import (
+    ANCESTOR,
+    API_VERSION,
+    TRAINER,
+    RuntimeRef,
+    ancestor,
+    merges_resources,
+    shares_with_launcher,
+    training_jobs,
+)
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

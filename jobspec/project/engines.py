@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec import data, kinds
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
+from jobspec.documents.writer import write
 from jobspec.go.values import mapping
-from jobspec.kinds import PYTORCHJOB, TRAINJOB, WEBHOOK_LOOKUPS, is_cluster_scoped
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, JOBSET, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB, WEBHOOK_LOOKUPS, is_cluster_scoped
 from jobspec.project.matrix import spec_hash
 from jobspec.workloads import is_workload, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
-    from jobspec.project.project import Engines
+    from jobspec.project.project import ArgoCD, Engines, Flux
 
 
 # The annotations that engines need on rendered objects.
-
-
 def notes_of(document: Document, engines: Engines, *, fixed: Mark | None) -> dict[str, tuple[str, Mark]]:
     """The annotations of an object by name, each with the place in the project that asks for it.
 
@@ -38,8 +38,6 @@ def notes_of(document: Document, engines: Engines, *, fixed: Mark | None) -> dic
 
 
 # What an engine has to know of the objects that it syncs: their kinds, their namespaces, and what others write into jobs.
-
-
 #: The label by which Kueue knows its jobs.
 QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -89,8 +87,6 @@ class Synced:
 # server-side apply and shows in no server-side diff, so nothing is said of it: to ignore a part of a list would make Argo CD before 3.5
 # write
 # the live list back as a whole, and own it from then on (`normalizeTargetResources`, github.com/argoproj/argo-cd controller, 3.4).
-
-
 #: Kueue's name in `metadata.managedFields`, since 0.6.
 _KUEUE = "kueue"
 _ELASTIC = "select(.spec.elasticPolicy.metrics) | .spec.pytorchReplicaSpecs.Worker.replicas"
@@ -125,8 +121,6 @@ def flux_ignores(synced: Synced) -> list[dict[str, Any]]:
 # changes of jobs, and their pods stay as they were. So the job carries the hash of its spec, and a policy of the cluster refuses another
 # hash
 # on the same object. `Force=true,Replace=true` needs no policy, and starts jobs that have not changed (argoproj/argo-cd issue 24005).
-
-
 SPEC_HASH = "jobspec.dev/spec-hash"
 #: Argo CD 3.2 refuses to force a server-side apply.
 ARGOCD = ("argocd.argoproj.io/sync-options", "Force=true,ServerSideApply=false")
@@ -180,8 +174,6 @@ def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
 #   knows no health of them, so that it does not wait.
 #
 # Follows `syncTasks.Less`, `runTasks` and `Sync`, github.com/argoproj/argo-cd gitops-engine/pkg/sync, 3.5.
-
-
 WAVE = "argocd.argoproj.io/sync-wave"
 NAMESPACE: GroupKind = ("", "Namespace")
 #: All other kinds are in wave 0, which is Argo CD's own default and needs no annotation.
@@ -191,3 +183,242 @@ _WAVES: dict[GroupKind, str] = {NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS
 def wave_of(kind: GroupKind) -> str | None:
     """The wave of objects of a kind, None for the default one."""
     return _WAVES.get(kind)
+
+
+# Argo CD: its objects (`AppProject`, `Application`, `ApplicationSet` of argoproj.io/v1alpha1, 3.2 to 3.5), and the health of jobs.
+#
+# `PruneLast=true` is left out on purpose: a sync would wait until the new run is over, and keep the GPUs of the old one, for which the new
+# one may be waiting.
+
+
+_ARGO_CD_VERSION = "argoproj.io/v1alpha1"
+#: Argo CD's own project, which allows everything, to everybody.
+_DEFAULT = "default"
+#: Whether the server itself says what an apply would change, where its defaults and what others manage are no difference.
+_COMPARE = "argocd.argoproj.io/compare-options"
+_OPTIONS = ("ServerSideApply=true", "RespectIgnoreDifferences=true", "ApplyOutOfSyncOnly=true")
+_POD: GroupKind = ("", "Pod")
+_JOB: GroupKind = ("batch", "Job")
+#: What operators make of a job, down to its pods. Argo CD shows, with its logs, only what its project allows; and who may
+#: make the job may make its pods.
+_MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (_POD,), TRAINJOB: (_POD, _JOB, JOBSET)}
+
+
+def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
+    """The project, which allows what is rendered and nothing else; None where Argo CD's own is used."""
+    if argocd.project == _DEFAULT:
+        return None
+    made = {kind for job in synced.job_kinds for kind in _MADE.get(job, ())}
+    cluster_kinds = {*synced.cluster_kinds, *([NAMESPACE] if _makes_namespace(argocd, synced) else [])}
+    spec = {
+        "description": "Limited to what jobspec renders",
+        "sourceRepos": [argocd.url],
+        "destinations": [{"server": argocd.server, "namespace": each} for each in synced.namespaces],
+        "clusterResourceWhitelist": _listed(cluster_kinds),
+        "namespaceResourceWhitelist": _listed({*synced.kinds, *made}),
+    }
+    return _argocd_object("AppProject", argocd.project, argocd, spec)
+
+
+def application(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """The application of the whole tree at *path*."""
+    return _argocd_object("Application", argocd.name, argocd, _synced_from(argocd, synced, path), _compared(synced))
+
+
+def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """An application for each folder below *path*."""
+    folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
+    name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
+    template = {
+        "metadata": {"name": name, "annotations": _compared(synced)},
+        "spec": _synced_from(argocd, synced, "{{.path.path}}"),
+    }
+    spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
+    return _argocd_object("ApplicationSet", argocd.name, argocd, spec)
+
+
+def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
+    """What Argo CD cannot do with what is rendered."""
+    if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
+        message = f"Argo CD makes one namespace of an application, and the objects are in {' and '.join(synced.namespaces)}"
+        hint = "render the namespaces as companions, or leave this out"
+        yield Diagnostic("invalid-project", message, argocd.place("createNamespace"), hint=hint)
+    if argocd.flag("applicationSet"):
+        yield from _same_names(argocd, folders)
+
+
+def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str, Any]:
+    """A patch of Argo CD's own ConfigMap that brings *customizations*: the health of kinds that it does not know."""
+    metadata = {"name": "argocd-cm", "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
+
+
+def _same_names(argocd: ArgoCD, folders: Iterable[str]) -> Iterator[Diagnostic]:
+    """An error for folders whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
+    seen: dict[str, str] = {}
+    for folder in sorted(folders):
+        name = "".join(each if each.isalnum() or each in "-." else "-" for each in folder.lower()).strip("-.")
+        first = seen.setdefault(name, folder)
+        if first != folder:
+            message = f"the folders `{first}` and `{folder}` would both be the Application `{argocd.name}-{name}`"
+            yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of the variants another name")
+
+
+def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
+    """Whether Argo CD makes the namespace of the objects: it makes only one, and one that is rendered is made anyway."""
+    is_wanted = argocd.flag("createNamespace") is not False
+    return is_wanted and len(synced.namespaces) == 1 and NAMESPACE not in synced.cluster_kinds
+
+
+def _compared(synced: Synced) -> dict[str, str]:
+    """How differences are found. A server that refuses a change tells no difference, and Argo CD, not knowing, does not sync it."""
+    return {_COMPARE: f"ServerSideDiff={'false' if synced.has_fixed else 'true'}"}
+
+
+def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
+    options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
+    automated = {"automated": {"prune": True, "selfHeal": bool(argocd.flag("selfHeal"))}} if argocd.flag("autosync") else {}
+    return {
+        "project": argocd.project,
+        "source": {"repoURL": argocd.url, "targetRevision": argocd.revision, "path": path},
+        "destination": {"server": argocd.server, "namespace": synced.namespaces[0]},
+        "syncPolicy": {**automated, "syncOptions": options},
+        "ignoreDifferences": argocd_ignores(synced),
+    }
+
+
+def _argocd_object(
+    kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": argocd.namespace, **({"annotations": annotations} if annotations else {})}
+    return {"apiVersion": _ARGO_CD_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _listed(kinds: Collection[GroupKind]) -> list[dict[str, str]]:
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
+
+
+# The health of jobs for Argo CD: a Lua script for each kind, which the ConfigMap `argocd-cm` holds.
+#
+# The scripts stand in `lua/` as they do in `resource_customizations/` of argoproj/argo-cd, so that they can be contributed there. They keep
+# to what Argo CD's Lua has: the basic functions and `table`. That of `batch/Job` replaces getBatchv1JobHealth, argo-cd
+# gitops-engine/pkg/health, 3.2.6, to which a condition `Suspended` of any status says that the job is over.
+KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, ("batch", "Job"))
+
+
+def customizations() -> dict[str, str]:
+    """What `argocd-cm` has to hold: the key of each kind, as `resource.customizations.health.batch_Job`, and its script."""
+    return {f"resource.customizations.health.{group}_{kind}": _script(group, kind) for group, kind in KINDS}
+
+
+def _script(group: str, kind: str) -> str:
+    with open(data.package_path("project", "health", "lua", group, kind, "health.lua"), encoding="utf-8") as file:
+        return file.read()
+
+
+# Flux: its objects (`GitRepository`, `OCIRepository`, `Kustomization` of source- and kustomize-controller 1.x), and the health of jobs.
+#
+# Flux asks the server about all objects of a Kustomization before it makes the first of them (`ApplyAll`, github.com/fluxcd/pkg ssa, 0.77).
+# A webhook refuses a TrainJob whose runtime is not there, so that both in one Kustomization would wait for each other for ever. Such
+# runtimes get a Kustomization of their own, on which that of the jobs depends; each takes the same tree without the kinds of the other.
+
+
+_INTERVAL = "10m"
+_TIMEOUT = "5m"
+_RUNTIMES = {TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME}
+
+
+def source(flux: Flux) -> dict[str, Any]:
+    """The repository that the tree is fetched from."""
+    secret = flux.text("secret")
+    spec = {
+        "interval": flux.text("interval", _INTERVAL),
+        "url": flux.url,
+        "ref": dict(sorted(flux.reference.items())),
+        **({"secretRef": {"name": secret}} if secret else {}),
+    }
+    return _flux_object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, flux, spec)
+
+
+def kustomizations(flux: Flux, synced: Synced, path: str, health: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is applied of the tree at *path*, in order; *health* are the expressions by which Flux knows that jobs have completed."""
+    kinds = {*synced.kinds, *synced.cluster_kinds}
+    if TRAINJOB not in kinds or not kinds & _RUNTIMES:
+        return [_kustomization(flux, flux.name, path, _waiting(flux, synced, health))]
+    early = {each for each in kinds if wave_of(each)}
+    first = f"{flux.name}-runtimes"
+    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced, health), "patches": _without(early)}
+    return [_kustomization(flux, first, path, {"patches": _without(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
+
+
+def _kustomization(flux: Flux, name: str, path: str, more: dict[str, Any]) -> dict[str, Any]:
+    spec = {
+        "interval": flux.text("interval", _INTERVAL),
+        "timeout": flux.text("timeout", _TIMEOUT),
+        "sourceRef": {"kind": _source_kind(flux), "name": flux.name},
+        "path": f"./{path}",
+        "prune": True,
+        **more,
+    }
+    return _flux_object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, flux, spec)
+
+
+def _waiting(flux: Flux, synced: Synced, health: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What concerns jobs: whether they are waited for, how their health is known, and what others write into them."""
+    ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
+    if flux.flag("wait") is False:
+        return {"wait": False, **ignore}
+    return {"wait": True, "healthCheckExprs": [dict(each) for each in health], **ignore}
+
+
+def _without(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
+    """Patches that take the objects of some kinds out of the tree."""
+    nothing = write([{"$patch": "delete", "apiVersion": "v1", "kind": "Any", "metadata": {"name": "any"}}])
+    return [{"target": {**({"group": group} if group else {}), "kind": kind}, "patch": nothing} for group, kind in sorted(kinds)]
+
+
+def _source_kind(flux: Flux) -> str:
+    return "GitRepository" if flux.is_git else "OCIRepository"
+
+
+def _flux_object(api_version: str, kind: str, name: str, flux: Flux, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": flux.namespace}, "spec": spec}
+
+
+# The health of jobs for Flux: expressions for `spec.healthCheckExprs` of a Kustomization.
+#
+# They follow StatusEvaluator.Evaluate, fluxcd/pkg runtime/cel, 0.99.0: the object's top-level fields are the variables, `inProgress` is
+# asked
+# first, `failed` then, `current` last, and an expression that fails makes the health unknown. A `batch/Job` has none: Flux asks its own
+# reader of jobs before any expression.
+# A new object has no `status`, and CEL cannot ask whether a variable is there: `has(status)` is no CEL and `has(status.conditions)` fails.
+# Who wrote a status is in `metadata.managedFields`, which the API server keeps from the first write on.
+_HAS_STATUS = "(!has(metadata.managedFields) || metadata.managedFields.exists(m, has(m.subresource) && m.subresource == 'status'))"
+
+
+def _is(*conditions: str) -> str:
+    """Whether the object has a status, and one of the conditions in it is true."""
+    named = ", ".join(f"'{each}'" for each in conditions)
+    return f"{_HAS_STATUS} && has(status.conditions) && status.conditions.exists(c, c.type in [{named}] && c.status == 'True')"
+
+
+def _health_expressions(api_version: str, kind: str, *, failed: str, complete: str) -> dict[str, str]:
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "inProgress": f"!({_is(failed, complete)})",
+        "failed": _is(failed),
+        "current": _is(complete),
+    }
+
+
+#: For each kind the three expressions: with fewer, what is neither failed nor current may pass for healthy.
+HEALTH_CHECK_EXPRS = (
+    _health_expressions("kubeflow.org/v1", "PyTorchJob", failed="Failed", complete="Succeeded"),
+    _health_expressions("trainer.kubeflow.org/v1alpha1", "TrainJob", failed="Failed", complete="Complete"),
+    _health_expressions("jobset.x-k8s.io/v1alpha2", "JobSet", failed="Failed", complete="Completed"),
+)
+
+
+# The health of jobs for GitOps engines, which know none of their kinds, or know them wrongly.

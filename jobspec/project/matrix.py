@@ -10,7 +10,7 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.scalars import resolve
+from jobspec.documents.reader import resolve
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer.runtimes import nodes_of

@@ -17,7 +17,7 @@ from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests
-from jobspec.programs.contracts import FLAGS
+from jobspec.programs.command_lines import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, Variant

@@ -16,10 +16,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
-from jobspec.project import argocd, flux
-from jobspec.project.argocd import customizations
-from jobspec.project.engines import Synced, SyncedObject, policy
-from jobspec.project.flux import HEALTH_CHECK_EXPRS
+from jobspec.project import engines
+from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
 from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
 from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import variants_of
@@ -297,40 +295,40 @@ def _documents(content: bytes) -> list[Document]:
     return read(content.decode(errors="replace"), file="")[0]
 
 
-def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
+def _files(chosen: Engines, synced: Synced, path: str) -> dict[str, bytes]:
     """The files by their path in the folder."""
     policies = policy() if synced.has_fixed else []
     files: dict[str, bytes] = {}
-    if said := engines.argocd:
+    if said := chosen.argocd:
         elsewhere = [] if said.syncs_here else policies
         files |= _engine_folder("argocd", [*_argocd_objects(said, synced, said.path or path), *(policies if said.syncs_here else [])])
         files |= {f"argocd/{_file(each)}": _rendered(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
-        patch = argocd.health_patch(said, customizations())
+        patch = engines.health_patch(said, customizations())
         files[f"argocd/{_HEALTH}"] = _rendered(patch, _HOW.format(said.namespace, _HEALTH))
-    if engines.flux:
-        files |= _engine_folder("flux", [*_flux_objects(engines.flux, synced, engines.flux.path or path), *policies])
+    if chosen.flux:
+        files |= _engine_folder("flux", [*_flux_objects(chosen.flux, synced, chosen.flux.path or path), *policies])
     return files
 
 
-def _mistakes(engines: Engines, synced: Synced, folders: Collection[str]) -> Iterator[Diagnostic]:
+def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str]) -> Iterator[Diagnostic]:
     homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
     if homeless:
         first = homeless[0]
         more = f", and neither have {len(homeless) - 1} more" if len(homeless) > 1 else ""
         message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: no engine knows where to make it"
         yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
-    if engines.argocd:
-        yield from argocd.mistakes(engines.argocd, synced, folders)
+    if chosen.argocd:
+        yield from engines.mistakes(chosen.argocd, synced, folders)
 
 
 def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
-    project = argocd.app_project(said, synced)
-    make = argocd.application_set if said.flag("applicationSet") else argocd.application
+    project = engines.app_project(said, synced)
+    make = engines.application_set if said.flag("applicationSet") else engines.application
     return [*([project] if project else []), make(said, synced, path)]
 
 
 def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
-    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
+    return [engines.source(said), *engines.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
 
 
 def _engine_folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:

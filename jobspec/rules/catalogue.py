@@ -7,8 +7,7 @@ from functools import cache
 
 from jobspec.explanations import RULES, STAGES
 from jobspec.lint.linting import RULES as LINT
-from jobspec.lint.linting import TOPICS
-from jobspec.lint.pages import as_markdown, summary
+from jobspec.lint.linting import TOPICS, as_markdown, summary
 from jobspec.operators.jobset.webhook import WEBHOOK_RULES as JOBSET_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES, TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME

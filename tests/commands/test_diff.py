@@ -365,8 +365,10 @@ def test_markdown_holds_whatever_values_hold(tmp_path: Path) -> None:
 
 def _types() -> dict[str, dict[str, bool]]:
     """The objects of a report as the module declares them: name -> key -> whether it is always there."""
-    tree = ast.parse((ROOT / "jobspec" / "reports" / "diff_json.py").read_text())
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    tree = ast.parse((ROOT / "jobspec" / "reports" / "diff.py").read_text())
+    classes = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["TypedDict"]
+    ]
     return {
         each.name: {
             ast.unparse(line.target): "NotRequired" not in ast.unparse(line.annotation)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jobspec.commands import spread as spreading
-from jobspec.commands.spread import spread
+from jobspec.commands import output as spreading
+from jobspec.commands.output import spread
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec.diagnostics import Diagnostic, Marks
-from jobspec.documents import scalars
+from jobspec.documents import reader
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.pipeline import items_of
@@ -109,12 +109,12 @@ PLAIN: dict[str, Any] = {
 
 
 def test_what_a_plain_scalar_is() -> None:
-    found = {text: scalars.resolve(text) for text in PLAIN}
+    found = {text: reader.resolve(text) for text in PLAIN}
     assert {text: (type(each), each) for text, each in found.items()} == {text: (type(each), each) for text, each in PLAIN.items()}
 
 
 def test_not_a_number_is_a_float() -> None:
-    assert [str(scalars.resolve(text)) for text in (".nan", ".NaN", ".NAN")] == ["nan"] * 3
+    assert [str(reader.resolve(text)) for text in (".nan", ".NaN", ".NAN")] == ["nan"] * 3
 
 
 TAGGED: dict[str, Any] = {

@@ -179,7 +179,7 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
-    "jobspec.documents.go_scanner": "a scanner keeps its state, and corrects the events of libyaml",
+    "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.documents.reader": "a constructor keeps its state",

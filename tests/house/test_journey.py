@@ -35,9 +35,9 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 49, 275),
-        (("lint", "simple.yaml"), 61, 580),
-        (("render", "simple.yaml", "--overlay", "cpu"), 40, 790),
+        (("validate", "simple.yaml"), 45, 235),
+        (("lint", "simple.yaml"), 57, 540),
+        (("render", "simple.yaml", "--overlay", "cpu"), 39, 710),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

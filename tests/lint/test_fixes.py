@@ -13,8 +13,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.fixes import Mended, mend_files
-from jobspec.lint.linting import RULES, lint, seen
-from jobspec.lint.pages import sections
+from jobspec.lint.linting import RULES, lint, sections, seen
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
 from jobspec.workloads import is_workload

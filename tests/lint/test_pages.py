@@ -3,8 +3,7 @@
 import pytest
 
 from jobspec.findings import Rule
-from jobspec.lint.linting import RULES
-from jobspec.lint.pages import SECTIONS, sections
+from jobspec.lint.linting import RULES, SECTIONS, sections
 from jobspec.rules.catalogue import page
 from tests.support import quick_yaml
 from tests.support.processes import run_here

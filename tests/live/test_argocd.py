@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.argocd import customizations
-from jobspec.project.flux import HEALTH_CHECK_EXPRS
+from jobspec.project.engines import HEALTH_CHECK_EXPRS, customizations
 from tests.support import cel_health, lua
 from tests.support.applicationsets import applicationset_controller
 from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository

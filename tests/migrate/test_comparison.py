@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec.migrate.pods import compared
-from jobspec.programs.launcher import command_line
+from jobspec.programs.command_lines import command_line
 from tests.migrate.jobs import pytorchjob, text_of, view_of
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import JobspecError
-from jobspec.programs import torchrun
-from jobspec.programs.contracts import Contract, contract_of
+from jobspec.programs import command_lines
+from jobspec.programs.command_lines import Contract, contract_of
 from tests.support import quick_yaml
 from tests.support.manifests import JOB, write
 from tests.support.processes import run_here
@@ -111,10 +111,10 @@ def test_an_image_is_found_by_its_name_without_tag_and_digest() -> None:
 def test_torchrun_s_options_are_those_of_torch() -> None:
     run = pytest.importorskip("torch.distributed.run")
     actions = [each for each in run.get_args_parser()._actions if each.option_strings]
-    assert {each.option_strings[-1].replace("_", "-") for each in actions} == torchrun.OPTIONS.keys()
+    assert {each.option_strings[-1].replace("_", "-") for each in actions} == command_lines.OPTIONS.keys()
     for each in actions:
-        option = torchrun.OPTIONS[each.option_strings[-1].replace("_", "-")]
-        assert all(torchrun.meant(name) == each.option_strings[-1].replace("_", "-") for name in each.option_strings)
+        option = command_lines.OPTIONS[each.option_strings[-1].replace("_", "-")]
+        assert all(command_lines.meant(name) == each.option_strings[-1].replace("_", "-") for name in each.option_strings)
         assert (option.get("type") == "boolean") == (each.nargs == 0)
         if "--print-completion" not in each.option_strings:  # for the shells that another library knows
             assert (option.get("enum") or None) == (each.choices and list(each.choices))

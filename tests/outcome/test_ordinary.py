@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.outcome.ordinary.programs import is_process_count, launches_every_node
-from jobspec.outcome.ordinary.resources import is_ordinary_amounts
+from jobspec.outcome.ordinary import is_ordinary_amounts, is_process_count, launches_every_node
 from tests.agreement import corpus
 from tests.hunt import ordinary
 from tests.support import quick_yaml

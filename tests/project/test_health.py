@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.argocd import customizations
-from jobspec.project.flux import HEALTH_CHECK_EXPRS
+from jobspec.project.engines import HEALTH_CHECK_EXPRS, customizations
 from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"

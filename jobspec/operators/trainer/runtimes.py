@@ -9,6 +9,7 @@ from __future__ import annotations
 from jobspec import data
 from jobspec.documents.document import Document, OnePlace
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
+from jobspec.targets import is_at_least
 from jobspec.workloads import Role, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 # Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.
 #
 # Follows `TrainingRuntime.RuntimeInfo`, github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to 2.3.0.
-
-
 GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
@@ -102,3 +101,31 @@ def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
     """The number of pods in which a TrainJob trains; 1 where neither the job nor its runtime says."""
     nodes = value_at(job, ("spec", "trainer", "numNodes"))
     return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)
+
+
+# What the trainer's releases differ in, of what others than this room ask; how a TrainJob lives and ends stands in `life`.
+
+
+def merges_resources(release: str) -> bool:
+    """Whether `resourcesPerNode` is merged with the runtime's resources; older releases replace these."""
+    return is_at_least(release, "2.3.0")
+
+
+def shares_with_launcher(release: str) -> bool:
+    """Whether a launcher of MPI that is a node shares `env` and `resourcesPerNode` with the other nodes."""
+    return is_at_least(release, "2.1.0")
+
+
+def takes_words_for_processes(release: str) -> bool:
+    """Whether `numProcPerNode` takes `auto`, `cpu` and `gpu`; later releases take numbers alone."""
+    return not is_at_least(release, "2.2.0")
+
+
+def knows_volcano(release: str) -> bool:
+    """Whether a runtime can have its pods scheduled all at once by Volcano."""
+    return is_at_least(release, "2.1.0")
+
+
+def has_runtime_patches(release: str) -> bool:
+    """Whether TrainJobs have `runtimePatches`, into which Kueue writes."""
+    return is_at_least(release, "2.2.0")

@@ -6,7 +6,12 @@ pkg/controller.v1/common, and `PyTorchJobReconciler.UpdateJobStatus`, pkg/contro
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
+from jobspec.documents.document import Document
+from jobspec.kinds import PYTORCHJOB
+from jobspec.operators.life import Effect, suspension_effect
 from jobspec.targets import is_at_least
+from jobspec.workloads import is_suspended, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.operators.life import RestartRules
+
 
 RESTART_POLICY = "OnFailure"
 """The restart policy of a replica type that says none."""
@@ -57,3 +63,56 @@ def leaves_finished_pods(clean_pod_policy: str | None) -> bool:
 def cleans_up_at_limits_too(release: str) -> bool:
     """Whether `cleanPodPolicy` decides on the pods of a job that fails by its `backoffLimit` or deadline; older releases delete all."""
     return is_at_least(release, "1.9.4")
+
+
+# What the training-operator does with a changed field of a PyTorchJob that lives on under its name.
+#
+# Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `ReconcileHPA`,
+# pkg/controller.v1/pytorch, 1.9: a pod is made where one is missing and deleted where it is one too many, and one that is there is left as
+# it is; the run policy is read anew each time.
+
+
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+_RUN_POLICY: Path = ("spec", "runPolicy")
+_PODS_STAY = "the operator leaves the pods that run as they are; only pods that it makes later are of the new spec"
+_NODES_STAY = "the pods that run keep the number of nodes that they were told"
+
+
+def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a PyTorchJob, at a path in its spec."""
+    if path == suspend_of(PYTORCHJOB):
+        return suspension_effect(old, new)
+    if path == (*_RUN_POLICY, "managedBy"):
+        return Effect("the training-operator leaves a job to another controller with the pods that it has")
+    if path[:2] == _RUN_POLICY:
+        return Effect()
+    if _is_scaled(path, old, new):
+        return Effect(_NODES_STAY)
+    if path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in ("minReplicas", "maxReplicas", "metrics"):
+        return _of_autoscaler(path, new)
+    return _of_pods(path, old, new)
+
+
+def _is_scaled(path: Path, old: Document, new: Document) -> bool:
+    """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
+    role = path[:3]
+    if path[:2] != _REPLICAS or value_at(new.data, role) is None:
+        return False
+    return path[3:] == ("replicas",) or value_at(old.data, role) is None
+
+
+def _of_autoscaler(path: Path, new: Document) -> Effect:
+    if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
+        return Effect(_NODES_STAY)
+    if path[2] == "metrics":
+        return Effect("the operator leaves its HorizontalPodAutoscaler", heeded=False)
+    return Effect(_PODS_STAY, heeded=False)
+
+
+def _of_pods(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a change of pods: none on those that run; a suspended job has none, and makes them anew when it resumes."""
+    if is_suspended(old) or is_suspended(new):
+        return Effect()
+    if value_at(new.data, path[:3]) is None and path[:2] == _REPLICAS:
+        return Effect("the operator leaves the pods of a role that is gone", heeded=False)
+    return Effect(_PODS_STAY, heeded=False)

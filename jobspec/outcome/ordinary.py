@@ -1,0 +1,752 @@
+"""Ordinary jobs: a look at the job alone tells that a server accepts all that is made of it, and that its programs find each other.
+
+The first answer for most jobs, since to expand a job and judge its objects takes three times as long. A property test holds it to that
+judgement.
+"""
+
+from __future__ import annotations
+
+from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.operators.training_operator.webhook import has_webhook
+from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.targets import Target
+
+    Pod = dict[str, Any]
+    Check = Callable[[Any], bool]
+
+
+_OF_OPERATORS = ("kubeflow.org", "batch.kubernetes.io", "jobset.sigs.k8s.io", "controller-uid", "job-name")
+"""How labels and annotations end, before their last `/`, that operators set or read."""
+_READ_BY_SERVERS = ("kubernetes.io", "k8s.io")
+_LONGEST_PORT = 15
+_MOST_ANNOTATIONS = 50_000
+"""Characters, of which a server takes 262,144 bytes."""
+
+
+def is_ordinary_template(template: Any) -> bool:
+    """Whether the pods of a template will be accepted, whatever names and variables an operator adds."""
+    return _TEMPLATE(template) and _fits_together(template["spec"])
+
+
+def containers_of(template: Any) -> dict[str, Any]:
+    """The containers of an ordinary template, by name; no init containers."""
+    return {each["name"]: each for each in template["spec"]["containers"]}
+
+
+def has_room_for_port(container: Any, name: str, number: int) -> bool:
+    """Whether a Service can have the port *number* beside those of an ordinary container, or one of them has the *name*."""
+    ports = container.get("ports", ())
+    return any(each["name"] == name for each in ports) or all(each["containerPort"] != number for each in ports)
+
+
+def _fits_together(spec: Pod) -> bool:
+    """Whether names are unique, containers mount what is there, and one alone is on the network of the host."""
+    containers = [*spec["containers"], *spec.get("initContainers", ())]
+    volumes = [each["name"] for each in spec.get("volumes", ())]
+    return (
+        _are_different(each["name"] for each in containers)
+        and _are_different(volumes)
+        and all(_mounts_fit(container, volumes) and _ports_fit(container) for container in containers)
+        and (len(containers) == 1 or not spec.get("hostNetwork"))
+    )
+
+
+def _mounts_fit(container: Pod, volumes: list[str]) -> bool:
+    mounts = container.get("volumeMounts", ())
+    return all(each["name"] in volumes for each in mounts) and _are_different(each["mountPath"] for each in mounts)
+
+
+def _ports_fit(container: Pod) -> bool:
+    ports = container.get("ports", ())
+    return _are_different(each["name"] for each in ports) and _are_different(each["containerPort"] for each in ports)
+
+
+def _are_different(values: Iterable[Any]) -> bool:
+    given = list(values)
+    return len({*given}) == len(given)
+
+
+def _is_image(value: Any) -> bool:
+    return type(value) is str and bool(value) and value.isprintable() and value == value.strip()
+
+
+def _is_path(value: Any) -> bool:
+    return type(value) is str and bool(value) and ".." not in value and ":" not in value
+
+
+def _is_absolute(value: Any) -> bool:
+    return _is_path(value) and value[0] == "/"
+
+
+def _is_relative(value: Any) -> bool:
+    return _is_path(value) and value[0] != "/"
+
+
+def _is_variable(value: Any) -> bool:
+    return type(value) is str and value.isascii() and value.isidentifier()
+
+
+def _is_port_name(value: Any) -> bool:
+    return is_label_name(value) and len(value) <= _LONGEST_PORT and "--" not in value and not value[:1].isdigit()
+
+
+def _are_own_labels(value: Any) -> bool:
+    return are_labels(value) and not any(key.rpartition("/")[0].endswith(_OF_OPERATORS) or key in _OF_OPERATORS for key in value)
+
+
+def _are_own_annotations(value: Any) -> bool:
+    if type(value) is not dict or sum(len(str(key)) + len(str(text)) for key, text in value.items()) > _MOST_ANNOTATIONS:
+        return False
+    return all(
+        is_key(key) and type(text) is str and not key.rpartition("/")[0].endswith((*_READ_BY_SERVERS, *_OF_OPERATORS))
+        for key, text in value.items()
+    )
+
+
+def _is_volume(value: Any) -> bool:
+    return _VOLUME(value) and len(value) <= 2  # its name, and at most one source
+
+
+def _is_source(value: Any) -> bool:
+    return _SOURCE(value) and len(value) == 1
+
+
+def _is_toleration(value: Any) -> bool:
+    if not _TOLERATION(value):
+        return False
+    return not value.get("value") if value.get("operator") == "Exists" else "key" in value
+
+
+def _is_requirement(value: Any) -> bool:
+    return _REQUIREMENT(value) and ("values" in value) == (value["operator"] in ("In", "NotIn"))
+
+
+def _is_weight(value: Any) -> bool:
+    return type(value) is int and 0 < value <= 100
+
+
+def each(check: Check) -> Check:
+    """A list whose every item passes."""
+    return lambda value: type(value) is list and all(map(check, value))
+
+
+def is_text(value: Any) -> bool:
+    """A text, which may be empty."""
+    return type(value) is str
+
+
+_TEXTS = each(is_text)
+
+
+def having(known: Mapping[str, Check], *needed: str) -> Check:
+    """A mapping with no other fields than the *known* ones, each of which passes, and with all that are *needed*."""
+
+    def passes(value: Any) -> bool:
+        if type(value) is not dict:
+            return False
+        for name, each in value.items():
+            check = known.get(name)
+            if check is None or not check(each):
+                return False
+        return all(name in value for name in needed)
+
+    return passes
+
+
+def is_name(value: Any) -> bool:
+    """The name of an object: a DNS subdomain."""
+    return type(value) is str and not bad_subdomain(value)
+
+
+_REFERENCE = having({"name": is_name}, "name")
+
+
+def is_flag(value: Any) -> bool:
+    """True or false."""
+    return type(value) is bool
+
+
+def is_word(value: Any) -> bool:
+    """A short text of letters, digits, dashes, dots and underscores, which begins with a letter or digit."""
+    return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
+
+
+_REFERENCE_WITH_KEY = having({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
+_SOURCE = having({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
+_VARIABLE = having({"name": _is_variable, "value": is_text}, "name")
+_VARIABLE_FROM = having({"name": _is_variable, "valueFrom": _is_source}, "name", "valueFrom")
+_WHOLE_SOURCE = having({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
+
+
+def one_of(*choices: str) -> Check:
+    """One of some texts."""
+    return lambda value: value in choices
+
+
+def is_port(value: Any) -> bool:
+    """The number of a port."""
+    return type(value) is int and 0 < value < 65536
+
+
+_PORT = having({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
+
+
+def is_label_name(value: Any) -> bool:
+    """A DNS label."""
+    return type(value) is str and not bad_label_name(value)
+
+
+_MOUNT = having(
+    {"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative},
+    *("name", "mountPath"),
+)
+
+
+def is_key(value: Any) -> bool:
+    """The key of a label."""
+    return type(value) is str and not bad_qualified_name(value)
+
+
+def is_label_value(value: Any) -> bool:
+    """The value of a label, which may be empty."""
+    return type(value) is str and not bad_label_value(value)
+
+
+_TOLERATION = having(
+    {
+        "key": is_key,
+        "operator": one_of("Exists", "Equal"),
+        "value": is_label_value,
+        "effect": one_of("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    }
+)
+
+
+def some(check: Check) -> Check:
+    """A list that has an item, and whose every item passes."""
+    return lambda value: type(value) is list and bool(value) and all(map(check, value))
+
+
+_REQUIREMENT = having(
+    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some(is_label_value)}, "key", "operator"
+)
+_NODE_AFFINITY = having(
+    {
+        "requiredDuringSchedulingIgnoredDuringExecution": having(
+            {"nodeSelectorTerms": some(having({"matchExpressions": some(_is_requirement)}, "matchExpressions"))}, "nodeSelectorTerms"
+        )
+    }
+)
+
+
+def are_labels(value: Any) -> bool:
+    """A mapping of keys to values of labels."""
+    return type(value) is dict and all(map(is_key, value)) and all(map(is_label_value, value.values()))
+
+
+_SELECTOR = having({"matchLabels": are_labels, "matchExpressions": some(_is_requirement)})
+_TERM = having({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
+_PREFERRED_TERM = having({"weight": _is_weight, "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
+_POD_AFFINITY = having(
+    {
+        "requiredDuringSchedulingIgnoredDuringExecution": each(_TERM),
+        "preferredDuringSchedulingIgnoredDuringExecution": each(_PREFERRED_TERM),
+    }
+)
+
+
+def is_number(value: Any) -> bool:
+    """A whole number that is not negative, of 31 bits."""
+    return type(value) is int and 0 <= value < _MOST
+
+
+_USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
+_FILES = each(having({"key": is_word, "path": is_word}, "key", "path"))
+
+
+def is_size(amount: Any) -> bool:
+    """Whether an amount is an ordinary number of bytes."""
+    return amount_of("memory", amount) is not None
+
+
+_VOLUME = having(
+    {
+        "name": is_label_name,
+        "emptyDir": having({"medium": one_of("", "Memory"), "sizeLimit": is_size}),
+        "persistentVolumeClaim": having({"claimName": is_name, "readOnly": is_flag}, "claimName"),
+        "configMap": having({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
+        "secret": having({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
+        "hostPath": having({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
+        "nfs": having({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
+    },
+    "name",
+)
+
+
+def is_ordinary_amounts(value: Any) -> bool:
+    """Limits and requests in whole units, each request at most its limit."""
+    if type(value) is not dict or not value.keys() <= _FIELDS:
+        return False
+    limits, requests = _amounts(value.get("limits", {})), _amounts(value.get("requests", {}))
+    return limits is not None and requests is not None and all(_fits(name, wanted, limits.get(name)) for name, wanted in requests.items())
+
+
+_OF_ANY_CONTAINER = {
+    "name": is_label_name,
+    "image": _is_image,
+    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+    "command": _TEXTS,
+    "args": _TEXTS,
+    "workingDir": is_text,
+    "env": each(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
+    "envFrom": each(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
+    "ports": each(_PORT),
+    "resources": is_ordinary_amounts,
+    "volumeMounts": each(_MOUNT),
+    "securityContext": having({**_USERS, "privileged": is_flag, "capabilities": having({"add": _TEXTS, "drop": _TEXTS})}),
+    "stdin": is_flag,
+    "tty": is_flag,
+}
+_EXEC = having({"exec": having({"command": some(is_text)}, "command")}, "exec")
+_CONTAINER = having({**_OF_ANY_CONTAINER, "lifecycle": having({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
+_INIT_CONTAINER = having(_OF_ANY_CONTAINER, "name", "image")
+
+
+def is_nothing(value: Any) -> bool:
+    """Null."""
+    return value is None
+
+
+is_ordinary_metadata = having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": is_nothing})
+"""Whether metadata has labels and annotations alone, none of which operators or servers read."""
+_TEMPLATE = having(
+    {
+        "metadata": is_ordinary_metadata,
+        "spec": having(
+            {
+                "containers": some(_CONTAINER),
+                "initContainers": each(_INIT_CONTAINER),
+                "volumes": each(_is_volume),
+                "nodeSelector": are_labels,
+                "tolerations": each(_is_toleration),
+                "affinity": having({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
+                "restartPolicy": one_of("Never", "OnFailure", "Always"),
+                "serviceAccountName": is_name,
+                "schedulerName": is_name,
+                "imagePullSecrets": each(having({"name": is_text})),
+                "automountServiceAccountToken": is_flag,
+                "enableServiceLinks": is_flag,
+                "hostIPC": is_flag,
+                "hostPID": is_flag,
+                "hostNetwork": is_flag,
+                "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
+                "terminationGracePeriodSeconds": is_number,
+                "securityContext": having({**_USERS, "fsGroup": is_number}),
+            },
+            "containers",
+        ),
+    },
+    "spec",
+)
+
+
+# Checks of values, and how those of a mapping or a list are made of them.
+
+
+_MOST = 1 << 31
+_MOST_PODS = 10_000
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+
+
+def is_anything(_: Any) -> bool:
+    """Any value at all."""
+    return True
+
+
+def is_count_of_pods(value: Any) -> bool:
+    """A number of pods that is at least 1, and short enough to stand in a name."""
+    return type(value) is int and 0 < value < _MOST_PODS
+
+
+def has_short_name(data: dict[str, Any], longest: int) -> bool:
+    """Whether the name of a job is so short that those of all objects that operators make of it are."""
+    name = data["metadata"].get("name")
+    return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
+
+
+# Ordinary amounts of what containers ask for.
+
+
+_SHARED = ("cpu", "memory", "ephemeral-storage")
+"""Of these a limit can be greater than its request."""
+_WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "rdma/rdma_shared_device_a", "vpc.amazonaws.com/efa")
+"""Well-known resources of others, of which there are whole numbers, and of which a request is the limit."""
+_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_FIELDS = {"limits", "requests"}
+_LONGEST = 9
+
+
+def _amounts(given: Any) -> dict[str, int] | None:
+    """The amounts in thousandths; None where one of them is not ordinary."""
+    if type(given) is not dict:
+        return None
+    found: dict[str, int] = {}
+    for name, amount in given.items():
+        thousandths = amount_of(name, amount)
+        if thousandths is None:
+            return None
+        found[name] = thousandths
+    return found
+
+
+def amount_of(name: Any, amount: Any) -> int | None:
+    """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
+    if name in _SHARED:
+        return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
+    return _thousandths(amount) if name in _WHOLE and str(amount).isdecimal() else None
+
+
+def _thousandths(amount: Any) -> int | None:
+    """An amount in thousandths of a whole; None where it is not written in an ordinary way."""
+    text = str(amount) if type(amount) is int else amount
+    if type(text) is not str or not text.isascii():
+        return None
+    unit = "" if text.isdecimal() else next((each for each in (*_UNITS, "m") if text.endswith(each)), "")
+    number = text.removesuffix(unit)
+    if not number.isdecimal() or len(number) > _LONGEST:
+        return None
+    return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
+
+
+def _fits(name: str, wanted: int, most: int | None) -> bool:
+    """Whether a request is surely allowed beside its limit."""
+    if name in _SHARED:
+        return most is None or wanted <= most
+    return wanted == most
+
+
+# Ordinary programs: those that find each other, and as many as they wait for, by the variables that the operators set.
+
+
+_COUNTS = ("auto", "cpu", "gpu", "xpu")
+_MOST_PROCESSES = 1000
+_ONE = ("", "1", "1:1")
+_ENDING = ("--standalone", "--help")
+"""Switches with which a pod trains alone, or not at all."""
+_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", "JOB_COMPLETION_INDEX")
+"""How variables begin by which programs find each other."""
+
+
+def is_process_count(value: Any) -> bool:
+    """Whether torchrun takes a value as the number of processes in each pod."""
+    return value in _COUNTS or (type(value) is int and 0 < value < _MOST_PROCESSES) or (type(value) is str and is_count(value))
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a number of processes."""
+    return text.isascii() and text.isdecimal() and not text.startswith("0") and len(text) < 4
+
+
+def words_of(container: dict[str, Any]) -> list[str]:
+    """The words of an ordinary container's `command` and `args`; none where the image's own program runs."""
+    return [*container.get("command", ()), *container.get("args", ())]
+
+
+def torchrun_words(words: Sequence[str]) -> Sequence[str] | None:
+    """The words behind torchrun; None where a container does not start it itself."""
+    start = length_of_start(words)
+    return words[start:] if start else None
+
+
+def sets_no_ranks(container: dict[str, Any]) -> bool:
+    """Whether a container sets no variable by which programs find each other."""
+    return not any(str(each["name"]).startswith(_OF_RANKS) for each in container.get("env", ()))
+
+
+def launches_every_node(words: Sequence[str]) -> bool:
+    """Whether torchrun takes the options before its script, and none of them tells it of one pod alone.
+
+    *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
+    """
+    return all(_is_harmless(each) for each in options_of(words))
+
+
+def _is_harmless(told: CommandWord) -> bool:
+    takes = OPTIONS.get(told.name.replace("_", "-") if told.name != "-m" else "--module", {}).get("type")
+    if takes == "boolean":
+        return not told.is_joined and told.option not in _ENDING
+    if takes not in ("string", "integer") or told.value is None or (told.option == "--nnodes" and told.value in _ONE):
+        return False
+    return takes == "string" or is_count(told.value) or "$(" in told.value
+
+
+# Ordinary PyTorchJobs.
+
+
+_TRAINING_CONTAINER = "pytorch"
+_OPERATORS_PORT = ("pytorchjob-port", 23456)
+_ADDED = "init-pytorch"
+"""The init container that the operator adds."""
+_LONGEST_PYTORCHJOB_NAME = 40
+
+
+def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> bool:
+    """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
+    if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
+        return False
+    spec = data["spec"]
+    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
+    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+
+
+def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
+    """Whether the programs of a PyTorchJob with ordinary objects find each other."""
+    spec = data["spec"]
+    told = _told(spec)
+    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
+
+
+class _Told:
+    """What the operator tells the programs of a job."""
+
+    __slots__ = ("has_master", "meet", "processes")
+
+    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
+        self.processes = processes
+        self.has_master = has_master
+        self.meet = meet
+        """Whether torchrun is told where the pods meet, or there is one."""
+
+
+def _told(spec: dict[str, Any]) -> _Told:
+    roles = spec["pytorchReplicaSpecs"]
+    has_master = "Master" in roles
+    pods = sum(each.get("replicas", 1) for each in roles.values())
+    return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
+
+
+def _is_ordinary_role(role: dict[str, Any]) -> bool:
+    template = role["template"]
+    training = containers_of(template).get(_TRAINING_CONTAINER)
+    names = [each["name"] for each in template["spec"].get("initContainers", ())]
+    return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_OPERATORS_PORT)
+
+
+def _has_rendezvous(container: dict[str, Any], told: _Told) -> bool:
+    """Whether the program meets those of the other pods, where it looks for them by itself."""
+    words = words_of(container)
+    options = torchrun_words(words)
+    if options is None and not starts_python(words):
+        return True
+    if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+        return False
+    if options is not None:
+        return told.meet and launches_every_node(options)
+    return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
+
+
+def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
+    """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
+    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
+    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
+
+
+_ROLE = {
+    "replicas": is_count_of_pods,
+    "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
+    "template": is_ordinary_template,
+}
+_ROLES = having({"Master": having(_ROLE, "template"), "Worker": having(_ROLE, "template")})
+_SPEC = having(
+    {
+        "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
+        "nprocPerNode": is_process_count,
+        "elasticPolicy": having(
+            {
+                "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
+                "rdzvHost": is_name,
+                "rdzvPort": is_port,
+                "rdzvId": is_text,
+                "maxRestarts": is_number,
+                "minReplicas": is_count_of_pods,
+                "maxReplicas": is_count_of_pods,
+            },
+            *("minReplicas", "maxReplicas"),
+        ),
+        "runPolicy": having(
+            {
+                "cleanPodPolicy": one_of("All", "Running", "None"),
+                "ttlSecondsAfterFinished": is_number,
+                "activeDeadlineSeconds": is_number,
+                "backoffLimit": is_number,
+            }
+        ),
+    },
+    "pytorchReplicaSpecs",
+)
+
+
+# Ordinary TrainJobs, of runtimes that train with torchrun in one replicated job.
+
+
+_NODE = "node"
+_LONGEST_TRAINJOB_NAME = 30
+_POLICIES = ("Never", "OnFailure")
+
+
+def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
+    """Whether a server accepts all objects of an accepted TrainJob of a runtime. Both are *data*."""
+    if not has_short_name(data, _LONGEST_TRAINJOB_NAME) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
+        return False
+    template = _template(runtime)
+    container = containers_of(template).get(_NODE)
+    if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
+        return False
+    trainer = data["spec"].get("trainer", {})
+    if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
+        return False
+    others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
+    spec = _with_patches({**template["spec"], "containers": [{**container, **_said(trainer)}, *others]}, data["spec"])
+    return spec is not None and is_ordinary_template({"spec": spec})
+
+
+def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
+    """Whether the programs of a TrainJob with ordinary objects find each other, and are told no ranks by its own variables."""
+    trainer = data["spec"].get("trainer", {})
+    training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
+    nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
+    return sets_no_ranks(training) and "trainer" in data["spec"] and _nodes_meet(words_of(training), nodes)
+
+
+def _with_patches(pod: dict[str, Any], job: dict[str, Any]) -> dict[str, Any] | None:
+    """The spec of a pod with what the patch of a job, if it has one, adds; None where they have more in common than a container's name."""
+    patched = dict(pod)
+    for patch in job.get("runtimePatches", ()):
+        added = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        mounts = {each["name"]: each["volumeMounts"] for each in added.get("containers", ())}
+        containers = [{**each, "volumeMounts": mounts[each["name"]]} if each["name"] in mounts else each for each in pod["containers"]]
+        taken = [each["name"] for each in pod["containers"] if "volumeMounts" in each]
+        if added.keys() & pod.keys() - {"containers"} or not mounts.keys() <= set(containers_of({"spec": pod})) - set(taken):
+            return None
+        patched = {**pod, **added, "containers": containers}
+    return patched
+
+
+def _template(runtime: dict[str, Any]) -> dict[str, Any]:
+    """The pod template of an ordinary runtime."""
+    template: dict[str, Any] = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
+
+
+def _said(trainer: dict[str, Any]) -> dict[str, Any]:
+    """What the job says of the container that trains."""
+    said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
+    return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
+
+
+def _nodes_meet(words: list[str], nodes: int) -> bool:
+    """Whether the program meets those of the other pods by the variables of torchrun."""
+    if not words or words[0] == "tune":
+        return False
+    options = torchrun_words(words)
+    return launches_every_node(options) if options is not None else nodes == 1 or not starts_python(words)
+
+
+def _nested(check: Check, *steps: str) -> Check:
+    """A mapping with one field, and in it another one, and so on, the innermost of which passes."""
+    for step in reversed(steps):
+        check = having({step: check}, step)
+    return check
+
+
+def _trains(value: Any) -> bool:
+    return type(value) is dict and value == {ANCESTOR: TRAINER}
+
+
+_OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
+_PATCHED_POD = having(
+    {
+        **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
+        "containers": each(having({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
+    }
+)
+_PATCHED_JOB = having(
+    {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
+    *("name", "template"),
+)
+_PATCH = having(
+    {
+        "manager": is_text,
+        "trainingRuntimeSpec": _nested(
+            having(
+                {
+                    "metadata": is_ordinary_metadata,
+                    "spec": _nested(lambda value: type(value) is list and len(value) == 1 and _PATCHED_JOB(value[0]), "replicatedJobs"),
+                },
+                "spec",
+            ),
+            "template",
+        ),
+    },
+    "trainingRuntimeSpec",
+)
+_JOB = having(
+    {
+        "runtimeRef": is_anything,
+        "activeDeadlineSeconds": is_number,
+        "labels": are_labels,
+        "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
+        "trainer": having(
+            {
+                **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
+                "numNodes": is_count_of_pods,
+                "numProcPerNode": is_process_count,
+            }
+        ),
+    },
+    "runtimeRef",
+)
+_REPLICATED = having(
+    {
+        "name": one_of(_NODE),
+        "template": having(
+            {
+                "metadata": having({"labels": _trains}, "labels"),
+                "spec": having({"template": is_ordinary_template}, "template"),
+            },
+            *("metadata", "spec"),
+        ),
+    },
+    *("name", "template"),
+)
+_RUNTIME = having(
+    {
+        "mlPolicy": having(
+            {"numNodes": is_count_of_pods, "torch": having({"numProcPerNode": is_process_count})},
+            "torch",
+        ),
+        "template": having(
+            {
+                "spec": having(
+                    {"replicatedJobs": lambda value: type(value) is list and len(value) == 1 and _REPLICATED(value[0])}, "replicatedJobs"
+                )
+            },
+            "spec",
+        ),
+    },
+    *("mlPolicy", "template"),
+)
+
+
+# Jobs of which a look at their values tells that a server accepts all their objects, and that their programs find each other.
+#
+# Nobody has to expand a job of which both are known, and nobody has to ask of one with accepted objects what a server says of them. Nothing
+# is refused here, and no rule is decided: of a value that is not known to be harmless the whole judgement decides. What is known to be
+# harmless is less than what is, and tests hold that the whole judgement has nothing to say of what is called ordinary here.

@@ -1,0 +1,298 @@
+"""Command lines of training containers: the launcher, torchrun with its options, the program; and contracts of images about arguments.
+
+Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7: each option has the variable `PET_<OPTION>` as default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jobspec.diagnostics import JobspecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from typing import Any
+
+
+#: How a command line starts its program: by the launcher, in a shell, at once, or as the image says, which nobody sees here.
+LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
+_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
+_PYTHON = "python"
+_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+#: Options by the settings that variables give as well, with what the launcher does without either.
+SETTINGS = {
+    "nnodes": "1:1",
+    "nproc_per_node": "1",
+    "node_rank": "0",
+    "master_addr": "127.0.0.1",
+    "master_port": "29500",
+    "rdzv_backend": "static",
+    "rdzv_endpoint": "",
+    "rdzv_id": "none",
+    "rdzv_conf": "",
+    "max_restarts": "0",
+    "standalone": "",
+}
+
+
+class CommandLine:
+    """What a container runs."""
+
+    __slots__ = ("how", "options", "program")
+
+    def __init__(self, how: str, program: Sequence[str], options: Mapping[str, str]) -> None:
+        self.how = how
+        self.program = list(program)
+        """The words of the program, without the launcher's and the interpreter's own."""
+        self.options = options
+        """What the command line tells the launcher, by the name of the setting."""
+
+    def setting(self, name: str, environment: Mapping[str, str]) -> str:
+        """What the launcher goes by: the command line, else the variable, else its own default."""
+        return self.options.get(name, environment.get(f"PET_{name.upper()}", SETTINGS[name]))
+
+
+def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLine:
+    """The command line of a container's `command` and `args`."""
+    if not command:
+        return CommandLine(IMAGE, arguments, {})
+    words = [*command, *arguments]
+    name = words[0].rpartition("/")[2]
+    if name in _SHELLS:
+        return CommandLine(SHELL, words, {})
+    if name == "torchrun":
+        return _launched(words[1:])
+    if name.startswith(_PYTHON):
+        rest = words[1:]
+        while rest and rest[0] == "-u":
+            rest = rest[1:]
+        if len(rest) > 1 and rest[0] == "-m" and rest[1] in _MODULES:
+            return _launched(rest[2:])
+        return CommandLine(PROGRAM, [_PYTHON, *rest], {})
+    return CommandLine(PROGRAM, words, {})
+
+
+def _launched(words: Sequence[str]) -> CommandLine:
+    told = list(options_of(words))
+    options = {(each.option or each.name).lstrip("-").replace("-", "_"): each.value or "" for each in told}
+    rest = words[told[-1].value_at + 1 :] if told else words
+    if rest[:1] == ["--"]:
+        rest = rest[1:]
+    interpreter = [] if "no_python" in options else [_PYTHON, *(["-m"] if "module" in options else [])]
+    return CommandLine(LAUNCHER, [*interpreter, *rest], options)
+
+
+# The options of torchrun, and a command line's.
+#
+# Follows `get_args_parser`, torch torch/distributed/run.py, 2.15. `-` and `_` are the same in its options, and a beginning that is that of
+# one option alone is enough.
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_INTEGER: Mapping[str, Any] = {"type": "integer"}
+_SWITCH: Mapping[str, Any] = {"type": "boolean"}
+#: Option -> what it takes, in the manner of a contract.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    **dict.fromkeys(
+        (
+            *("--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--rdzv-id", "--rdzv-conf", "--event-log-handler"),
+            *("--role", "--log-dir", "--redirects", "--tee", "--log-line-prefix-template", "--local-ranks-filter"),
+            *("--duplicate-stdout-filters", "--duplicate-stderr-filters", "--master-addr", "--local-addr", "--logs-specs"),
+            *("--signals-to-handle",),
+        ),
+        _TEXT,
+    ),
+    **dict.fromkeys(("--max-restarts", "--node-rank", "--master-port", "--shutdown-timeout"), _INTEGER),
+    "--monitor-interval": {"type": "number"},
+    "--start-method": {"enum": ["spawn", "fork", "forkserver"]},
+    "--numa-binding": {"enum": ["node", "socket", "exclusive", "core-complex"]},
+    "--print-completion": {},
+    **dict.fromkeys(("--standalone", "--module", "--no-python", "--run-path", "--virtual-local-rank", "--help"), _SWITCH),
+}
+#: The switch that `python -m torch.distributed.launch` has besides.
+OF_LAUNCH = "--use-env"
+#: The programs that start the processes of a node.
+NAMES = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+_ALL = (*OPTIONS, OF_LAUNCH)
+_SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
+#: Python's own switches whose value is the next word.
+_SWITCHES_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+_SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
+
+
+def length_of_start(words: Sequence[str]) -> int:
+    """How many words of a command line start torchrun: 1, or 3 of `python -m torch.distributed.run`; 0 where something else starts."""
+    if words and file_name(words[0]) in NAMES:
+        return 1
+    start = length_of_python(words)
+    return start + 2 if start and words[start : start + 1] == ["-m"] and "".join(words[start + 1 : start + 2]) in NAMES else 0
+
+
+def options_of(words: Sequence[str]) -> Iterator[CommandWord]:
+    """What torchrun is told by the words behind its name, up to its script; an option that it does not have counts as one with a value."""
+    for each in read(words, meant, _SWITCHES, unknown_take_values=True):
+        if each.name[:1] != "-":
+            return
+        yield each
+
+
+def meant(option: str) -> str:
+    """The full name of an option as it is written: with `_` for `-`, in its short form, or by a beginning that no other has; else empty."""
+    found = _meant(option)
+    return found[0] if len(found) == 1 else ""
+
+
+def is_unknown(option: str, *, is_launch: bool) -> bool:
+    """Whether torchrun has no option of this name or beginning; short ones, which can hold their value as in `-r3`, are left out."""
+    return option.startswith("--") and (not _meant(option) or (meant(option) == OF_LAUNCH and not is_launch))
+
+
+def _meant(option: str) -> list[str]:
+    if not option.startswith("--"):
+        return [_SHORT[option]] if option in _SHORT else []
+    spelt = option.replace("_", "-")
+    return [spelt] if spelt in _ALL else [each for each in _ALL if each.startswith(spelt)]
+
+
+# The words of a command line, as argparse reads them.
+class CommandWord:
+    """A word of a command line, and its value."""
+
+    __slots__ = ("at", "is_joined", "name", "option", "value", "value_at")
+
+    def __init__(self, at: int, name: str, option: str, value: str | None, *, value_at: int, is_joined: bool) -> None:
+        self.at = at
+        """The number of the word."""
+        self.name = name
+        self.option = option
+        """The option that the name means; empty where it means none."""
+        self.value = value
+        """None of a switch, and where none follows."""
+        self.value_at = value_at
+        """The number of the word that the value stands in."""
+        self.is_joined = is_joined
+        """Whether the value is written behind a `=`."""
+
+
+def read(
+    words: Sequence[str], meaning: Callable[[str], str], switches: Collection[str], *, unknown_take_values: bool = False
+) -> Iterator[CommandWord]:
+    """The words one by one, up to one of which nobody knows before the pod runs how it will be read.
+
+    *meaning* of a name is the option that it means, or nothing; *switches* are options without a value.
+    """
+    at = 0
+    while at < len(words):
+        name, joined, value = words[at].partition("=")
+        if "$(" in name or name == "--":
+            return
+        option = meaning(name)
+        takes_value = option not in switches if option else unknown_take_values and name.startswith("--")
+        follows = takes_value and not joined and at + 1 < len(words) and not is_flag(words[at + 1])
+        value_at = at + 1 if follows else at
+        said = words[value_at] if follows else value if joined else None
+        yield CommandWord(at, name, option, said, value_at=value_at, is_joined=bool(joined))
+        at = value_at + 1
+
+
+def starts_python(words: Sequence[str]) -> bool:
+    """Whether the first word of a command line is Python."""
+    return bool(words) and file_name(words[0]).rstrip("0123456789.") == "python"
+
+
+def length_of_python(words: Sequence[str]) -> int:
+    """How many words of a command line are Python and its own switches, before `-m`, `-c` or a script; 0 where something else starts."""
+    if not starts_python(words):
+        return 0
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "-c", "-m"):
+        at += 2 if words[at] in _SWITCHES_WITH_VALUE else 1
+    return at
+
+
+def file_name(word: str) -> str:
+    """The name of a program without its folder."""
+    return word.rpartition("/")[2]
+
+
+def is_flag(word: str) -> bool:
+    """Whether argparse takes a word for a flag: it begins with `-`, and is no negative number, nor a dash alone."""
+    return word[:1] == "-" and len(word) > 1 and not word[1:].replace(".", "", 1).isdecimal()
+
+
+# The contract of an image: which flags its program takes, as a JSON Schema such as `schemas/trainer.json`, whose description says how.
+
+
+#: The rules that tell of flags which a program does not take.
+FLAGS = ("unknown-flag", "wrong-flag-value")
+_NUMBERS = {"integer": r"[+-]?[0-9]+", "number": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"}
+_LIMITS = {"minimum": "of at least", "exclusiveMinimum": "above", "maximum": "of at most", "exclusiveMaximum": "below"}
+
+
+class Contract:
+    """The flags of a program."""
+
+    __slots__ = ("flags", "program", "switches")
+
+    def __init__(self, data: Any, name: str) -> None:
+        """Raises JobspecError for data that is no contract; *name* is what it was read from."""
+        flags = data.get("properties") if isinstance(data, dict) else None
+        if not isinstance(flags, dict) or not all(flag.startswith("-") and isinstance(each, dict) for flag, each in flags.items()):
+            raise JobspecError(f"{name}: this is no contract: a JSON Schema whose `properties` are flags, such as `--epochs`")
+        self.flags: Mapping[str, Mapping[str, Any]] = flags
+        self.switches = frozenset(data.get("switches") or (flag for flag, each in flags.items() if each.get("type") == "boolean"))
+        """The flags that take no value."""
+        self.program = str(data.get("title", ""))
+        """The module that takes the flags, as in `python -m trainer`."""
+
+    def expected(self, flag: str, text: str) -> str:
+        """What a flag takes, in words, where it does not take this text; else empty."""
+        schema = self.flags[flag]
+        return "" if _fits(schema, text) else _in_words(schema)
+
+
+def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | None:
+    """The contract of an image, found by its name without tag and digest, or by the last part of that."""
+    name = image.partition("@")[0]
+    head, _, last = name.rpartition("/")
+    last = last.partition(":")[0]
+    return contracts.get(f"{head}/{last}" if head else last) or contracts.get(last)
+
+
+def _fits(schema: Mapping[str, Any], text: str) -> bool:
+    import re
+
+    kind = schema.get("type")
+    if kind in _NUMBERS:
+        return bool(re.fullmatch(_NUMBERS[kind], text, re.ASCII)) and _within(schema, float(text)) and _chosen(schema, float(text))
+    size = len(text)
+    return (
+        schema.get("minLength", 0) <= size <= schema.get("maxLength", size)
+        and ("pattern" not in schema or bool(re.search(schema["pattern"], text)))
+        and _chosen(schema, text)
+    )
+
+
+def _chosen(schema: Mapping[str, Any], value: str | float) -> bool:
+    return "enum" not in schema or value in schema["enum"]
+
+
+def _within(schema: Mapping[str, Any], number: float) -> bool:
+    return (
+        schema.get("minimum", number) <= number <= schema.get("maximum", number)
+        and ("exclusiveMinimum" not in schema or number > schema["exclusiveMinimum"])
+        and ("exclusiveMaximum" not in schema or number < schema["exclusiveMaximum"])
+    )
+
+
+def _in_words(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"])
+    if schema.get("type") in _NUMBERS:
+        return " ".join(["an integer" if schema["type"] == "integer" else "a number", *_limits(schema)])
+    return f"a text that matches `{schema['pattern']}`" if "pattern" in schema else "a text of the right length, and no empty one"
+
+
+def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
+    said = [f"{words} {schema[key]}" for key, words in _LIMITS.items() if key in schema]
+    if said:
+        yield " and ".join(said)
