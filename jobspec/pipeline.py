@@ -390,7 +390,7 @@ def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequenc
 def _foreseen(
     file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
 ) -> Checked:
-    from jobspec.outcome.judgement import foresee as foresee_job
+    from jobspec.outcome.ordinary import foresee as foresee_job
 
     rows, unforeseen = list(file.result.documents), []
     told: dict[tuple[str, str, str], Diagnostic] = {}

@@ -11,7 +11,6 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
-from jobspec.overlays.load import Overlay, OverlayFile, ParameterValue, load, shipped, shipped_file
 from jobspec.results import FileResult
 from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
+    from jobspec.overlays.load import Overlay, OverlayFile, ParameterValue
     from jobspec.targets import Target
 
 
@@ -183,11 +183,15 @@ def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> 
 
     Raises JobspecError for a name that is no overlay and for a `--set` that fits none.
     """
+    from jobspec.overlays.load import load
+
     return load([_file(name) for name in dict.fromkeys(names)], [_given(text) for text in sets], target)
 
 
 def _file(name: str) -> OverlayFile:
     """The overlay of a shipped name, or in the file at a path."""
+    from jobspec.overlays.load import OverlayFile
+
     if os.sep not in name and not name.endswith((".yaml", ".yml", ".json")):
         return _shipped(name)
     if not os.path.isfile(name):
@@ -200,6 +204,8 @@ def _file(name: str) -> OverlayFile:
 
 
 def _shipped(name: str) -> OverlayFile:
+    from jobspec.overlays.load import shipped, shipped_file
+
     known = shipped()
     if name in known:
         return shipped_file(name)
@@ -209,6 +215,8 @@ def _shipped(name: str) -> OverlayFile:
 
 def _given(text: str) -> ParameterValue:
     """The value in the text of a `--set`, `OVERLAY.NAME=VALUE`."""
+    from jobspec.overlays.load import ParameterValue
+
     place, equals, value = text.partition("=")
     overlay, dot, name = place.rpartition(".")
     if not equals or not dot or not overlay or not name:

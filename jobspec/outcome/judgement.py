@@ -1,4 +1,4 @@
-"""What becomes of an accepted job: jobs that surely run are recognised; others are expanded, and rules look at the objects."""
+"""What becomes of an accepted job, judged as a whole: it is expanded, and rules look at the objects and at the programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import Problem
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import Expansion, with_generated_names
-from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.programs import (
     complete_without_training,
     rendezvous_outcomes,
@@ -21,7 +20,7 @@ from jobspec.outcome.programs import (
     wrong_torchrun_options,
 )
 from jobspec.programs.command_lines import Contract
-from jobspec.workloads import resumed, suspension, value_at
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,73 +32,6 @@ if TYPE_CHECKING:
     from jobspec.outcome.programs import Started
     from jobspec.remedies import Change
     from jobspec.targets import Target
-
-
-class Foresight:
-    """What is foreseen of a job."""
-
-    __slots__ = ("diagnostics", "runs")
-
-    def __init__(self, diagnostics: Sequence[Diagnostic], *, runs: bool | None) -> None:
-        self.diagnostics = diagnostics
-        self.runs = runs
-        """Whether the job will run and train; None where that is not known."""
-
-
-def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
-    """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
-
-    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
-    """
-    runtime = _runtime(job, beside, cluster.target)
-    if runtime is None and job.group_kind == TRAINJOB:
-        return None
-    resumed_job = resumed(job)
-    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
-    accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
-    found: list[Diagnostic] | None = []
-    if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
-        found = judged(resumed_job, beside, cluster, policies, accepted=accepted)
-    if found is None:
-        return Foresight((), runs=None)
-    if not any(each.rule == "nothing-made" for each in found):
-        found += suspension(job)
-    return Foresight(found, runs=_runs(found))
-
-
-def _runs(found: Sequence[Diagnostic]) -> bool | None:
-    """Whether a job runs of which that is to be said."""
-    if has_error(found):
-        return False
-    return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
-
-
-def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
-    if job.group_kind != TRAINJOB:
-        return None
-    return runtime_of(job, beside, target)
-
-
-def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
-    """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
-    if runtime is None:
-        from jobspec.outcome import ordinary
-
-        return ordinary.has_ordinary_pytorchjob_objects(job.data, target)
-    from jobspec.outcome import ordinary
-
-    return ordinary.has_ordinary_trainjob_objects(job.data, runtime.data)
-
-
-def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
-    """Whether a look at a job with ordinary objects tells that its programs find each other."""
-    if runtime is None:
-        from jobspec.outcome import ordinary
-
-        return ordinary.has_ordinary_pytorchjob_programs(job.data)
-    from jobspec.outcome import ordinary
-
-    return ordinary.has_ordinary_trainjob_programs(job.data, runtime.data)
 
 
 # The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that.

@@ -1,25 +1,88 @@
-"""Ordinary jobs: a look at the job alone tells that a server accepts all that is made of it, and that its programs find each other.
+"""What becomes of an accepted job: most are recognised as ordinary by a look at the job alone, others are judged as a whole.
 
-The first answer for most jobs, since to expand a job and judge its objects takes three times as long. A property test holds it to that
-judgement.
+Of an ordinary job a server accepts all that is made of it, and its programs find each other. To expand a job and judge its objects takes
+three times as long; a property test holds this look to that judgement (`judgement.judged`).
 """
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, runtime_of
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
+from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from jobspec.cluster import Cluster
+    from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.targets import Target
 
     Pod = dict[str, Any]
     Check = Callable[[Any], bool]
+
+
+class Foresight:
+    """What is foreseen of a job."""
+
+    __slots__ = ("diagnostics", "runs")
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], *, runs: bool | None) -> None:
+        self.diagnostics = diagnostics
+        self.runs = runs
+        """Whether the job will run and train; None where that is not known."""
+
+
+def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
+    """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
+
+    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
+    """
+    runtime = _runtime(job, beside, cluster.target)
+    if runtime is None and job.group_kind == TRAINJOB:
+        return None
+    resumed_job = resumed(job)
+    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
+    accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
+    found: list[Diagnostic] | None = []
+    if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
+        from jobspec.outcome.judgement import judged
+
+        found = judged(resumed_job, beside, cluster, policies, accepted=accepted)
+    if found is None:
+        return Foresight((), runs=None)
+    if not any(each.rule == "nothing-made" for each in found):
+        found += suspension(job)
+    return Foresight(found, runs=_runs(found))
+
+
+def _runs(found: Sequence[Diagnostic]) -> bool | None:
+    """Whether a job runs of which that is to be said."""
+    if has_error(found):
+        return False
+    return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
+
+
+def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
+    if job.group_kind != TRAINJOB:
+        return None
+    return runtime_of(job, beside, target)
+
+
+def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
+    """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
+    return has_ordinary_pytorchjob_objects(job.data, target) if runtime is None else has_ordinary_trainjob_objects(job.data, runtime.data)
+
+
+def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
+    """Whether a look at a job with ordinary objects tells that its programs find each other."""
+    return has_ordinary_pytorchjob_programs(job.data) if runtime is None else has_ordinary_trainjob_programs(job.data, runtime.data)
 
 
 _OF_OPERATORS = ("kubeflow.org", "batch.kubernetes.io", "jobset.sigs.k8s.io", "controller-uid", "job-name")

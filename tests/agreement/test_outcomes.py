@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from jobspec.cluster import Cluster
-from jobspec.outcome.judgement import foresee
+from jobspec.outcome.ordinary import foresee
 from jobspec.targets import RELEASES
 from tests.agreement.created import made
 from tests.agreement.created_of_trainjobs import made_of_trainjobs

@@ -35,8 +35,8 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 45, 235),
-        (("lint", "simple.yaml"), 57, 540),
+        (("validate", "simple.yaml"), 35, 220),
+        (("lint", "simple.yaml"), 52, 530),
         (("render", "simple.yaml", "--overlay", "cpu"), 39, 710),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

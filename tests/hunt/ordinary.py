@@ -17,7 +17,8 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.outcome.judgement import has_ordinary_objects, has_ordinary_programs, judged
+from jobspec.outcome.judgement import judged
+from jobspec.outcome.ordinary import has_ordinary_objects, has_ordinary_programs
 from jobspec.pipeline import Source
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
