@@ -1,5 +1,33 @@
-"""`python -m jobspec`."""
+"""The process of a command: `jobspec` and `python -m jobspec`."""
 
-from jobspec.cli import program
+import atexit
+import gc
+import os
+import sys
 
-program()
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def program() -> "NoReturn":
+    """Run the command of this process, and end the process.
+
+    A command lives for moments: collecting cycles costs more than the memory is worth, and a look at what importing the command line has
+    made is a thirtieth of a start. `os._exit` leaves memory to the system: Python's own end would take a tenth of the time of a verdict.
+    """
+    gc.disable()
+    from jobspec.cli import main
+
+    code = main(sys.argv[1:])
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:  # noqa: SIM105 (a start has no time for contextlib)
+            stream.flush()
+        except OSError:  # the error is reported already, or nobody reads any more
+            pass
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    program()

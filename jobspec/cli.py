@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import io
 import os
 import sys
@@ -25,22 +23,6 @@ exit codes:
   2  could not run as asked: arguments, a missing file, an unwritable folder, a silent server
   3  a bug of jobspec
 """
-
-
-def program() -> NoReturn:
-    """Run the command of this process, and end the process.
-
-    `os._exit` leaves memory to the system: Python's own end would take a tenth of the time of a verdict.
-    """
-    gc.disable()  # a command lives for moments: collecting cycles costs more than the memory is worth
-    code = main(sys.argv[1:])
-    atexit._run_exitfuncs()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:  # noqa: SIM105 (a start has no time for contextlib)
-            stream.flush()
-        except OSError:  # the error is reported already, or nobody reads any more
-            pass
-    os._exit(code)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -6,7 +6,6 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _LABEL = "overlay "
@@ -40,40 +39,29 @@ def package_path(*parts: str) -> str:
 
 
 def load(path: str) -> Any:
-    """What a JSON file of ours holds."""
-    return decoder(path)(text(path))
+    """What a JSON file of ours holds.
 
-
-def text(path: str) -> str:
-    """The text of a file of ours."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def decoder(path: str) -> Callable[[str], Any]:
-    """What decodes the JSON value at the beginning of a text of ours, whatever follows; *path*: the file in which the text stands.
-
-    It is the parser that CPython's `json` is built on, where there is one: to import that package takes longer than to read a schema.
-    What is broken is left to `json`, which says where.
+    It is read by the parser that CPython's `json` is built on, where there is one: to import that package takes longer than to read a
+    schema. What is broken is left to `json`, which says where.
 
     Raises:
-        ValueError: the text holds no JSON, which only a broken installation can cause; the file is named in a note.
+        ValueError: the file holds no JSON, which only a broken installation can cause; it is named in a note.
 
     """
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
     try:
         from _json import make_scanner
 
-        scan = make_scanner(_Plain())  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
-    except (ImportError, AttributeError, TypeError):  # the parser is CPython's own affair, and may change with any release
-        return lambda text: _decode_slowly(text, path)
+        return make_scanner(_Plain())(text, 0)[0]  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
+    except (ImportError, AttributeError, TypeError, StopIteration, ValueError):  # it is CPython's own affair, and may change
+        import json
 
-    def decode(text: str) -> Any:
         try:
-            return scan(text, 0)[0]
-        except (StopIteration, ValueError, AttributeError, TypeError):
-            return _decode_slowly(text, path)
-
-    return decode
+            return json.loads(text)
+        except ValueError as error:
+            error.add_note(f"in {path}")
+            raise
 
 
 def as_json(value: Any) -> str:
@@ -88,16 +76,6 @@ def as_json(value: Any) -> str:
         import json
 
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
-
-
-def _decode_slowly(text: str, path: str) -> Any:
-    import json
-
-    try:
-        return json.JSONDecoder().raw_decode(text)[0]
-    except ValueError as error:
-        error.add_note(f"in {path}")
-        raise
 
 
 class _Plain:

@@ -1,4 +1,4 @@
-"""One problem in one place; and the places of all values of a document."""
+"""One problem in one place, and what fixes it; and the places of all values of a document."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.explanations import Stage as Stage
-    from jobspec.remedies import Change
 
     Severity = Literal["error", "warning", "info"]
+    Action = Literal["set", "rename", "move", "remove", "quote"]
     Children = dict[str, "Marks"] | list["Marks"] | None
     #: A mark's file, layer, and span.
     Span = tuple[str, str, int, int, int, int]
@@ -158,6 +158,53 @@ def _stage_of(rule: str) -> Stage:
     from jobspec.explanations import STAGES
 
     return STAGES.get(rule, "admission")
+
+
+# Changes of a document's data that fix a problem; `fixes` makes them in the text of its file.
+
+
+class Change:
+    """A change at a *path* from the top of a document."""
+
+    __slots__ = ("action", "path", "value")
+
+    def __init__(self, action: Action, path: Path, value: Any = None) -> None:
+        self.action = action
+        self.path = path
+        self.value = value
+        """Of `set` the new value, of `rename` the new key, of `move` the path of the mapping to go into, from the one around the field."""
+
+    def __repr__(self) -> str:
+        return f"<{self.action} {self.path} {self.value!r}>"
+
+    def below(self, path: Path) -> Change:
+        """The same change in a document around this one, which stands at *path* in it."""
+        return Change(self.action, (*path, *self.path), self.value)
+
+
+def set_to(path: Path, value: Any) -> Change:
+    """Give a field or an item another value, or add it where it is not there; mappings on the way to it are added, too."""
+    return Change("set", path, value)
+
+
+def rename(path: Path, name: str) -> Change:
+    """Give a field another name; it keeps its place."""
+    return Change("rename", path, name)
+
+
+def move(path: Path, into: Path) -> Change:
+    """Move a field into a mapping beside it, which becomes one around it where it is not there: `spec.a` into `spec.b` is `spec.b.a`."""
+    return Change("move", path, into)
+
+
+def remove(path: Path) -> Change:
+    """Remove a field or an item; a mapping or list goes with its last value."""
+    return Change("remove", path)
+
+
+def quote(path: Path) -> Change:
+    """Make a scalar text, as it is written: `value: 010` becomes `value: "010"`."""
+    return Change("quote", path)
 
 
 # Where the values of a document were written: a tree of marks, made of the nodes that the reader made.

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path, spell
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeAlias
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics import Change, Severity
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
-    from jobspec.remedies import Change
 
+    #: Group and kind, namespace (empty where the kind has none) and name of an object.
+    Name = tuple[GroupKind, str, str]
     #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
-    Place = Path | MarkedTree | Mark | None
+    Place: TypeAlias = Path | MarkedTree | Mark | None
     #: What a rule of lint is called with: the `LintedJob` of a job of either kind or of one, of a runtime that is looked at alone, or of
     #: both jobs and runtimes (`pods`); the `LintedDocument` of any document, or of a runtime.
     Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
@@ -71,7 +72,7 @@ class Finding:
         if isinstance(at, tuple):
             field = field or spell(at)
             at = document.marks.nearest(at).place()
-        elif isinstance(at, MarkedTree):
+        elif at is not None and not isinstance(at, Mark):
             at = place_of(at)
         at = at or document.marks.nearest(("metadata", "name")).place()
         return Diagnostic(
@@ -140,3 +141,13 @@ def child_of(tree: MarkedTree, step: str | int) -> MarkedTree | None:
     inside = tree.value
     known = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int) and step < len(inside)
     return inside[step] if known else None
+
+
+class Answer:
+    """What webhooks and plugins say of a document: errors and warnings, and the names of looked-up objects that are not in its file."""
+
+    __slots__ = ("diagnostics", "wanted")
+
+    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
+        self.diagnostics = diagnostics
+        self.wanted = wanted

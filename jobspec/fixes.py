@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, Piece
+from jobspec.diagnostics import Change, Diagnostic, Piece
 from jobspec.documents.document import Document
 from jobspec.documents.reader import is_json, pieces, read_piece
-from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, edits_of, unquoted
-from jobspec.remedies import Change, Unfit, all_applied
+from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, Unfit, all_applied, edited, edits_of, unquoted
 
 #: Everything that is said of a file.
 Found = Sequence[Diagnostic]

@@ -10,8 +10,7 @@ from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.findings import Rule
-from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, policies_of
+from jobspec.findings import Answer, Rule
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, diagnostics
 from jobspec.results import DocumentResult, FileResult, result_of
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
     from jobspec.cluster import Cluster
-    from jobspec.kubernetes.admission.objects import Name
+    from jobspec.findings import Name
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.overlays.load import Overlay
     from jobspec.results import Status
     from jobspec.targets import Target
@@ -530,6 +530,8 @@ def policies_beside(objects: Objects) -> PolicyObjects | None:
     wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS) if objects.closed else kinds.POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
+    from jobspec.kubernetes.admission.objects import policies_of
+
     return policies_of(found, closed=objects.closed)
 
 
@@ -579,6 +581,7 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
     if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
 
     found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)

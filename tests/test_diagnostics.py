@@ -1,7 +1,6 @@
 """A diagnostic in other words stays the same in all else."""
 
-from jobspec.diagnostics import Diagnostic, Mark
-from jobspec.remedies import Change
+from jobspec.diagnostics import Change, Diagnostic, Mark
 
 
 def test_other_words_keep_all_else() -> None:

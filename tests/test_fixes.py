@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Change, Diagnostic, Mark, move, quote, remove, rename, set_to
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
+from jobspec.documents.text_edits import Unfit, applied
 from jobspec.fixes import Mended, mend_files, mended
 from jobspec.lint.linting import lint
-from jobspec.remedies import Change, Unfit, applied, move, quote, remove, rename, set_to
 from tests.support.any_data import MAPPINGS
 from tests.support.checking import mend
 from tests.support.manifests import paths_in

@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics import Change, Severity
     from jobspec.kinds import GroupKind
-    from jobspec.remedies import Change
     from jobspec.schemas.shapes import Shape
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.

@@ -6,15 +6,14 @@ Fixes, migrated Lists, imported bases and projects are edited here. Why not by r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Mark, Marks, Path
+from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
 from jobspec.documents.document import Document
 from jobspec.documents.reader import is_json, is_plain
 from jobspec.documents.writer import write
-from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -454,3 +453,114 @@ def _dumped(value: Any) -> str:
     from json import dumps
 
     return dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
+
+
+# Changes made in the data, as their edits make them in the text.
+
+
+class Unfit(Exception):
+    """The document has no such place, or something stands there already."""
+
+
+def applied(data: Any, change: Change) -> Any:
+    """The data with a change other than `quote`. Raises Unfit."""
+    if change.action == "set":
+        return _set_in(data, change.path, change.value)
+    if change.action == "rename":
+        return _changed_in(data, change.path[:-1], lambda around: _renamed_in(around, change.path[-1], change.value))
+    if change.action == "move":
+        return _changed_in(data, change.path[:-1], lambda around: _moved_in(around, str(change.path[-1]), change.value))
+    return _without(data, widened(data, change.path))
+
+
+def all_applied(data: Any, changes: Sequence[Change]) -> Any:
+    """The data with changes whose paths are all those of the data as it is: deeper and later places change first. Raises Unfit."""
+    turns = ("set", "rename", "move", "remove")
+    deepest_first = sorted(changes, key=lambda each: [str(step).zfill(6) for step in each.path], reverse=True)
+    for turn in turns:
+        for change in changes if turn == "set" else deepest_first:
+            if change.action == turn:
+                data = applied(data, change)
+    return data
+
+
+def widened(data: Any, path: Path) -> Path:
+    """The path of what goes with the value at *path*: the mappings and lists around it of which it is the last value. Raises Unfit."""
+    value_at(data, path)
+    while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
+        path = path[:-1]
+    return path
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """The value at a path. Raises Unfit where there is none."""
+    for step in path:
+        if not has(data, step):
+            raise Unfit
+        data = data[step]
+    return data
+
+
+def has(around: Any, step: str | int) -> bool:
+    """Whether a mapping has a key, or a list an index."""
+    if isinstance(around, dict):
+        return step in around
+    return isinstance(around, list) and isinstance(step, int) and 0 <= step < len(around)
+
+
+def _set_in(data: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        items = [] if data is None else data
+        if not isinstance(items, list) or not 0 <= step <= len(items):
+            raise Unfit
+        return [*items[:step], _set_in(items[step] if step < len(items) else None, rest, value), *items[step + 1 :]]
+    if data is not None and not isinstance(data, dict):
+        raise Unfit
+    return {**(data or {}), str(step): _set_in((data or {}).get(step), rest, value)}
+
+
+def _changed_in(data: Any, path: Path, changed: Callable[[Any], Any]) -> Any:
+    if not path:
+        return changed(data)
+    if not has(data, path[0]):
+        raise Unfit
+    inner = _changed_in(data[path[0]], path[1:], changed)
+    if isinstance(data, list):
+        return [inner if index == path[0] else each for index, each in enumerate(data)]
+    return {key: inner if key == path[0] else each for key, each in data.items()}
+
+
+def _renamed_in(around: Any, old: str | int, new: str) -> Any:
+    if not isinstance(around, dict) or old not in around or new in around:
+        raise Unfit
+    return {new if key == old else key: value for key, value in around.items()}
+
+
+def _moved_in(around: Any, name: str, into: Path) -> Any:
+    if not isinstance(around, dict) or name not in around:
+        raise Unfit
+    if into[0] not in around:
+        wrapped = _set_in(None, (*into[1:], name), around[name])
+        return {into[0] if key == name else key: wrapped if key == name else value for key, value in around.items()}
+    inner = around
+    for step in into:
+        if not isinstance(inner, dict):
+            raise Unfit
+        inner = inner.get(step, {})
+    if not isinstance(inner, dict) or name in inner:
+        raise Unfit
+    return _without(_set_in(around, (*into, name), around[name]), (name,))
+
+
+def _without(data: Any, path: Path) -> Any:
+    step = path[-1]
+
+    def change(around: Any) -> Any:
+        if isinstance(around, list):
+            return [each for index, each in enumerate(around) if index != step]
+        return {key: value for key, value in around.items() if key != step}
+
+    return _changed_in(data, path[:-1], change)

@@ -1,6 +1,6 @@
 """Compile the structural schema of a CRD's version to shapes.
 
-A raw shape is an entry of the table that `shapes.link` takes; it refers to other entries by index.
+A raw shape is an entry of the table that `shapes.linked` takes; it refers to other entries by index.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.cel.paths import uses_old_self
-from jobspec.schemas import shapes
-from jobspec.schemas.shapes import BITS, SIZES, Shape
+from jobspec.schemas.shapes import BITS, SIZES, Shape, linked
 
 Schema = dict[str, Any]
 Raw = dict[str, Any]
@@ -31,21 +30,21 @@ def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
     raw["keeps_status"] = not has_status
     raw["scale"] = scale
     table[0] = raw
-    return shapes.link(table)
+    return linked(table)[0]
 
 
 def shape_of(schema: Schema, metadata: Shape) -> Shape:
     """The shape of the values of a part of a schema."""
     table: list[Any] = [{}, metadata]
     table[0] = _raw(schema, table)
-    return shapes.link(table)
+    return linked(table)[0]
 
 
 def branch_shape(schema: Schema, metadata: Shape) -> Shape:
     """The shape of a schema compiled as a branch of `anyOf` is: all its limits, formats and choices are `conditions`."""
     table: list[Any] = [{}, metadata]
     table[0] = _raw(schema, table, is_branch=True)
-    return shapes.link(table)
+    return linked(table)[0]
 
 
 def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Path, spell
+from jobspec.diagnostics import Change, Path, move, quote, rename, set_to, spell
 from jobspec.go.formats import is_quantity
-from jobspec.remedies import Change, move, quote, rename, set_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

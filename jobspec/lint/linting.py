@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, span_of, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, remove, set_to, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind, is_unknown_version
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Span
+    from jobspec.diagnostics import Change, Span
     from jobspec.findings import Edit, Finding, Place, Rule
     from jobspec.pipeline import Checked
-    from jobspec.remedies import Change
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
@@ -177,7 +176,6 @@ def _changes(edits: Sequence[Edit], document: Document, linted: LintedDocument, 
     """The edits as changes of the finding's document; none where one of them is not in its text."""
     if not edits:
         return []
-    from jobspec.remedies import remove, set_to
 
     made = []
     for edit in edits:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Change
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.outcome.programs import Started
-    from jobspec.remedies import Change
     from jobspec.targets import Target
 
 

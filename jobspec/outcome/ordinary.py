@@ -9,7 +9,6 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, runtime_of
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
 from jobspec.workloads import resumed, suspension
@@ -72,6 +71,8 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
 def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
     if job.group_kind != TRAINJOB:
         return None
+    from jobspec.operators.trainer.runtimes import runtime_of
+
     return runtime_of(job, beside, target)
 
 
@@ -730,6 +731,8 @@ def _nested(check: Check, *steps: str) -> Check:
 
 
 def _trains(value: Any) -> bool:
+    from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+
     return type(value) is dict and value == {ANCESTOR: TRAINER}
 
 

@@ -5,8 +5,6 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False

@@ -322,7 +322,7 @@ def _shape(api_version: str, kind: str, target: Target) -> Shape | None:
     spec = whole.at((*path, "spec")) if whole else None
     assert spec
     fields = {"apiVersion": 1, "kind": 1, "metadata": 2, "spec": 3}
-    return shapes.link([{"type": "object", "fields": fields}, {"type": "string"}, shapes.load_metadata(target), spec])
+    return shapes.linked([{"type": "object", "fields": fields}, {"type": "string"}, shapes.load_metadata(target), spec])[0]
 
 
 # A container's command as it will run, in the words of a shell.

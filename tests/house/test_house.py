@@ -22,7 +22,6 @@ PACKAGE = ROOT / "jobspec"
 #: The rooms: one imports those above it in this list. A folder stands for all its modules, which import each other in no circle.
 ORDER = [
     "jobspec",
-    "jobspec.remedies",
     "jobspec.explanations",
     "jobspec.diagnostics",
     "jobspec.kinds",

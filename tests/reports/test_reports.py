@@ -513,7 +513,7 @@ def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number:
     assert _without_colours(rest) == f"{total} documents: {total} valid {RELEASES}\n"  # nothing is left of the progress
 
 
-_IMPATIENT = "from jobspec import cli; from jobspec.commands import output; output._PATIENCE = 0.01; cli.program()"
+_IMPATIENT = "from jobspec.__main__ import program; from jobspec.commands import output; output._PATIENCE = 0.01; program()"
 
 
 def test_progress_of_a_project_counts_variants(tmp_path: Path) -> None:

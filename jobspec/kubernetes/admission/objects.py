@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Path
+from jobspec.diagnostics import Path
 from jobspec.go.values import mapping
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
 
@@ -188,16 +188,3 @@ def _of_container(container: Data, path: Path) -> Iterator[Reference]:
             source, place = mapping(several, field), (*path, "envFrom", index, field, "name")
             if source.get("name"):
                 yield Reference(kind, source["name"], place, is_optional=bool(source.get("optional")))
-
-
-# The answer of admission to a document.
-
-
-class Answer:
-    """Errors and warnings, and the names of looked-up objects that are not in the same file."""
-
-    __slots__ = ("diagnostics", "wanted")
-
-    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
-        self.diagnostics = diagnostics
-        self.wanted = wanted

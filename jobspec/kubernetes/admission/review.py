@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic
+from jobspec.findings import Answer
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
-from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, Reference, references, sequence
+from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
 from jobspec.kubernetes.problems import Problem, closest
 from jobspec.schemas import shapes
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import Name
+    from jobspec.findings import Name
     from jobspec.targets import Target
 
     Data = dict[str, Any]

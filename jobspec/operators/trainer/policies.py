@@ -5,12 +5,11 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, remove
 from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
-from jobspec.remedies import remove
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 

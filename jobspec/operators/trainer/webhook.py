@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path
 from jobspec.documents.document import Document
-from jobspec.findings import Finding, Rule
+from jobspec.findings import Answer, Finding, Rule
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
-from jobspec.kubernetes.admission.objects import Answer
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.trainer import policies
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Severity
-    from jobspec.kubernetes.admission.objects import Name
+    from jobspec.findings import Name
     from jobspec.targets import Target
 
 

@@ -5,11 +5,10 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, rename, set_to
 from jobspec.findings import Finding, Rule
 from jobspec.operators.decoding import undecodable_value
 from jobspec.operators.webhooks import job_name
-from jobspec.remedies import rename, set_to
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, value_at
 

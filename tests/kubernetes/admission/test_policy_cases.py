@@ -57,6 +57,6 @@ def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, 
         gathered.append([each.name for each in documents])
         return PolicyObjects([each.data for each in documents], closed=closed)
 
-    monkeypatch.setattr("jobspec.pipeline.policies_of", policies_of)
+    monkeypatch.setattr("jobspec.kubernetes.admission.objects.policies_of", policies_of)
     assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3
     assert gathered == [["none"]]
