@@ -9,13 +9,12 @@ from jobspec.diagnostics import Key, Path, remove
 from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
-from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.targets import Target
@@ -327,3 +326,37 @@ TORCHTUNE_RULES = [
     Rule(torchtune_qlora, since="2.1.0"),
     Rule(torchtune_arguments, since="2.3.0"),
 ]
+
+
+# What a TrainJob that fine-tunes with torchtune says of itself: its model by the runtime's name, how it tunes by its arguments.
+#
+# Follows `getModelFromRuntimeRef`, `isLoraConfigEnabled` and `isUseQLoraFinetune` of the plugin torch, github.com/kubeflow/trainer
+# pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
+
+
+MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+"""Settings of folders, which the runtime has in the command of its container and hands over to the job's; the last one from 2.1 on."""
+
+
+def model_of(runtime: str) -> str:
+    """The model in a runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
+    parts = runtime.split("-")
+    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
+
+
+def is_lora(arguments: Sequence[str]) -> bool:
+    """Whether arguments ask for LoRA."""
+    return any("model.lora_attn_modules" in argument for argument in arguments)
+
+
+def is_qlora(arguments: Sequence[str], release: str) -> bool:
+    """Whether arguments ask for QLoRA, which DoRA turns off."""
+    return _asked(arguments, "model.quantize_base", release) and not _asked(arguments, "model.use_dora", release)
+
+
+def _asked(arguments: Sequence[str], name: str, release: str) -> bool:
+    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
+    if not is_at_least(release, "2.3.0"):
+        return any(name in argument for argument in arguments)
+    parts = [argument.partition("=") for argument in arguments]
+    return any(equals and name in before and value.strip().lower() == "true" for before, equals, value in parts)

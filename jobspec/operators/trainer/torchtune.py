@@ -1,4 +1,4 @@
-"""TrainJobs that fine-tune with torchtune: what they say of themselves, and the command that the trainer writes.
+"""The command that the trainer writes for a TrainJob that fine-tunes with torchtune.
 
 Follows `EnforceMLPolicy`, `getRecipeAndConfig` and `extractOverridesFromRuntime` of the plugin torch, github.com/kubeflow/trainer
 pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
@@ -7,12 +7,8 @@ pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import NODE, PORT, PodSet, TrainJob, first, gpus, processes_per_node, resources_per_node, whole
-from jobspec.targets import is_at_least
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
@@ -75,37 +71,3 @@ def _folders(job: TrainJob, sets: list[PodSet]) -> list[MarkedTree]:
     managed = MANAGED if job.is_at_least("2.1.0") else MANAGED[:-1]
     nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
     return [word for node in nodes for word in items(node.get("command")) if str(word.value).partition("=")[0] in managed]
-
-
-# What a TrainJob that fine-tunes with torchtune says of itself: its model by the runtime's name, how it tunes by its arguments.
-#
-# Follows `getModelFromRuntimeRef`, `isLoraConfigEnabled` and `isUseQLoraFinetune` of the plugin torch, github.com/kubeflow/trainer
-# pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
-
-
-MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
-"""Settings of folders, which the runtime has in the command of its container and hands over to the job's; the last one from 2.1 on."""
-
-
-def model_of(runtime: str) -> str:
-    """The model in a runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
-    parts = runtime.split("-")
-    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
-
-
-def is_lora(arguments: Sequence[str]) -> bool:
-    """Whether arguments ask for LoRA."""
-    return any("model.lora_attn_modules" in argument for argument in arguments)
-
-
-def is_qlora(arguments: Sequence[str], release: str) -> bool:
-    """Whether arguments ask for QLoRA, which DoRA turns off."""
-    return _asked(arguments, "model.quantize_base", release) and not _asked(arguments, "model.use_dora", release)
-
-
-def _asked(arguments: Sequence[str], name: str, release: str) -> bool:
-    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
-    if not is_at_least(release, "2.3.0"):
-        return any(name in argument for argument in arguments)
-    parts = [argument.partition("=") for argument in arguments]
-    return any(equals and name in before and value.strip().lower() == "true" for before, equals, value in parts)
