@@ -190,3 +190,5 @@ def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
 
 
 TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
+#: The label of a JobSet's Job and its pods that names their replicated job.
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"

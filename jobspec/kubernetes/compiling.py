@@ -10,7 +10,7 @@ from typing import Any
 
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.cel.paths import uses_old_self
-from jobspec.schemas.shapes import BITS, SIZES, Shape, linked
+from jobspec.schemas.shapes import ATTRIBUTES, BITS, SIZES, Shape, is_plain, linked
 
 Schema = dict[str, Any]
 Raw = dict[str, Any]
@@ -71,10 +71,12 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
     _add_branches(raw, schema, table)
     raw["rules"] = [rule for rule in schema.get("x-kubernetes-validations") or () if rule and rule.get("rule")]
     inner = [table[index] for index in _inner(raw)]
-    raw["ruled"] = max([_when_ruled(raw), *(each["ruled"] for each in inner)]) if _is_seen(raw, table) else 0
+    is_seen = _is_seen(raw, table)
+    raw["ruled_on_create"] = is_seen and (any(map(_holds_on_create, raw["rules"])) or any(each["ruled_on_create"] for each in inner))
+    raw["ruled_on_update"] = is_seen and (bool(raw["rules"]) or any(each["ruled_on_update"] for each in inner))
     raw["combined"] = bool(raw.get("branches")) or any(each["combined"] for each in inner)
     raw["embeds"] = is_embedded or any(each["embeds"] for each in inner)
-    return raw
+    return {**raw, "plain": True} if is_plain(raw) else raw
 
 
 def _inner(raw: Raw) -> Iterator[int]:
@@ -121,7 +123,7 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
 
 
 def _place_bare(table: list[Any]) -> int:
-    table.append({"type": "bare", "ruled": 0, "combined": False, "embeds": False})
+    table.append({"type": "bare", "ruled_on_create": False, "ruled_on_update": False, "combined": False, "embeds": False})
     return len(table) - 1
 
 
@@ -153,9 +155,9 @@ def _text(branch: Schema) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _when_ruled(raw: Raw) -> int:
-    """2 if a rule is evaluated for new objects, 1 if all are transition rules, 0 without rules: `ruled` of compiled files."""
-    return max((1 if uses_old_self(rule["rule"]) and not rule.get("optionalOldSelf") else 2 for rule in raw["rules"]), default=0)
+def _holds_on_create(rule: Raw) -> bool:
+    """Whether a CEL rule is evaluated for new objects, too: it is no transition rule."""
+    return not uses_old_self(rule["rule"]) or bool(rule.get("optionalOldSelf"))
 
 
 def _is_seen(raw: Raw, table: list[Any]) -> bool:
@@ -177,7 +179,7 @@ _MAX_EXACT = (1 << 53) - 1  # the server holds limits as float64
 _STRICT = ("exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _KEYWORDS = (
     *("minimum", "maximum", *_STRICT),
-    *(limit + size for limit in ("min", "max") for size in SIZES.values()),
+    *ATTRIBUTES,
     *("format", "pattern", "enum"),
 )
 
@@ -188,7 +190,7 @@ def limits_of(kind: str, schema: Schema, *, is_branch: bool) -> Raw:
     conditions = {word: schema[word] for word in _KEYWORDS if schema.get(word) is not None and word not in plain}
     if conditions.get("format") and conditions["format"].replace("-", "") not in (*CHECKS, *BITS, "float"):
         del conditions["format"]
-    made = {word: value for word, value in plain.items() if value is not None}
+    made = {ATTRIBUTES.get(word, word): value for word, value in plain.items() if value is not None}
     return made | ({"conditions": conditions} if conditions else {})
 
 

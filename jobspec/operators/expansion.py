@@ -9,9 +9,8 @@ from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.jobset.objects import ROLE
 from jobspec.operators.made import Expansion
-from jobspec.workloads import CONTAINERS
+from jobspec.workloads import CONTAINERS, REPLICATED_JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,14 +137,14 @@ class ExpandedJob:
         from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
-        return [text(each, "metadata", "labels", ROLE) for each in jobs]
+        return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
 
 
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
 _RANKS = ("RANK", "PET_NODE_RANK")
-_ROLES = ("training.kubeflow.org/replica-type", ROLE)
+_ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 

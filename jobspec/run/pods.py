@@ -14,8 +14,7 @@ from typing import Any
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
-from jobspec.operators.jobset.objects import ROLE
-from jobspec.workloads import CONTAINERS
+from jobspec.workloads import CONTAINERS, REPLICATED_JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
     index = (pod["metadata"].get("annotations") or {}).get(_INDEX, labels.get(_INDEX, "0"))
     if labels.get("jobset.sigs.k8s.io/replicatedjob-replicas", "1") != "1":
         index = f"{labels['jobset.sigs.k8s.io/job-index']}-{index}"
-    return labels.get(ROLE, ""), index
+    return labels.get(REPLICATED_JOB, ""), index
 
 
 def _host(pod: dict[str, Any]) -> str:

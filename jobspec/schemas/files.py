@@ -11,11 +11,13 @@ from jobspec.kinds import built_in, find
 from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Model, Resource
 from jobspec.schemas import json_schema
+from jobspec.schemas.shapes import ATTRIBUTES, is_plain
 from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
-    from jobspec.schemas.structure import Structure
+    from jobspec.schemas.shapes import ATTRIBUTES, is_plain
+from jobspec.schemas.structure import Structure
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -92,11 +94,6 @@ def _root(structure: Structure, resource: Resource) -> Structure:
     return root
 
 
-def _ruled(flat: dict[str, Any]) -> int:
-    """When the rules of a shape are evaluated: 2 on every request, 1 on updates only, 0 if there are none."""
-    return max((1 if is_transition(rule["rule"]) else 2 for rule in flat.get("rules", ())), default=0)
-
-
 def _is_parsed(flat: dict[str, Any]) -> bool:
     """Whether Go programs parse the values of a shape: quantities, times and int-or-string."""
     return flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
@@ -128,7 +125,7 @@ class _Table:
 
     def _flat(self, structure: Structure) -> dict[str, Any]:
         """What a shape is by itself, with the indices of the shapes inside it."""
-        flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
+        flat = {ATTRIBUTES.get(key, key): value for key, value in structure.items() if key not in _LEFT_OUT}
         if "fields" in structure:
             flat["fields"] = {name: self.place(child) for name, child in structure["fields"].items()}
         return flat | {key: self.place(structure[key]) for key in _LINKS if key in structure}
@@ -136,10 +133,13 @@ class _Table:
     def _completed(self, flat: dict[str, Any]) -> dict[str, Any]:
         """The same with what follows from the shapes inside it."""
         inner = [self.rows[child] for child in _children(flat)]
-        ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
+        rules = flat.get("rules", ())
+        on_create = any(not is_transition(rule["rule"]) for rule in rules) or any(each.get("ruled_on_create") for each in inner)
+        on_update = bool(rules) or any(each.get("ruled_on_update") for each in inner)
         parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
         defaulted = [name for name, index in flat.get("fields", {}).items() if self.rows[index].get("default") is not None]
-        found = {"defaulted": defaulted, "ruled": ruled, "parsed": parsed}
+        found = {"plain": is_plain(flat), "defaulted": defaulted, "parsed": parsed}
+        found |= {"ruled_on_create": on_create, "ruled_on_update": on_update}
         return flat | {name: value for name, value in found.items() if value}
 
 

@@ -1,8 +1,8 @@
 """Shapes: the structural schema of a kind, loaded from its compiled file.
 
 A compiled file is one JSON object: `apiVersion`, `kind`, `component`, `release`, and `shapes`, a table in which each distinct shape stands
-once and refers to others by index; the shape of the kind is the first. The file of a built-in kind is for all releases of Kubernetes, and
-instead of `release` has `releases`, each with the index of the kind's shape in it.
+once, with the attributes that are not absent. Shapes refer to others by index; that of the kind is the first. The file of a built-in kind
+is for all releases of Kubernetes, and instead of `release` has `releases`, each with the index of the kind's shape in it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     PythonType = type
 
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
-#: What a string or boolean may have besides its type.
-_LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength", "conditions", "branches", "rules"))
 #: The Python types of scalars and containers, by the type of their shape; `any` and `bare` have none. A bool is an int, too.
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -36,8 +34,10 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "int-or-string": (int, str),
 }
-#: What the limits of a type's size are called in schemas, behind `min` and `max`.
+#: What a limit of a type's size is called in a schema, behind `min` and `max`.
 SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
+#: The attribute of a shape for each limit of a size in a schema: `minLength` is `least`.
+ATTRIBUTES = {word + size: name for word, name in (("min", "least"), ("max", "most")) for size in SIZES.values()}
 #: The bits of an integer format, besides the sign.
 BITS = {"int32": 31, "int64": 63}
 
@@ -137,7 +137,6 @@ def linked(rows: Sequence[Raw | Shape]) -> list[Shape]:
 
 def _set(shape: Shape, row: Raw, table: list[Shape]) -> None:
     shape.__dict__ = own = dict(row)
-    kind = row["type"]
     if "fields" in row:
         own["fields"] = {name: table[index] for name, index in row["fields"].items()}
         own["defaulted"] = {name: table[row["fields"][name]] for name in row.get("defaulted", ())}
@@ -147,12 +146,17 @@ def _set(shape: Shape, row: Raw, table: list[Shape]) -> None:
         own["items"] = table[row["items"]]
     if "branches" in row:
         own["branches"] = {word: [(table[index], text) for index, text in inner] for word, inner in row["branches"].items()}
-    if kind in SIZES:
-        own["least"], own["most"] = row.get("min" + SIZES[kind]), row.get("max" + SIZES[kind])
-    if kind in _PLAIN and not row.keys() & _LIMITS:
-        own["plain"] = _PLAIN[kind]
-    ruled = row.get("ruled", 0)
-    own["ruled_on_create"], own["ruled_on_update"] = ruled > 1, ruled > 0
+    if "plain" in row:
+        own["plain"] = _PLAIN[row["type"]]
+
+
+def is_plain(row: Raw) -> bool:
+    """Whether all values of the Python type fit the shape of a row: a string or boolean without limits."""
+    return (
+        row["type"] in _PLAIN
+        and not any(row.get(each) for each in ("format", "pattern", "enum", "conditions", "branches", "rules"))
+        and (row.get("least") is None and row.get("most") is None)
+    )
 
 
 def is_of_type(value: Any, shape: Shape) -> bool:

@@ -44,11 +44,11 @@ from jobspec.models.base import (
     Validation,
 )
 from jobspec.models.customresourcedefinition import CustomResourceDefinition
+from jobspec.schemas.shapes import SIZES
 from jobspec.targets import RELEASES, is_at_least
 
 Structure = dict[str, Any]
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
-_LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the formats `int32` and `int64`, not of the schema
 
 
@@ -183,9 +183,9 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
             case Le(limit) if limit not in _INT_LIMITS:
                 structure["maximum"] = limit
             case MinLen(limit):
-                structure["min" + _LENGTHS[structure["type"]]] = limit
+                structure["min" + SIZES[structure["type"]]] = limit
             case MaxLen(limit):
-                structure["max" + _LENGTHS[structure["type"]]] = limit
+                structure["max" + SIZES[structure["type"]]] = limit
             case Keyed(keys):
                 structure["keys"] = structure["merge"] = list(keys)
             case Merge(keys):

@@ -157,8 +157,6 @@ def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
 
 
 PREFIX = "jobset.sigs.k8s.io"
-ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
-"""The label of a JobSet's Job and its pods that names their replicated job."""
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 """The annotation by which a user says that nodes are labelled for each Job already."""

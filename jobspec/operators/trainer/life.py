@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def restart_rules_of(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) -> RestartRules:
     """The rules of a TrainJob: a Job makes a new pod for one that failed, whatever its policy; a JobSet may make all of its Jobs anew."""
     from jobspec.operators.batch import RETRIES
-    from jobspec.operators.jobset.objects import ROLE
     from jobspec.operators.life import RestartRules
+    from jobspec.workloads import REPLICATED_JOB
 
-    jobs = {each["metadata"]["labels"][ROLE]: each["spec"] for each in objects if each["kind"] == "Job"}
+    jobs = {each["metadata"]["labels"][REPLICATED_JOB]: each["spec"] for each in objects if each["kind"] == "Job"}
     jobsets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
     limits = [each.get("backoffLimit", RETRIES) for each in jobs.values()]
     deadlines = [each["activeDeadlineSeconds"] for each in (spec, *jobs.values()) if each.get("activeDeadlineSeconds")]

@@ -8,7 +8,7 @@ from jobspec.documents.marked_tree import LateTree, MarkedTree, items, set_by, t
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
-from jobspec.operators.jobset.objects import ROLE, made_by_jobset
+from jobspec.operators.jobset.objects import made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
 from jobspec.operators.made import (
     UID,
@@ -38,7 +38,7 @@ from jobspec.operators.trainer.train_job import (
     with_resources,
 )
 from jobspec.schemas import shapes
-from jobspec.workloads import value_at
+from jobspec.workloads import REPLICATED_JOB, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in objects:
         if text(each, "kind") == "Job":
-            role = text(each, "metadata", "labels", ROLE)
+            role = text(each, "metadata", "labels", REPLICATED_JOB)
             found[role] = found.get(role, 0) + completions_of(each)
     return found
 
