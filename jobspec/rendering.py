@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.diagnostics import FileResult
     from jobspec.documents.document import Document, Parts
     from jobspec.pipeline import Checked
-    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 

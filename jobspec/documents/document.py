@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, marks_at, spell
+from jobspec.diagnostics import Diagnostic, DocumentResult, Mark, Marks, Path, marks_at, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Change, Severity
+    from jobspec.diagnostics import Change, Severity, Status
     from jobspec.kinds import GroupKind
     from jobspec.schemas.shapes import Shape
 
@@ -209,3 +209,9 @@ class _MarksInside:
 def _text(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None) -> DocumentResult:
+    """The result of a document that could be decoded, or another one of the same document."""
+    version, kind, name = document.api_version, document.kind, document.name
+    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs)

@@ -13,10 +13,9 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go import formats
 from jobspec.kubernetes.problems import (
-    Problem,
     beyond_bits,
     duplicate_item,
     meant_quantity,

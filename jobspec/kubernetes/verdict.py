@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.diagnostics import Diagnostic, Problem, has_error
 from jobspec.kinds import Kind
 from jobspec.kubernetes.metadata import metadata_problems
-from jobspec.kubernetes.problems import Problem, closest, nearest
+from jobspec.kubernetes.problems import closest, nearest
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
-from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import is_cluster_scoped
@@ -21,7 +21,6 @@ from jobspec.programs.command_lines import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, Variant
-from jobspec.results import FileResult
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False

@@ -34,7 +34,6 @@ ORDER = [
     "jobspec.findings",
     "jobspec.go",
     "jobspec.fixes",
-    "jobspec.results",
     "jobspec.kubernetes",
     "jobspec.programs",
     "jobspec.cluster",

@@ -35,9 +35,9 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 35, 220),
-        (("lint", "simple.yaml"), 52, 530),
-        (("render", "simple.yaml", "--overlay", "cpu"), 39, 710),
+        (("validate", "simple.yaml"), 27, 140),
+        (("lint", "simple.yaml"), 45, 450),
+        (("render", "simple.yaml", "--overlay", "cpu"), 33, 580),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
