@@ -341,26 +341,34 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
 class Marks:
     """The place of a value and, in a tree of the data's shape, of all values inside it."""
 
-    __slots__ = ("_children", "key", "mark")
+    __slots__ = ("_make", "children", "key", "mark")
+
+    children: Children
+    """The marks of the values inside, made on first use; None for a scalar."""
 
     def __init__(
-        self,
-        mark: Mark,
-        key: Mark | None = None,
-        children: Children | Callable[[], Children] = None,
+        self, mark: Mark, key: Mark | None = None, children: Children = None, *, make: Callable[[], Children] | None = None
     ) -> None:
         self.mark = mark
         """The value itself."""
         self.key = key
         """The key of the value; None in a list."""
-        self._children = children
+        self._make = make
+        if make is None:
+            self.children = children
 
-    @property
-    def children(self) -> Children:
-        """The marks of the values inside, made on first use; None for a scalar."""
-        if callable(self._children):
-            self._children = self._children()
-        return self._children
+    def __getattr__(self, name: str) -> Any:
+        if name != "children":
+            raise AttributeError(name)
+        assert self._make
+        self.children = self._make()
+        return self.children
+
+    def made(self) -> Marks:
+        """The same, with all marks inside."""
+        for child in self.inside:
+            child.made()
+        return self
 
     @property
     def inside(self) -> Sequence[Marks]:
@@ -413,7 +421,7 @@ class Marks:
 
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
-        return self.mark if self._children is None or self.key is None else self.key
+        return self.mark if self.key is None or (self._make is None and self.children is None) else self.key
 
 
 def span_of(mark: Mark) -> Span:
@@ -466,7 +474,7 @@ def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
     children = getattr(node, "children", None)
     if children is None:
         return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
-    return Marks(mark_of(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
+    return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _inside(piece, children))
 
 
 def _inside(piece: Piece, children: Any) -> Children:

@@ -6,10 +6,8 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobspec.diagnostics import Diagnostic, Key, Path
-from jobspec.documents.document import Document, KnownValid
+from jobspec.documents.document import Document
 from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
 from jobspec.go.values import decode_as_go, mapping, structs
@@ -134,9 +132,7 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
     if shape:
-        sound = document.sound if document.sound and document.sound.shape is shape else None
-        read = sound.data if sound and _is_readable(sound) else None
-        yield from _unreadable_values({**document.data, "status": None}, shape, (), read)
+        yield from _unreadable_values({**document.data, "status": None}, shape, ())
         if document.data.get("status") is not None and _has_defaulter(document, target, old=workload.old):
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
@@ -160,32 +156,19 @@ def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape |
             yield item, shape.items, (*path, index)
 
 
-@lru_cache(maxsize=1000)
-def _is_readable(sound: KnownValid) -> bool:
-    """Whether Go can read all of an accepted object, of which a project may make many."""
-    return not any(_unreadable_values({**sound.data, "status": None}, sound.shape, ()))
-
-
-def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -> Iterator[Finding]:
-    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema.
-
-    *read*: a value at the same place that Go can read.
-    """
-    if value is read:
-        return
+def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
+    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
         yield Finding(path, f"the operator cannot read {why}")
     if isinstance(value, dict):
         fields, values = shape.fields, shape.values
-        known = read if isinstance(read, dict) else {}
         for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
             child = values if fields is None else fields.get(name)
             if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
-                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name), known.get(name))
+                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name))
     elif isinstance(value, list) and shape.items and shape.items.parsed:
-        known_items = read if isinstance(read, list) else ()
         for index, item in enumerate(value):
-            yield from _unreadable_values(item, shape.items, (*path, index), known_items[index] if index < len(known_items) else None)
+            yield from _unreadable_values(item, shape.items, (*path, index))
 
 
 def _unreadable(value: Any, shape: Shape) -> str:
