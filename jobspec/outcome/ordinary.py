@@ -514,6 +514,12 @@ _ROLE = {
     "template": is_ordinary_template,
 }
 _ROLES = having({"Master": having(_ROLE, "template"), "Worker": having(_ROLE, "template")})
+_TARGET = having({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
+_METRIC = having(
+    {"type": one_of("Resource"), "resource": having({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")},
+    *("type", "resource"),
+)
+"""What an autoscaler goes by."""
 _SPEC = having(
     {
         "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
@@ -527,6 +533,7 @@ _SPEC = having(
                 "maxRestarts": is_number,
                 "minReplicas": is_count_of_pods,
                 "maxReplicas": is_count_of_pods,
+                "metrics": some(_METRIC),
             },
             *("minReplicas", "maxReplicas"),
         ),
