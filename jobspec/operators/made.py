@@ -10,6 +10,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked, set_by
 from jobspec.go.quantities import canonical_quantity
+from jobspec.kubernetes.structural import filled
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -127,7 +128,7 @@ def is_true(tree: MarkedTree | None, *path: str) -> bool:
 
 # A job as the API server stores it, which is what its operator sees: nulls dropped, the defaults of the CRD filled in, a name given.
 #
-# Follows `filled` in validation/defaults.py, with marks; and `rest.FillObjectMetaSystemFields` and `names.SimpleNameGenerator`,
+# Follows `rest.FillObjectMetaSystemFields` and `names.SimpleNameGenerator`,
 # k8s.io/apiserver pkg/registry/rest and pkg/storage/names, 1.36.
 
 
@@ -146,54 +147,14 @@ def stored(document: Document, target: Target) -> MarkedTree:
     """The document as its operator sees it, where a server accepts it."""
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = filled(marked(document), shape, Mark(f"the CRD of {document.kind}"))
+    tree = with_crd_defaults(marked(document), shape, Mark(f"the CRD of {document.kind}"))
     return tree.with_value({**tree.value, "metadata": _metadata(tree.value["metadata"], api_server(target))})
 
 
-def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
+def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
     data = tree.data()
-    return _with_defaults(tree, _filled(data, shape), data, crd)
-
-
-def _filled(value: Any, shape: Shape) -> Any:
-    """The plain data of a value; the same object where there is nothing to fill in and nothing to drop."""
-    if isinstance(value, dict):
-        if shape.fields is not None:
-            return _fields(value, shape, shape.fields)
-        if shape.values is not None:
-            values = shape.values
-            made = {name: _or_default(each, values) for name, each in value.items()}
-            made = {name: _filled(each, values) for name, each in made.items() if each is not None or values.nullable}
-            return value if len(made) == len(value) and all(made[name] is each for name, each in value.items()) else made
-    elif isinstance(value, list) and shape.items is not None:
-        items = shape.items
-        listed = [_filled(_or_default(each, items), items) for each in value]
-        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
-    elif isinstance(value, float) and shape.type == "integer":
-        return int(value)
-    return value
-
-
-def _or_default(value: Any, shape: Shape) -> Any:
-    return shape.default if value is None and not shape.nullable else value
-
-
-def _fields(value: dict[str, Any], shape: Shape, fields: dict[str, Shape]) -> dict[str, Any]:
-    changed: dict[str, Any] = {}
-    gone = set()
-    for name, each in value.items():
-        field = fields.get(name)
-        if field is None or type(each) is field.plain:
-            continue
-        if each is None and not field.nullable:
-            gone.add(name)
-        elif each is not None and (new := _filled(each, field)) is not each:
-            changed[name] = new
-    absent = {name: _filled(field.default, field) for name, field in shape.defaulted.items() if name not in value or name in gone}
-    if not (changed or gone or absent):
-        return value
-    return {**{name: changed.get(name, each) for name, each in value.items() if name not in gone}, **absent}
+    return _with_defaults(tree, filled(data, shape), data, crd)
 
 
 def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:
