@@ -9,7 +9,7 @@ from jobspec.diagnostics import Key, Path
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
-from jobspec.kubernetes.pods.resources import bad_container_resource, can_be_promised_twice, is_extended
+from jobspec.kubernetes.pods.resources import COUNTED, bad_container_resource, can_be_promised_twice, is_extended
 from jobspec.kubernetes.problems import Problem, closest, listed, missing, unsupported
 
 TYPE_CHECKING = False
@@ -212,11 +212,6 @@ def _condition(condition: dict[str, Any], hard: Iterable[str], path: Path) -> It
 # `IsStandardResourceName`, `IsStandardQuotaResourceName` and `IsIntegerResourceName`, pkg/apis/core/helper, 1.36.
 
 
-#: What there are whole numbers of.
-COUNTED = (
-    *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
-    *("services.nodeports", "services.loadbalancers"),
-)
 _COMPUTED = ("cpu", "memory", "ephemeral-storage")
 _OF_QUOTAS = frozenset(
     (*COUNTED, *_COMPUTED, *(f"requests.{each}" for each in (*_COMPUTED, "storage")), *(f"limits.{each}" for each in _COMPUTED))
