@@ -6,12 +6,11 @@ import os
 
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, content_of
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
-from jobspec.results import FileResult
 from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
 
@@ -169,15 +168,6 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
 
 
-# Read the CRDs that users name (`--crd`), from files and folders.
-
-
-# Find and read the JSON Schemas that users bring, in kubeconform's layout (`--schema-location`).
-
-
-# The overlays of a command line: names and paths to files, and `--set` to values.
-
-
 def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
     """The overlays with these names or paths, in order, each once, with the values of `--set`, and the problems of both.
 
@@ -224,12 +214,6 @@ def _given(text: str) -> ParameterValue:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise JobspecError(f"--set {place}: the value is not UTF-8")
     return ParameterValue(overlay, name, value, f"--set {text}")
-
-
-# The stored objects that manifests update: those of other files, or of the same files at a Git ref.
-
-
-# The contracts of images that the settings name.
 
 
 def project_among(paths: Sequence[str]) -> str | None:

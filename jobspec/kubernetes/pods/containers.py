@@ -6,12 +6,11 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
 from jobspec.kubernetes.problems import (
-    Problem,
     duplicate,
     excluded,
     missing,
@@ -155,13 +154,13 @@ def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
 def image_problems(container: Container, path: Path) -> Iterator[Problem]:
     """The problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
-    if image != image.strip(_BLANKS):
+    if image != image.strip(BLANKS):
         message = f'there are blanks around the image "{image}"'
-        yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(_BLANKS)}`" if image.strip(_BLANKS) else "")
+        yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(BLANKS)}`" if image.strip(BLANKS) else "")
 
 
 #: What Go takes for blanks.
-_BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 # The variables of a container.

@@ -5,7 +5,7 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import (
     bad_label_name,
     bad_label_value,
@@ -18,7 +18,6 @@ from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
 from jobspec.kubernetes.problems import (
-    Problem,
     describe,
     excluded,
     formed,

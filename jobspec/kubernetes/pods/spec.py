@@ -8,12 +8,12 @@ ports that the server fills in; they read all other defaults by functions in `de
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import POLICIES, container_problems, file_volume_problems, host_network_problems
 from jobspec.kubernetes.pods.defaults import containers_of, restart_policy
-from jobspec.kubernetes.problems import Problem, describe, excluded, missing, name_of, named, required_choice, unsupported
+from jobspec.kubernetes.problems import describe, excluded, missing, name_of, named, required_choice, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.problems import (
-    Problem,
     closest,
     describe,
     listed,

@@ -6,13 +6,13 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
 from jobspec.kubernetes.pods.defaults import without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
-from jobspec.kubernetes.problems import Problem, missing, name_of, outside
+from jobspec.kubernetes.problems import missing, name_of, outside, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ _DIGITS = frozenset("0123456789")
 def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> Iterator[Problem]:
     """The problems of fields that cannot be negative, and are."""
     for name in names:
-        value = number(data, name)
-        if value is not None and value < 0:
-            yield outside(value, 0, None, (*path, name))
+        yield from within(number(data, name) or 0, 0, None, (*path, name))
 
 
 def is_percentage(value: Any) -> bool:
