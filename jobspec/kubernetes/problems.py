@@ -338,6 +338,12 @@ def within(value: Any, least: int | None, most: int | None, path: Path) -> Itera
         yield outside(value, least, most, path)
 
 
+def at_most(most: int, size: int, what: str, path: Path) -> Iterator[Problem]:
+    """The problem of a value that has more than *most* of *what*, such as "item"."""
+    if size > most:
+        yield wrong_size(size, what, "most", most, path)
+
+
 # Bring together what the walk on the structure found in an object, and what Go code found in what was decoded of it.
 
 

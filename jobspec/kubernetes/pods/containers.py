@@ -11,6 +11,7 @@ from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
 from jobspec.kubernetes.problems import (
+    at_most,
     duplicate,
     excluded,
     missing,
@@ -22,7 +23,6 @@ from jobspec.kubernetes.problems import (
     required_name,
     unsupported,
     wrong_name,
-    wrong_size,
 )
 
 TYPE_CHECKING = False
@@ -522,8 +522,7 @@ def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -
         yield from one_of(policy, POLICIES, (*path, "restartPolicy"))
     if policy is None and is_init:
         return
-    if len(rules) > _MOST_RULES:
-        yield wrong_size(len(rules), "rule", "most", _MOST_RULES, (*path, "restartPolicyRules"))
+    yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))
     for index, rule in enumerate(rules):
         at = (*path, "restartPolicyRules", index)
         yield from required_choice(rule, "action", _ACTIONS, at)
@@ -531,9 +530,7 @@ def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -
             yield missing("exitCodes", rule, at)
             continue
         yield from required_choice(rule["exitCodes"], "operator", _OPERATORS, (*at, "exitCodes"))
-        values = rule["exitCodes"].get("values", ())
-        if len(values) > _MOST_CODES:
-            yield wrong_size(len(values), "value", "most", _MOST_CODES, (*at, "exitCodes", "values"))
+        yield from at_most(_MOST_CODES, len(rule["exitCodes"].get("values", ())), "value", (*at, "exitCodes", "values"))
 
 
 def _resizes(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
