@@ -126,20 +126,15 @@ def validate(checked: CheckedExpression) -> None:
     """Check an expression whose types fit together. Raises CompileError for what a server refuses."""
     mixed = _nodes_in_formats(checked)
     for node in walk(checked.tree.root):
-        if isinstance(node, Literal):
-            _check_literal(node)
-        elif isinstance(node, Call):
+        if isinstance(node, Literal) and node.kind == "double" and abs(node.value) == float("inf"):
+            raise CompileError(node.at, "the number is too large")
+        if isinstance(node, Call):
             _check_call(node, checked)
         elif isinstance(node, ListOf) and node.at not in mixed:
             _check_one_type([(item, index in node.optional) for index, item in enumerate(node.items)], checked)
         elif isinstance(node, MapOf) and node.at not in mixed:
             _check_one_type([(key, False) for key, _, _ in node.entries], checked)
             _check_one_type([(value, optional) for _, value, optional in node.entries], checked)
-
-
-def _check_literal(node: Literal) -> None:
-    if node.kind == "double" and abs(node.value) == float("inf"):
-        raise CompileError(node.at, "the number is too large")
 
 
 def _check_call(node: Call, checked: CheckedExpression) -> None:
@@ -181,11 +176,10 @@ def _nodes_in_formats(checked: CheckedExpression) -> set[int]:
 
 def _check_format(text: Literal, items: Sequence[Any], checked: CheckedExpression) -> None:
     used = 0
-    for clause in _clauses(text):
-        if used >= len(items):
+    for used, clause in enumerate(_clauses(text), start=1):
+        if used > len(items):
             raise CompileError(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
-        _check_clause(clause, items[used], checked)
-        used += 1
+        _check_clause(clause, items[used - 1], checked)
     if used < len(items):
         raise CompileError(text.at, f"the format has {used} clauses, and {len(items)} values are given")
 
@@ -298,14 +292,6 @@ def _as_double(one: Literal) -> tuple[str, Any]:
     return "double", made
 
 
-def _as_bytes(one: Literal) -> tuple[str, Any]:
-    return "bytes", one.value.encode(errors="surrogatepass") if one.kind == "string" else one.value
-
-
-def _as_string(one: Literal) -> tuple[str, Any]:
-    return "string", one.value.decode() if one.kind == "bytes" else str(one.value)
-
-
 def _as_duration(one: Literal) -> tuple[str, Any]:
     if one.kind == "int" or (one.kind == "string" and text_formats.go_nanoseconds(one.value) is None):
         raise ValueError
@@ -346,12 +332,12 @@ _CONVERTIBLE: dict[str, tuple[str, ...]] = {
 #: The type and the value that each conversion makes of a constant.
 CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "bool": _as_bool,
-    "bytes": _as_bytes,
+    "bytes": lambda one: ("bytes", one.value.encode(errors="surrogatepass") if one.kind == "string" else one.value),
     "double": _as_double,
     "duration": _as_duration,
     "dyn": lambda one: (one.kind, one.value),
     "int": _as_int,
-    "string": _as_string,
+    "string": lambda one: ("string", one.value.decode() if one.kind == "bytes" else str(one.value)),
     "timestamp": _as_timestamp,
     "uint": _as_uint,
 }

@@ -9,6 +9,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 from __future__ import annotations
 
 from jobspec.diagnostics import Path, Problem
+from jobspec.go.formats import address
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import POLICIES, container_problems, file_volume_problems, host_network_problems
@@ -117,14 +118,9 @@ def _host_names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _address(text: str, path: Path) -> Iterator[Problem]:
     """The problem of a text that is no IP address, or one that programs read differently."""
-    from ipaddress import ip_address
-
-    try:
-        address = None if "%" in text else ip_address(text)
-    except ValueError:
-        address = None
-    mapped = getattr(address, "ipv4_mapped", None)
-    if address is None or mapped is not None:
+    found = address(text)
+    mapped = getattr(found, "ipv4_mapped", None)
+    if found is None or mapped is not None:
         hint = f"write `{mapped}`" if mapped is not None else ""
         yield Problem("wrong-format", path, f"{name_of(path)} takes an IP address, not {describe(text)}", hint)
 

@@ -7,6 +7,7 @@ allocates addresses and ports before it validates, so that it tells problems of 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem
+from jobspec.go.formats import plain_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
@@ -15,12 +16,12 @@ from jobspec.kubernetes.problems import formed, missing, named, one_of, unsuppor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv6Address
     from typing import Any
+
+    from jobspec.go.formats import Address
 
     Port = dict[str, Any]
     Spec = dict[str, Any]
-    Address = IPv4Address | IPv6Address
 
 
 _SPEC: Path = ("spec",)
@@ -123,7 +124,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
 
     if len(asked) > 2:
         yield Problem("wrong-size", at or _ALL, f"a Service has at most two addresses, not {len(asked)}: one of each family")
-    found = [address(each) for each in asked]
+    found = [plain_address(each) for each in asked]
     paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
@@ -262,7 +263,7 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     spec = mapping(data, "spec")
     yield from _affinity(spec)
     for index, each in enumerate(texts(spec, "externalIPs")):
-        found, path = address(each), (*_SPEC, "externalIPs", index)
+        found, path = plain_address(each), (*_SPEC, "externalIPs", index)
         if found is None:
             yield Problem("wrong-format", path, f'"{each}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
@@ -429,23 +430,12 @@ def _ports(new: Spec, old: Spec, kind: str, was: str) -> Spec:
 # and `ValidateEndpointIP`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-def address(text: str) -> Address | None:
-    """The address that a text is; None for other texts, for one with a zone, and for one of IPv4 written as IPv6."""
-    from ipaddress import ip_address
-
-    try:
-        found = ip_address(text)
-    except ValueError:
-        return None
-    return None if "%" in text or getattr(found, "ipv4_mapped", None) is not None else found
-
-
 def bad_range(text: str) -> str:
     """Why a text is no range of addresses; empty if it is one."""
     from ipaddress import ip_network
 
     place, slash, bits = text.partition("/")
-    found = address(place)
+    found = plain_address(place)
     if found is None or not slash or not bits.isascii() or not bits.isdecimal() or (bits[0] == "0" and len(bits) > 1):
         return "it is not of the form `10.9.8.0/24` or `2001:db8::/64`"
     if int(bits) > found.max_prefixlen:
