@@ -12,7 +12,7 @@ from jobspec.diagnostics import Diagnostic, Mark, Path, Problem
 from jobspec.go.values import decode_as_go
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
-from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
+from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
@@ -114,10 +114,8 @@ def _rules_of(kind: str) -> KindRules:
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
     """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
-    generation = made.get("metadata", {}).get("generation", 0)
-    if old is None and kind not in _SETS_GENERATION and generation < 0:
-        message = f"`generation` cannot be negative, as {generation} is"
-        yield Problem("out-of-range", ("metadata", "generation"), message, "leave it out; the server sets it")
+    if old is None and kind not in _SETS_GENERATION:
+        yield from generation_problems(made.get("metadata"))
     of_any, of_update = _page_rules(kind)
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)

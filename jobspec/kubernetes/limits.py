@@ -59,7 +59,9 @@ def _type(kind: str, path: Path) -> Iterator[Problem]:
 
 def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
     given: Amounts = {field: item.get(field, {}) for field in _FIELDS}
-    bad_name = bad_container_resource if kind in ("Pod", "Container") else bad_resource
+    bad_name = (
+        bad_container_resource if kind in ("Pod", "Container") else lambda name: "" if name == "storage" else bad_quota_resource(name)
+    )
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if given.pop(field):
@@ -72,15 +74,12 @@ def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
         yield Problem(
             "missing-field", (*path, "limits"), "limits of claims need the least or the most `storage`", "write `max: {storage: 1Ti}`"
         )
-    filled = _filled(given) if kind == "Container" else given
+    filled = given
+    if kind == "Container":  # the server fills in limits from the most, requests from limits or else from the least
+        limits = given["max"] | given["default"]
+        filled = {**given, "default": limits, "defaultRequest": given["min"] | limits | given["defaultRequest"]}
     for name in dict.fromkeys(name for amounts in filled.values() for name in amounts):
         yield from _resource(name, filled, given, path)
-
-
-def _filled(given: Amounts) -> Amounts:
-    """The amounts with those that the server fills in: limits from the most, requests from limits or else from the least."""
-    limits = given["max"] | given["default"]
-    return {**given, "default": limits, "defaultRequest": given["min"] | limits | given["defaultRequest"]}
 
 
 def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Iterator[Problem]:
@@ -229,11 +228,6 @@ def bad_quota_resource(name: str) -> str:
     if why := bad_qualified_name(name):
         return why
     return "" if "/" in name or is_of_quota(name) else "it is no resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
-
-
-def bad_resource(name: str) -> str:
-    """Why there is no resource of a name; empty if there can be one."""
-    return "" if name == "storage" else bad_quota_resource(name)
 
 
 #: Kind -> the rules on each object, and those on an update besides.

@@ -53,6 +53,14 @@ def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
             yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
 
 
+def generation_problems(metadata: Any) -> Iterator[Problem]:
+    """The problem of `metadata.generation`, where the server does not set it itself."""
+    generation = metadata.get("generation") if isinstance(metadata, dict) else None
+    if isinstance(generation, int | float) and generation < 0:
+        message = f"`generation` cannot be negative, as {generation} is"
+        yield Problem("out-of-range", (*_METADATA, "generation"), message, "leave it out; the server sets it")
+
+
 def generated_name(prefix: str) -> str:
     """A name as the server generates it from `generateName`."""
     return prefix[:MAX_PREFIX] + "xxxxx"
