@@ -116,23 +116,18 @@ def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) 
     """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
-    of_any, of_update = _page_rules(kind)
+    if kind == "HorizontalPodAutoscaler":
+        from jobspec.kubernetes.autoscalers import autoscaler_problems
+
+        yield from autoscaler_problems(made, old)
+        return
+    from jobspec.kubernetes import limits, namespaced_kinds
+
+    of_any, of_update = (limits.RULES if kind in limits.RULES else namespaced_kinds.RULES).get(kind, (None, None))
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)
     if of_update and old is not None:
         yield from of_update(made, old)
-
-
-def _page_rules(kind: str) -> tuple[KindRules | None, KindRules | None]:
-    """The rules on each object of a kind, and those on an update besides."""
-    if kind == "HorizontalPodAutoscaler":
-        from jobspec.kubernetes.autoscalers import autoscaler_problems
-
-        return autoscaler_problems, None
-    from jobspec.kubernetes import limits, namespaced_kinds
-
-    rules = limits.RULES if kind in ("LimitRange", "ResourceQuota") else namespaced_kinds.RULES
-    return rules.get(kind, (None, None))
 
 
 #: The kinds of which an update looks at what changes, and not at the rest.
@@ -165,19 +160,15 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems; those that another release of the kind's operator does not have say so."""
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     others = [release for release in RELEASES[component] if release != target[component]]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
-
-
-def _component(kind: tuple[str, str]) -> str:
-    return COMPONENTS.get(kind, "kubernetes")
 
 
 def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
@@ -191,7 +182,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     releases = list(RELEASES[component])
     own = releases.index(target[component])
     name = f"`{problem.path[-1]}`"
