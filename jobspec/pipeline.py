@@ -396,13 +396,13 @@ def _with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None
 
 def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
     """The runtimes, by name, that a job may mean."""
-    from jobspec.operators.trainer.runtimes import RuntimeRef
+    from jobspec.operators.trainer.runtimes import RuntimeReference
 
-    return runtimes.get(str(RuntimeRef(job.data).name), ())
+    return runtimes.get(str(RuntimeReference(job.data).name), ())
 
 
 def _foreseen(
-    file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
+    file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
 ) -> Checked:
     from jobspec.outcome.ordinary import foresee as foresee_job
 
@@ -410,9 +410,9 @@ def _foreseen(
     told: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _with_policies_among(file.objects, policies, cluster)
-    classes = [each for each in beside if each.group_kind == PRIORITY_CLASS]
+    classes = [each for each in context if each.group_kind == PRIORITY_CLASS]
     named: dict[str, list[Document]] = {}
-    for each in beside:
+    for each in context:
         if each.group_kind != PRIORITY_CLASS:
             named.setdefault(each.name, []).append(each)
     for job in jobs:
@@ -540,7 +540,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 
 def policies_beside(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
-    found = (*objects.elsewhere, *objects.beside)
+    found = (*objects.elsewhere, *objects.in_file)
     wanted = (*POLICY_KINDS, *MOUNTED_KINDS) if objects.closed else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None

@@ -102,7 +102,8 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         return None
     runtime = _runtime_of(job, referred, target)
     try:
-        expansion = expand(job, referred, target, ends=True, accepted=given is not runtime)  # of a job, outcomes tell what is refused
+        # what a server refuses of a job is an outcome
+        expansion = expand(job, referred, target, first_and_last_only=True, skip_server_checks=given is not runtime)
     except JobspecError:  # too many pods to look at
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
@@ -384,9 +385,9 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
-            from jobspec.operators.trainer.runtimes import RuntimeRef
+            from jobspec.operators.trainer.runtimes import RuntimeReference
 
-            references = (RuntimeRef(each.data) for each in self.of_kind(TRAINJOB))
+            references = (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
         return self._used_runtimes
 
@@ -394,9 +395,9 @@ class Documents:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
         found = [*self.of_kind(PRIORITY_CLASS)]
         if job.group_kind == TRAINJOB:
-            from jobspec.operators.trainer.runtimes import GROUP, RuntimeRef
+            from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 
-            ref = RuntimeRef(job.data)
+            ref = RuntimeReference(job.data)
             found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
         return sorted(found, key=lambda each: each.file != job.file)
 

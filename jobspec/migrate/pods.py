@@ -38,10 +38,10 @@ class JobFacts:
     """How many pods train."""
 
 
-def job_facts(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
-    """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
-    expansion = expand(released(job), beside, target, gang_scheduler=gang_scheduler)
-    objects = with_api_defaults(expansion.objects, beside, target)
+def job_facts(job: Document, context: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
+    """The facts of a job that a server accepts. *context*: what it may refer to, such as runtimes and priority classes."""
+    expansion = expand(released(job), context, target, gang_scheduler=gang_scheduler)
+    objects = with_api_defaults(expansion.objects, context, target)
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"

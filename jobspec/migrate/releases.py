@@ -30,10 +30,10 @@ KINDS = (TRAINJOB, *RUNTIMES)
 def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
     """A runtime in the words of a release, and what it has no word for."""
     tree, dropped = pruned(with_marks(runtime.data, runtime.marks), target)
-    return tree, [_told(each, runtime, target) for each in dropped]
+    return tree, [_reported(each, runtime, target) for each in dropped]
 
 
-def _told(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
+def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
     name = dropped.path[-1]
     if name == "numProcPerNode":
         is_default = dropped.tree.value == "auto"
@@ -62,7 +62,7 @@ def migrate_trainjob(
     for repaired in _repaired(tree, first):
         candidate = Migrated(job, [repaired], seen, cluster, new)
         best = min(best, candidate, key=Migrated.cost)
-    return best, [_told(each, job, cluster.target) for each in dropped]
+    return best, [_reported(each, job, cluster.target) for each in dropped]
 
 
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:

@@ -317,16 +317,16 @@ def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stag
     return [*stages, *(Stage(inside, overlays, cluster) for overlays in _growing(variant, project))]
 
 
-def beneath(job: Document, beside: Sequence[Document], cluster: Cluster) -> Document | None:
+def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Document | None:
     """What `spec.trainer` of a TrainJob overrides: the same fields of the runtime's training container; None for other kinds.
 
-    The runtime is looked for *beside* the job and among the shipped ones.
+    The runtime is looked for *context* the job and among the shipped ones.
     """
     if job.group_kind != TRAINJOB:
         return None
     from jobspec.overlays.trainjob import TRAINER_FIELD, JobRuntime
 
-    runtime = JobRuntime(job, runtime_of(job, beside, cluster.target), cluster.target["trainer"])
+    runtime = JobRuntime(job, runtime_of(job, context, cluster.target), cluster.target["trainer"])
     container = runtime.training_container()
     if container is None:
         return None

@@ -109,9 +109,9 @@ def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> Ob
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
-def update(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
+def update(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> ObjectChange:
     """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
-    refused = refusals(old, new, changes, beside, cluster)
+    refused = refusals(old, new, changes, context, cluster)
     if refused:
         meaning: Meaning = "replaced" if is_forced(new) else "refused"
         return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
@@ -150,16 +150,16 @@ _SEALED = (("data",), ("binaryData",), ("stringData",), ("immutable",))
 _SEALABLE = (("v1", "ConfigMap"), ("v1", "Secret"))
 
 
-def refusals(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+def refusals(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> list[str]:
     """Why the update from *old* to *new* is refused, each as one sentence; none where the server takes it.
 
     The new object is a valid one: what is wrong with it now is wrong with the update.
     """
-    return [*_by_rules(old, new, beside, cluster), *_fixed(old, changes), *_by_policy(old, new)]
+    return [*_by_rules(old, new, context, cluster), *_fixed(old, changes), *_by_policy(old, new)]
 
 
-def _by_rules(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[str]:
-    others = [each for each in beside if each is not new]
+def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[str]:
+    others = [each for each in context if each is not new]
     checked = pipeline.check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
     for each in checked.result.diagnostics:
         if each.severity == "error":
@@ -216,12 +216,12 @@ def _document_in(content: bytes) -> Document | None:
     return documents[0] if documents else None
 
 
-def _warning(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
+def _warning(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
     target = cluster.target
     found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path != _DERIVED]
     if not found:
         return
-    change = update(old, new, found, beside, cluster)
+    change = update(old, new, found, context, cluster)
     comes_to = "replaced" if _is_replaced(old, new) else change.meaning
     if comes_to not in _COMES_TO:
         return

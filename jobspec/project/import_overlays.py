@@ -20,7 +20,7 @@ from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
-from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
+from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import Overlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.pipeline import Manifests
@@ -414,7 +414,8 @@ def _written(file: str, parts: Sequence[Sequence[Document]], target: Target, com
 def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list[Document]]:
     """For each job, itself and the companions that go with it, in the order of the file."""
     named = {
-        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(RuntimeRef(job.data), job, each)] for job in jobs
+        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(RuntimeReference(job.data), job, each)]
+        for job in jobs
     }
     runtimes = {id(each) for found in named.values() for each in found}
     others = [each for each in documents if not is_workload(each) and id(each) not in runtimes]

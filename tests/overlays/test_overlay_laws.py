@@ -373,14 +373,14 @@ def trainjob(release: str) -> Maker:
     """A TrainJob, and its runtime before it, at times."""
 
     def make(r: Random) -> list[Data]:
-        beside = [runtime(r)] if r.random() < 0.75 else []
-        names = [job["name"] for each in beside for job in each["spec"]["template"]["spec"]["replicatedJobs"]] or ["node", "other"]
+        context = [runtime(r)] if r.random() < 0.75 else []
+        names = [job["name"] for each in context for job in each["spec"]["template"]["spec"]["replicatedJobs"]] or ["node", "other"]
         shipped = one_of("torch-distributed", "torchtune-llama3.2-1b", "deepspeed-distributed", "of-the-cluster")
-        spec: Data = {"runtimeRef": {"kind": "TrainingRuntime", "name": "team"} if beside else {"name": shipped(r)}}
+        spec: Data = {"runtimeRef": {"kind": "TrainingRuntime", "name": "team"} if context else {"name": shipped(r)}}
         spec |= {"trainer": some(trainer, share=0.3, least=0)(r)} if r.random() < 0.7 else {}
         spec |= entries(release, names)(r) if r.random() < 0.4 else {}
         job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "job"}, "spec": spec}
-        return [*beside, job]
+        return [*context, job]
 
     return make
 

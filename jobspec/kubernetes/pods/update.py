@@ -61,7 +61,7 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     is_gated = bool(was.get("schedulingGates"))
     fixed, stored = _without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated)
     for path in (*_policies(now, was), *changes(fixed, stored)):
-        yield Problem("immutable-field", (*_SPEC, *path), _what_changed(path, now, was), _ANEW)
+        yield Problem("immutable-field", (*_SPEC, *path), _described_change(path, now, was), _ANEW)
 
 
 def with_account(new: Data, old: Data) -> Data:
@@ -169,7 +169,7 @@ def _without_seconds(toleration: Data) -> Data:
     return {field: each for field, each in toleration.items() if field != "tolerationSeconds" and each}
 
 
-def _what_changed(path: Path, now: Data, was: Data) -> str:
+def _described_change(path: Path, now: Data, was: Data) -> str:
     """What changed at a path of the spec, in words."""
     name, after, before = f"`{spell(path)}`", _at(path, now), _at(path, was)
     if before is None and after is not None:

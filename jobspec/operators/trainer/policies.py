@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, remove
 from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
+from jobspec.operators.trainer.runtimes import RuntimeReference, ancestor
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
@@ -222,7 +222,7 @@ _MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
 
 
 def _model(workload: Workload) -> str:
-    return model_of(RuntimeRef(workload.document.data).name)
+    return model_of(RuntimeReference(workload.document.data).name)
 
 
 def _nodes(workload: Workload) -> int:
@@ -245,7 +245,7 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     known = _MODELS if is_at_least(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
-        message = f"the runtime's name `{RuntimeRef(workload.document.data).name}` stands for no model that torchtune is set up for"
+        message = f"the runtime's name `{RuntimeReference(workload.document.data).name}` stands for no model that torchtune is set up for"
         yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
