@@ -54,19 +54,15 @@ def builtin_problems(
     if is_judged(known, api_version):
         untyped = _UNTYPED.get((known.group, known.name))
         found = untyped(data, found, shape, old) if untyped else merged(found, _of_go_code(data, known.name, shape, old, encoded=encoded))
-    return [*found, *_of_metadata(data, known)]
+    meta = data.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        return found
+    return [*found, *metadata_problems(meta or {}, names=known.names, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is whole, since we follow the Go code that the server has for it."""
     return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
-
-
-def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
-    meta = data.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        return []
-    return list(metadata_problems(meta or {}, names=kind.names, namespaced=kind.namespaced, builtin=kind.needs_domains))
 
 
 def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:

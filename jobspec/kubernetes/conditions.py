@@ -186,7 +186,10 @@ def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branch
 
 def _fits(value: Any, branch: Shape) -> bool:
     """Whether a value is valid against a branch."""
-    if not _fits_type(value, branch):
+    if value is None and branch.type != "any" and not branch.nullable:
+        return False
+    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
+    if value is not None and (not _has_type(value, branch) or (text_only and not isinstance(value, (str, list)))):
         return False
     found = list(broken_branch(value, branch, ()))
     unsure = [problem for problem in found if problem.rule == "rule-not-evaluated"]
@@ -198,10 +201,3 @@ def _fits(value: Any, branch: Shape) -> bool:
 def _has_type(value: Any, shape: Shape) -> bool:
     """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
     return value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
-
-
-def _fits_type(value: Any, branch: Shape) -> bool:
-    if value is None:
-        return branch.type == "any" or branch.nullable
-    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
-    return _has_type(value, branch) and not (text_only and not isinstance(value, (str, list)))

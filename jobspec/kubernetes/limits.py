@@ -10,7 +10,7 @@ from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
 from jobspec.kubernetes.pods.resources import COUNTED, bad_container_resource, can_be_promised_twice, is_extended
-from jobspec.kubernetes.problems import closest, listed, missing, unsupported
+from jobspec.kubernetes.problems import closest, listed, missing, one_of, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +43,16 @@ def limitrange_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
     for index, item in enumerate(made.get("spec", {}).get("limits", ())):
         path: Path = ("spec", "limits", index)
         kind = item.get("type", "")
-        yield from _type(kind, (*path, "type")) if kind else (missing("type", item, path, f"it is one of {listed(_TYPES)}"),)
+        if not kind:
+            yield missing("type", item, path, f"it is one of {listed(_TYPES)}")
+        elif why := bad_qualified_name(kind):
+            yield Problem("invalid-name", (*path, "type"), f"`{kind}` is no type: {why}", f"it is one of {listed(_TYPES)}")
+        elif "/" not in kind:
+            yield from one_of(kind, _TYPES, (*path, "type"))
         if kind in seen:
             yield Problem("duplicate-item", (*path, "type"), f"there are limits of the type `{kind}` already", "put both in one item")
         seen.add(kind)
         yield from _item(item, kind, path)
-
-
-def _type(kind: str, path: Path) -> Iterator[Problem]:
-    if why := bad_qualified_name(kind):
-        yield Problem("invalid-name", path, f"`{kind}` is no type: {why}", f"it is one of {listed(_TYPES)}")
-    elif "/" not in kind and kind not in _TYPES:
-        yield unsupported(kind, _TYPES, path)
 
 
 def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import missing, named, one_of, required_choice, required_name
+from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
 from jobspec.kubernetes.workloads.services import bad_range
 
 TYPE_CHECKING = False
@@ -266,21 +266,15 @@ def role_problems(role: dict[str, Any], _: Any) -> Iterator[Problem]:
 def _rule(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
     if not rule.get("verbs"):
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
-    if rule.get("nonResourceURLs"):
-        yield from _of_urls(rule, (*path, "nonResourceURLs"), namespaced=namespaced)
-        return
-    if not rule.get("apiGroups"):
+    at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
+    if of_urls and namespaced:
+        yield excluded(at, "a Role is about one namespace, and `nonResourceURLs` are in none", "write a ClusterRole")
+    elif of_urls and any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
+        yield excluded(at, "one rule is about resources or about `nonResourceURLs`, not about both", "write two rules")
+    if not of_urls and not rule.get("apiGroups"):
         yield missing("apiGroups", rule, path, 'the core group is `""`')
-    if not rule.get("resources"):
+    if not of_urls and not rule.get("resources"):
         yield missing("resources", rule, path, "write them in the plural, such as `[pods, configmaps]`")
-
-
-def _of_urls(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
-    if namespaced:
-        yield Problem("conflicting-values", path, "a Role is about one namespace, and `nonResourceURLs` are in none", "write a ClusterRole")
-    elif any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-        message = "one rule is about resources or about `nonResourceURLs`, not about both"
-        yield Problem("conflicting-values", path, message, "write two rules")
 
 
 # What the server's Go code says of a RoleBinding or a ClusterRoleBinding.

@@ -227,12 +227,7 @@ def claim_usage(claim: Data) -> Amounts:
     size = amounts(mapping(spec, "resources").get("requests")).get("storage")
     if size is not None:
         found["requests.storage"] = Quantity(size.rounded_up() * _ONE, size.format)
-    storage_class = _storage_class(claim)
+    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")  # which is older than the field
+    storage_class = annotation if annotation is not None else spec.get("storageClassName") or ""
     of_class = {f"{storage_class}{_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found}
     return found | of_class if storage_class else found
-
-
-def _storage_class(claim: Data) -> str:
-    """The class of a claim's volume: by its older annotation, or by its field."""
-    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")
-    return str(annotation if annotation is not None else mapping(claim, "spec").get("storageClassName") or "")

@@ -183,18 +183,13 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
     elif form and not kind and not isinstance(value, (str, list)):
         yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
-    elif kind and type(value) not in TYPES[kind] and not _passes(value, kind, form):
+    elif kind and type(value) not in TYPES[kind] and not (form and kind not in ("integer", "number") and isinstance(value, (str, list))):
         yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
     elif isinstance(value, dict):
         yield from _fields(value, schema, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
             yield from _types(item, schema["items"], (*path, index))
-
-
-def _passes(value: Any, kind: str, form: str) -> bool:
-    """Whether a string or a list passes for a value of another type because of the format."""
-    return bool(form) and kind not in ("integer", "number") and isinstance(value, (str, list))
 
 
 def _fields(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:

@@ -94,14 +94,16 @@ def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
 
 
 def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
-    """The problems of a container that runs beside others."""
-    if not container.keys().isdisjoint(_OF_RUNNING):
-        yield from running_problems(container, path, grace_period(spec))
-
-
-def _host_ports(containers: list[tuple[Path, Container]]) -> Iterator[Problem]:
-    if any("ports" in container for _, container in containers):
-        yield from host_port_problems(containers)
+    """The problems of the probes and hooks of a container that runs beside others."""
+    if container.keys().isdisjoint(_OF_RUNNING):
+        return
+    hooks, seconds = container.get("lifecycle", {}), grace_period(spec)
+    for name in ("postStart", "preStop"):
+        if name in hooks:
+            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), seconds)
+    for name in PROBES:
+        if name in container:
+            yield from _probe(name, container[name], (*path, name), seconds)
 
 
 def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
@@ -367,7 +369,7 @@ def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
 
 
-def host_port_problems(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
+def _host_ports(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
     """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
     taken: set[tuple[str, str, int]] = set()
     for path, container in containers:
@@ -432,17 +434,6 @@ _OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 _SCHEMES = ("HTTP", "HTTPS")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
-
-
-def running_problems(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
-    """The problems of the probes and hooks of a container that runs beside others; its pod has *grace_period* seconds to end."""
-    hooks = container.get("lifecycle", {})
-    for name in ("postStart", "preStop"):
-        if name in hooks:
-            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), grace_period)
-    for name in PROBES:
-        if name in container:
-            yield from _probe(name, container[name], (*path, name), grace_period)
 
 
 def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:

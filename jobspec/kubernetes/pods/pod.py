@@ -10,7 +10,7 @@ from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, without_disabled
-from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
+from jobspec.kubernetes.pods.spec import pod_spec_problems, priority_problems
 from jobspec.kubernetes.pods.volumes import source_of
 from jobspec.kubernetes.problems import missing
 from jobspec.schemas.shapes import Shape
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_OF_CLASSES = ("priority", "preemptionPolicy", "overhead")
-"""Fields that a pod gets of a class."""
 _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceClaims")
 """Fields on which a pod's own metadata decides, too."""
 
@@ -64,7 +62,10 @@ def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
 
 
 def _new(pod: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of a pod that is to be made."""
+    """The problems of a pod that is to be made.
+
+    The priority of one that names no class is that of the cluster's default class, which the plugins look for.
+    """
     pod = _filled_in(pod)
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     yield from _any(pod)
@@ -75,8 +76,12 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
-    if not spec.keys().isdisjoint(_OF_CLASSES):
-        yield from pod_admission_problems(pod)
+    if spec.get("priorityClassName"):
+        yield from priority_problems(spec)
+    if "overhead" in spec and not spec.get("runtimeClassName"):
+        message = "an overhead comes from a RuntimeClass, and the pod names none"
+        hint = "remove it, or name the class by `runtimeClassName`"
+        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")

@@ -282,20 +282,6 @@ _SPEC: Path = ("spec",)
 _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
-def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of what only a class can give to a pod: a priority, a preemption policy, an overhead.
-
-    The priority of a pod that names no class is that of the cluster's default class, for which `admission/plugins` looks.
-    """
-    spec = pod.get("spec") or {}
-    if spec.get("priorityClassName"):
-        yield from priority_problems(spec)
-    if "overhead" in spec and not spec.get("runtimeClassName"):
-        message = "an overhead comes from a RuntimeClass, and the pod names none"
-        hint = "remove it, or name the class by `runtimeClassName`"
-        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
-
-
 def priority_problems(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a priority and a preemption policy that a system class does not have, or no class where none is named."""
     name = spec.get("priorityClassName")

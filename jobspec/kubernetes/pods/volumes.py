@@ -154,10 +154,6 @@ def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
 
 
-def _git_repo(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from relative_path_problems(data.get("directory") or "", (*path, "directory"))
-
-
 def _nfs(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     folder = data.get("path")
     if folder and not folder.startswith("/"):
@@ -603,7 +599,7 @@ _RULES: dict[str, Rule] = {
     "flexVolume": _flex_volume,
     "flocker": _flocker,
     "gcePersistentDisk": _partition,
-    "gitRepo": _git_repo,
+    "gitRepo": lambda data, path: relative_path_problems(data.get("directory", ""), (*path, "directory")),
     "hostPath": _host_path,
     "image": _image,
     "iscsi": _iscsi,

@@ -199,12 +199,7 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     if why := bad_label_value(name):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
-    if "selector" in spec:
-        yield from _beside_generated(mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}, labels)
-
-
-def _beside_generated(selector: dict[str, Any], generated: dict[str, str], labels: dict[str, str]) -> Iterator[Problem]:
-    """The problems of a selector that is written, though the server writes it."""
+    selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
@@ -245,7 +240,11 @@ def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by
     codes, conditions = rule.get("onExitCodes"), structs(rule, "onPodConditions")
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
-    yield from _conditions(conditions, (*path, "onPodConditions"))
+    yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
+    for index, condition in enumerate(conditions):
+        at = (*path, "onPodConditions", index)
+        yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*at, "type"))
+        yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
         has = "has both" if conditions else "has neither"
         message = f"a rule has either `onExitCodes` or `onPodConditions`, and this one {has}"
@@ -259,28 +258,18 @@ def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Ite
     if is_given(codes, "containerName") and name not in containers:
         message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
         yield Problem("unsupported-choice", (*path, "containerName"), message, closest(name, containers))
-    yield from _codes([each or 0 for each in items(codes, "values")], (*path, "values"), operator, codes)
-
-
-def _codes(values: list[Any], path: Path, operator: str, around: dict[str, Any]) -> Iterator[Problem]:
+    values, at = [each or 0 for each in items(codes, "values")], (*path, "values")
     if not values:
-        yield missing("values", around, path[:-1], "it is a list of exit codes, such as `[42]`")
-    yield from at_most(_MOST_CODES, len(values), "exit code", path)
+        yield missing("values", codes, path, "it is a list of exit codes, such as `[42]`")
+    yield from at_most(_MOST_CODES, len(values), "exit code", at)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
-            yield Problem("out-of-range", (*path, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
+            yield Problem("out-of-range", (*at, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
         if value in values[:index]:
-            yield Problem("duplicate-item", (*path, index), f"the exit code {value} stands twice", "remove one of the two")
+            yield Problem("duplicate-item", (*at, index), f"the exit code {value} stands twice", "remove one of the two")
     numbers = [value for value in values if isinstance(value, int | float)]
     if numbers != sorted(numbers):
-        yield Problem("wrong-format", path, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
-
-
-def _conditions(conditions: list[dict[str, Any]], path: Path) -> Iterator[Problem]:
-    yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", path)
-    for index, condition in enumerate(conditions):
-        yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*path, index, "type"))
-        yield from one_of(text(condition, "status") or "True", _STATUS, (*path, index, "status"))
+        yield Problem("wrong-format", at, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
@@ -316,17 +305,15 @@ def _success_rule(rule: dict[str, Any], completions: int | None, path: Path) -> 
         total, why = _number_of(text(rule, "succeededIndexes"), completions)
         if why:
             yield Problem("wrong-format", at, f"`succeededIndexes` takes indexes in order, such as `0,2-4`: {why}")
-    if count is not None:
-        yield from _count(count, completions, total if is_given(rule, "succeededIndexes") else None, (*path, "succeededCount"))
-
-
-def _count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Problem]:
+    if count is None:
+        return
+    at = (*path, "succeededCount")
     if count < 0:
-        yield outside(count, 0, None, path)
+        yield outside(count, 0, None, at)
     elif count > completions:
-        yield Problem("out-of-range", path, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
+        yield Problem("out-of-range", at, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
     elif total is not None and count > total:
-        yield Problem("out-of-range", path, f"`succeededCount` is {count}, and `succeededIndexes` names {total}, so it is never reached")
+        yield Problem("out-of-range", at, f"`succeededCount` is {count}, and `succeededIndexes` names {total}, so it is never reached")
 
 
 def _number_of(indexes: str, completions: int) -> tuple[int, str]:
@@ -392,7 +379,10 @@ def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[P
             yield _fixed(name)
     if (text(new_spec, "completionMode") or "NonIndexed") != (text(old_spec, "completionMode") or "NonIndexed"):
         yield _fixed("completionMode")
-    if new_spec.get("selector") is not None and _is_other_selector(new_spec["selector"], old_spec.get("selector") or {}):
+    new, was = new_spec.get("selector"), old_spec.get("selector") or {}
+    # an empty `matchLabels` takes away what the server added
+    is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != was
+    if new is not None and (is_emptied or not same(_selector_as_stored(new), _selector_as_stored(was))):
         yield _fixed("selector")
     yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
 
@@ -422,12 +412,6 @@ def _default(spec: Spec) -> int | None:
 
 def _was(number_: int | None) -> str:
     return "there were none" if number_ is None else f"they were {number_}"
-
-
-def _is_other_selector(new: Any, old: Any) -> bool:
-    """Whether a selector that is written is not the stored one, from which an empty `matchLabels` takes what the server added."""
-    is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != old
-    return is_emptied or not same(_selector_as_stored(new), _selector_as_stored(old))
 
 
 def _selector_as_stored(selector: Any) -> Any:

@@ -119,7 +119,11 @@ def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
     """The conditions of a right selector, in words, that *labels* do not meet."""
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
-    return missed + [_in_words(each) for each in structs(selector, "matchExpressions") if not _meets(each, labels)]
+    for each in structs(selector, "matchExpressions"):
+        if not _meets(each, labels):
+            values = texts(each, "values")
+            missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
+    return missed
 
 
 def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
@@ -129,11 +133,6 @@ def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
     if operator == "NotIn":
         return key not in labels or labels[key] not in values
     return (key in labels) == (operator == "Exists")
-
-
-def _in_words(condition: dict[str, Any]) -> str:
-    values = texts(condition, "values")
-    return f"`{text(condition, 'key')} {text(condition, 'operator')}{f' {values}' if values else ''}`"
 
 
 # Whether two states of a part of a workload mean the same to the server.

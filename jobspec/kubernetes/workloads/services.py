@@ -261,7 +261,11 @@ _LONGEST_AFFINITY = 86400
 def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     """The problems of a Service of a *kind*."""
     spec = mapping(data, "spec")
-    yield from _affinity(spec)
+    affinity = text(spec, "sessionAffinity") or "None"
+    yield from one_of(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
+    seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
+    if affinity == "ClientIP" and seconds is not None:
+        yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
     for index, each in enumerate(texts(spec, "externalIPs")):
         found, path = plain_address(each), (*_SPEC, "externalIPs", index)
         if found is None:
@@ -274,14 +278,6 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", _DISTRIBUTIONS)):
         if is_given(spec, name):
             yield from one_of(text(spec, name), choices, (*_SPEC, name))
-
-
-def _affinity(spec: dict[str, Any]) -> Iterator[Problem]:
-    affinity = text(spec, "sessionAffinity") or "None"
-    yield from one_of(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
-    seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
-    if affinity == "ClientIP" and seconds is not None:
-        yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
 
 
 def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Iterator[Problem]:
