@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
+from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.pods.spec import of_class
 from jobspec.kubernetes.problems import describe
@@ -196,29 +196,6 @@ def _at(path: Path, spec: Data) -> Any:
 # by their amount. A number, text or truth value that is zero is as good as none where Go has no pointer for it.
 
 
-_POINTERS = frozenset(
-    (
-        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "blockOwnerDeletion"),
-        *("cachingMode", "controller", "defaultMode", "deletionGracePeriodSeconds", "enableServiceLinks", "expirationSeconds"),
-        *("fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "hostUsers"),
-        *("hostnameOverride", "initiatorName", "localhostProfile", "maxExpirationSeconds", "minDomains", "mode", "mountPropagation"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "podGroupName", "preemptionPolicy", "priority", "privileged", "procMount"),
-        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
-        *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
-        *("shareProcessNamespace", "sizeLimit", "stopSignal", "storageClassName", "supplementalGroupsPolicy"),
-        *("terminationGracePeriodSeconds", "tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
-    )
-)
-"""The fields that Go has pointers for, whose zero is another value than none."""
-
-
-_POINTERS_IN = (
-    *(("azureDisk", "fsType"), ("azureDisk", "kind"), ("azureDisk", "readOnly"), ("csi", "fsType"), ("csi", "readOnly"), ("fc", "lun")),
-    *(("clusterTrustBundle", "name"), ("clusterTrustBundle", "signerName"), ("containers", "restartPolicy")),
-    *(("dataSourceRef", "namespace"), ("ephemeralContainers", "restartPolicy"), ("hostPath", "type"), ("initContainers", "restartPolicy")),
-    ("options", "value"),
-)
-"""The same for names that other objects have, too: by the field that the object stands in."""
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
 _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 """The objects that Go has no pointers for; `resources`, too, but of the pod as a whole."""
@@ -272,11 +249,6 @@ def _is_absent(value: Any, field: str, around: str) -> bool:
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
     return value in (0, "") and not is_pointer(field, around)
-
-
-def is_pointer(field: str, around: str) -> bool:
-    """Whether Go has a pointer for a field; *around* is the field that its object stands in. Our models know the same (`GoPointer`)."""
-    return field in _POINTERS or (around, field) in _POINTERS_IN
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
-from jobspec.kubernetes.pods.defaults import without_disabled
+from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
 from jobspec.kubernetes.problems import missing, name_of, outside, within
 
@@ -149,8 +149,7 @@ _CLAIM = {"volumeMode": "Filesystem"}
 _DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """The fields with a text under each key, where an empty one is not as good as none."""
-_POINTERS = ("dataSource", "dataSourceRef", "storageClassName", "volumeAttributesClassName")
-"""The fields of a claim that are pointers in Go, of which an empty value is not as good as none."""
+_SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
@@ -193,7 +192,7 @@ def _whole(value: Any, field: str = "") -> Any:
 
 def _is_none(value: Any, field: str) -> bool:
     """Whether a value of a field is as good as none."""
-    return value is None or (field not in _POINTERS and value in ("", [], {}))
+    return value is None or (field not in _SOURCES and not is_pointer(field, "spec") and value in ("", [], {}))
 
 
 def _whole_claim(claim: dict[str, Any]) -> Any:
