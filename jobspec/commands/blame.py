@@ -11,7 +11,6 @@ from typing import Literal
 from jobspec import rendering
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
@@ -46,36 +45,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
-    return blame_file(inputs, options.field, project=options.project)
-
-
-def blame_file(inputs: Inputs, field: str | None, *, project: str | None) -> int:
-    """Tell of a rendered file, or of one *field* of it; 1 where the project has an error."""
-    file = find(inputs.paths[0], project)
+    """Show where a rendered file, or one field of it, comes from; 1 where the project has an error."""
+    file, field = find(options.path, options.project), options.field
     if isinstance(file, FileResult):
-        return _refuse([file], inputs, Cluster(), [Found(file.path, named=True)])
-    planned = plan(inputs, ProjectFiles(file.project_path)).with_variants()
+        return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
+    planned = plan(options, ProjectFiles(file.project_path)).with_variants()
     if not all(each.valid for each in planned.results):
-        return _refuse(planned.results, inputs, planned.cluster, planned.read)
+        return _refuse(planned.results, options, planned.cluster, planned.read)
     folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
     variant, (checked, documents) = _rendered(file, variants, planned.cluster)
     if not checked.result.valid:
-        return _refuse([checked.result], inputs, planned.cluster, planned.read)
+        return _refuse([checked.result], options, planned.cluster, planned.read)
     _refuse_earlier_run(file, variant, documents.values())
     name = file.name_among(documents)
     content = as_rendered(rendering.text_of([documents[name]], planned.cluster.target))
     blame = Blame(variant, file.project, planned.cluster, documents[name], content.decode())
     blamed = blame.fields() if field is None else _blamed(blame, field, file)
-    _write(inputs, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
+    _write(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
 
 
-def _refuse(results: Sequence[FileResult], inputs: Inputs, cluster: Cluster, read: Sequence[Found]) -> int:
-    stream = sys.stderr if inputs.output == "text" else sys.stdout
-    deliver(results, cluster.releases, inputs, stream, read=reader(read))
+def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, read: Sequence[Found]) -> int:
+    stream = sys.stderr if options.output == "text" else sys.stdout
+    deliver(results, cluster.releases, options, stream, read=reader(read))
     return 1
 
 
@@ -118,10 +111,10 @@ def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
     return found
 
 
-def _write(inputs: Inputs, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
+def _write(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
     """Write what is told of fields, beside the *text* of the file where the whole was asked for."""
     stream = sys.stdout
-    if inputs.output == "json":
+    if options.output == "json":
         stream.write(as_json(blamed, file=file.path, project=file.project_path, variant=file.variant, state=state))
         return
     if state != "same":

@@ -31,37 +31,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
+    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule."""
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: leave the name out")
-    return explain_topic(options.name, targets=options.target, recursive=options.recursive, markdown=options.markdown)
+    if options.name is None:
+        from jobspec.rules.catalogue import page, rules
 
-
-_NARROW = 40  # columns: with less left for descriptions, types stand above them
-
-
-def explain_topic(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool) -> int:
-    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule.
-
-    *markdown*: all rules as one page.
-    """
-    if name is None:
-        _all_rules(markdown=markdown)
-    elif text := _rule(name):
+        listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
+        sys.stdout.writelines([page()] if options.markdown else listed)
+    elif text := _rule(options.name):
         sys.stdout.write(text)
     else:
-        kind, steps = _steps(name)
-        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
+        kind, steps = _steps(options.name)
+        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, options.target, recursive=options.recursive))
     return 0
 
 
-def _all_rules(*, markdown: bool) -> None:
-    from jobspec.rules.catalogue import page, rules
-
-    if markdown:
-        sys.stdout.write(page())
-    else:
-        sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
+_NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
 def _rule(name: str) -> str:

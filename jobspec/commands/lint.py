@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import Found, find, reader
-from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
+from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
     Options,
@@ -14,9 +14,7 @@ from jobspec.commands.options import (
     declare,
     fix_options,
     input_options,
-    inputs_of,
     kind_options,
-    settings_of,
 )
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
@@ -48,37 +46,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return lint_files(
-        inputs_of(options), fix=options.fix, diff=options.diff, settings=settings_of(options), write_baseline=options.write_baseline
-    )
-
-
-def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: ReportFilter | None, write_baseline: str | None) -> int:
-    """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found.
-
-    *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
-    """
-    setting = load_setting(inputs)
+    """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found."""
+    settings = settings_of(options)
+    setting = load_setting(options)
     if settings:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and not setting.wrong:
+    found = find(options.paths, markdown=options.markdown)
+    if (options.fix or options.diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff, outcome=True):
+        if fix_files(options, found, setting, settings, _sayer(setting, settings)):
             return 1
-    results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
+    results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, inputs, found, setting.cluster, _adviser(_chosen(settings)))
+    results, read = with_projects(results, options, found, setting.cluster, _adviser(_chosen(settings)))
     fails = not all(each.valid for each in results)
-    if settings or marked or read or write_baseline is not None:
+    if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, marked=marked, read=read, write_baseline=write_baseline, lint=True)
-    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=True)
+    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
 

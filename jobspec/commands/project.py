@@ -11,7 +11,8 @@ from typing import TypeVar
 from jobspec.cluster import Cluster
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs, RunContext, load_setting
+from jobspec.commands.inputs import RunContext, load_setting
+from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, JobspecError
@@ -160,7 +161,7 @@ class PlannedEngines:
     path: str
 
 
-def plan(inputs: Inputs, files: FilesAround) -> Plan:
+def plan(options: Options, files: FilesAround) -> Plan:
     """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
     path = files.project.path
     project = read_project(files.project)
@@ -169,7 +170,7 @@ def plan(inputs: Inputs, files: FilesAround) -> Plan:
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, Cluster())
-    setting = _setting(project, inputs)
+    setting = _setting(project, options)
     sources = Sources(files.read, setting.cluster)
     found = combinations_of(project, sources)
     results = setting.wrong or [FileResult(path, (), found.diagnostics)]
@@ -187,11 +188,11 @@ def plan(inputs: Inputs, files: FilesAround) -> Plan:
     )
 
 
-def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
+def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
-    planned = plan(inputs, files)
+    planned = plan(options, files)
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
@@ -206,23 +207,22 @@ def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngine
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(project: Project, inputs: Inputs) -> RunContext:
+def _setting(project: Project, options: Options) -> RunContext:
     """The cluster of the project's releases, with the command line's kinds."""
     return load_setting(
-        Inputs(
-            inputs.paths,
-            targets=[f"{operator}={release}" for operator, release in project.wishes.items()],
-            admission=inputs.admission,
-            closed_world=inputs.closed_world,
-            crds=inputs.crds,
-            schema_locations=inputs.schema_locations,
+        Options(
+            target=[f"{operator}={release}" for operator, release in project.wishes.items()],
+            admission=options.admission,
+            closed_world=options.closed_world,
+            crd=options.crd,
+            schema_location=options.schema_location,
         )
     )
 
 
-def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> RenderedProject:
+def render_project(options: Options, path: str, *, only: Collection[str]) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
-    planned = plan_with_contracts(inputs, ProjectFiles(path))
+    planned = plan_with_contracts(options, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
         planned = planned.with_variants()  # what is wrong with them is told at once
@@ -372,17 +372,17 @@ def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> It
     yield from (each for each in result.diagnostics if each.stage in ("outcome", "lint"))
 
 
-def write_project(inputs: Inputs, path: str, *, only: Collection[str], check: bool) -> int:
-    """Render a project, or with *check* compare only; 1 where an error was found, or a difference."""
-    if inputs.overlays or inputs.sets or inputs.targets:
+def write_project(options: Options, path: str) -> int:
+    """Render a project, or with `--check` compare only; 1 where an error was found, or a difference."""
+    if options.overlay or options.set or options.target:
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
-    rendered = render_project(inputs, path, only=only)
+    rendered = render_project(options, path, only=options.only)
     if not rendered.valid:
         deliver(
-            rendered.results, rendered.releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(rendered.read)
+            rendered.results, rendered.releases, options, sys.stderr if options.output == "text" else sys.stdout, read=reader(rendered.read)
         )
         return 1
-    return _compare(rendered, only) if check else _write(inputs, rendered, only)
+    return _compare(rendered, options.only) if options.check else _write(options, rendered)
 
 
 def _compare(rendered: RenderedProject, only: Collection[str]) -> int:
@@ -391,12 +391,12 @@ def _compare(rendered: RenderedProject, only: Collection[str]) -> int:
     return 1 if lines else 0
 
 
-def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> int:
-    changed = owned_trees.write(_trees(rendered, only))
-    if inputs.output == "text":
+def _write(options: Options, rendered: RenderedProject) -> int:
+    changed = owned_trees.write(_trees(rendered, options.only))
+    if options.output == "text":
         sys.stdout.writelines(f"{path}\n" for path in changed)
-    stream = sys.stderr if inputs.output == "text" else sys.stdout
-    deliver(rendered.results, rendered.releases, inputs, stream, read=reader(rendered.read))
+    stream = sys.stderr if options.output == "text" else sys.stdout
+    deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
     return 0
 
 
