@@ -9,12 +9,10 @@ if TYPE_CHECKING:
     from jobspec.api import check as check
     from jobspec.api import render as render
     from jobspec.cluster import Cluster as Cluster
-    from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+    from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Mark
     from jobspec.documents.document import Document
     from jobspec.documents.reader import read
     from jobspec.documents.writer import write as write
-    from jobspec.results import DocumentResult as DocumentResult
-    from jobspec.results import FileResult as FileResult
 
 __version__ = "0.1.0"
 
@@ -22,8 +20,8 @@ _HOMES = {
     "Cluster": "jobspec.cluster",
     "Diagnostic": "jobspec.diagnostics",
     "Document": "jobspec.documents.document",
-    "DocumentResult": "jobspec.results",
-    "FileResult": "jobspec.results",
+    "DocumentResult": "jobspec.diagnostics",
+    "FileResult": "jobspec.diagnostics",
     "JobspecError": "jobspec.diagnostics",
     "Mark": "jobspec.diagnostics",
     "Rendered": "jobspec.api",

@@ -8,11 +8,10 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.pipeline import Checked
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

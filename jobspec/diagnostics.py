@@ -1,10 +1,10 @@
-"""One problem in one place, and what fixes it; and the places of all values of a document."""
+"""One problem in one place, what fixes it, and the results of files; and the places of all values of a document."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` costs a tenth of a cold start; a type checker believes this name
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal
 
     from jobspec.explanations import Stage as Stage
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Children = dict[str, "Marks"] | list["Marks"] | None
     #: A mark's file, layer, and span.
     Span = tuple[str, str, int, int, int, int]
+    #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
+    Status = Literal["valid", "invalid", "partly", "skipped"]
+
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
@@ -160,9 +163,38 @@ def _stage_of(rule: str) -> Stage:
     return STAGES.get(rule, "admission")
 
 
+class Problem:
+    """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
+
+    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "remedy", "rule")
+
+    def __init__(
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        at_key: bool = False,
+        meant: str = "",
+        belongs: str = "",
+        remedy: Change | None = None,
+    ) -> None:
+        self.rule = rule
+        self.path = path
+        self.message = message
+        self.hint = hint
+        """What to do about it, for people; code does not use it."""
+        self.at_key = at_key
+        self.meant = meant
+        """Of an unknown field: the known field that it seems to misspell."""
+        self.belongs = belongs
+        """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+        self.remedy = remedy
+        """What mends it, where the hint is certain."""
+
+
 # Changes of a document's data that fix a problem; `fixes` makes them in the text of its file.
-
-
 class Change:
     """A change at a *path* from the top of a document."""
 
@@ -207,32 +239,136 @@ def quote(path: Path) -> Change:
     return Change("quote", path)
 
 
-# Where the values of a document were written: a tree of marks, made of the nodes that the reader made.
+# What was found in files: the status of each document, the diagnostics, and the counts of both.
 
 
-class Marks:
-    """The place of a value and, in a tree of the data's shape, of all values inside it."""
+_STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 
-    __slots__ = ("_children", "key", "mark")
+
+class DocumentResult:
+    """One document of a file: what it is, and its status."""
+
+    __slots__ = ("api_version", "diff", "index", "kind", "name", "runs", "status")
 
     def __init__(
         self,
-        mark: Mark,
-        key: Mark | None = None,
-        children: Children | Callable[[], Children] = None,
+        index: int,
+        status: Status,
+        *,
+        api_version: str = "",
+        kind: str = "",
+        name: str = "",
+        diff: str | None = None,
+        runs: bool | None = None,
+    ) -> None:
+        self.index = index
+        """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
+        self.api_version = api_version
+        """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
+        self.kind = kind
+        self.name = name
+        self.status = status
+        self.diff = diff
+        """What an apply would change in the live object; None where nobody asked."""
+        self.runs = runs
+        """Whether a training job will run; None where that is not known, or nobody looked."""
+
+    @property
+    def will_not_run(self) -> bool:
+        """Whether the server accepts a job of which nothing, or no training, comes."""
+        return self.status == "valid" and self.runs is False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The document as the JSON report has it."""
+        said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
+        said |= {"status": self.status, "runs": self.runs}
+        return said if self.diff is None else {**said, "diff": self.diff}
+
+
+class FileResult:
+    """One file: the results of its documents, and every diagnostic, sorted by place."""
+
+    __slots__ = ("diagnostics", "documents", "ignored", "path")
+
+    def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
+        self.path = path
+        self.ignored = ignored
+        """The number of diagnostics that somebody chose not to be told."""
+        self.documents = tuple(documents)
+        self.diagnostics = tuple(in_order(diagnostics))
+
+    @property
+    def valid(self) -> bool:
+        """Whether no diagnostic of severity error stands in the file."""
+        return not has_error(self.diagnostics)
+
+    def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
+        """The same result with further diagnostics."""
+        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
+
+    def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
+        """The same result with other diagnostics in place of its own; as many more are *ignored* as are missing, or as is said."""
+        missing = len(self.diagnostics) - len(diagnostics) if ignored is None else ignored
+        return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
+
+
+def count(files: Sequence[FileResult]) -> dict[str, int]:
+    """The number of documents: in total, of each status, and of accepted jobs that will not run."""
+    documents = [document for each in files for document in each.documents]
+    statuses = [document.status for document in documents]
+    counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in _STATUSES}
+    counts["willNotRun"] = sum(each.will_not_run for each in documents)
+    ignored = sum(each.ignored for each in files)
+    return {**counts, "ignored": ignored} if ignored else counts
+
+
+def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for."""
+    counts = count(files)
+    lost = counts["willNotRun"]
+    counts["valid"] -= lost
+    parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    parts += [f"{lost} accepted, but will not run"] if lost else []
+    for severity in ("error", "warning"):
+        number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
+        parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
+    parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
+    documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
+    return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+# Where the values of a document were written: a tree of marks, made of the nodes that the reader made.
+class Marks:
+    """The place of a value and, in a tree of the data's shape, of all values inside it."""
+
+    __slots__ = ("_make", "children", "key", "mark")
+
+    children: Children
+    """The marks of the values inside, made on first use; None for a scalar."""
+
+    def __init__(
+        self, mark: Mark, key: Mark | None = None, children: Children = None, *, make: Callable[[], Children] | None = None
     ) -> None:
         self.mark = mark
         """The value itself."""
         self.key = key
         """The key of the value; None in a list."""
-        self._children = children
+        self._make = make
+        if make is None:
+            self.children = children
 
-    @property
-    def children(self) -> Children:
-        """The marks of the values inside, made on first use; None for a scalar."""
-        if callable(self._children):
-            self._children = self._children()
-        return self._children
+    def __getattr__(self, name: str) -> Any:
+        if name != "children":
+            raise AttributeError(name)
+        assert self._make
+        self.children = self._make()
+        return self.children
+
+    def made(self) -> Marks:
+        """The same, with all marks inside."""
+        for child in self.inside:
+            child.made()
+        return self
 
     @property
     def inside(self) -> Sequence[Marks]:
@@ -285,7 +421,7 @@ class Marks:
 
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
-        return self.mark if self._children is None or self.key is None else self.key
+        return self.mark if self.key is None or (self._make is None and self.children is None) else self.key
 
 
 def span_of(mark: Mark) -> Span:
@@ -338,7 +474,7 @@ def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
     children = getattr(node, "children", None)
     if children is None:
         return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
-    return Marks(mark_of(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
+    return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _inside(piece, children))
 
 
 def _inside(piece: Piece, children: Any) -> Children:

@@ -5,15 +5,31 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
-from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, deduplicated, has_error
-from jobspec.documents.document import Document
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, has_error
+from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.findings import Answer, Rule
+from jobspec.kinds import (
+    CLUSTER_TRAINING_RUNTIME,
+    JOBSET,
+    LIMIT_RANGE,
+    MOUNTED_KINDS,
+    NAMESPACE,
+    PLUGIN_REVIEWED,
+    POD,
+    POLICY_KINDS,
+    PRIORITY_CLASS,
+    PYTORCHJOB,
+    RESOURCE_QUOTA,
+    TRAINING_RUNTIME,
+    TRAINJOB,
+    WEBHOOK_LOOKUPS,
+    find,
+    is_cluster_scoped,
+)
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.operators.webhooks import Objects, diagnostics
-from jobspec.results import DocumentResult, FileResult, result_of
 from jobspec.workloads import Workload, is_workload
 
 TYPE_CHECKING = False
@@ -22,10 +38,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
     from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Status
     from jobspec.findings import Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.overlays.load import Overlay
-    from jobspec.results import Status
     from jobspec.targets import Target
 
     T = TypeVar("T")
@@ -268,9 +284,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated(diagnostics))
-    shared = [
-        each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in kinds.MOUNTED_KINDS)
-    ]
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in MOUNTED_KINDS)]
     return Checked(result, documents, shared, pending, comments=manifests.comments)
 
 
@@ -341,12 +355,12 @@ def _with_policies_among(documents: Sequence[Document], policies: PolicyObjects 
 def _accepted(file: Checked) -> list[Document]:
     """The documents of a file that its jobs can refer to, such as runtimes, and that a server does not refuse."""
     refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
-    return [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and _identity(each) not in refused]
+    return [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _identity(each) not in refused]
 
 
 def _foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
-    objects = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
+    objects = [each for file in files for each in file.objects if each.group_kind in WEBHOOK_LOOKUPS]
     policies = _policies_in(cluster)
     foreseen = [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
     return _each_warning_once(foreseen) if any(file.unforeseen for file in files) else foreseen
@@ -396,10 +410,10 @@ def _foreseen(
     told: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _with_policies_among(file.objects, policies, cluster)
-    classes = [each for each in beside if each.group_kind == kinds.PRIORITY_CLASS]
+    classes = [each for each in beside if each.group_kind == PRIORITY_CLASS]
     named: dict[str, list[Document]] = {}
     for each in beside:
-        if each.group_kind != kinds.PRIORITY_CLASS:
+        if each.group_kind != PRIORITY_CLASS:
             named.setdefault(each.name, []).append(each)
     for job in jobs:
         at = places[_identity(job)]
@@ -436,7 +450,7 @@ def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
 # Judge documents in a cluster: by the API server's own checks, then by the operators' webhooks.
 
 
-_REFERRED = frozenset((*kinds.WEBHOOK_LOOKUPS, *kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS))
+_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS))
 
 
 class Judged:
@@ -500,20 +514,20 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     if not any(map(_refers, judged)):
         return judged
     objects = objects_beside(judged, cluster)
-    policies = policies_beside(objects) if any(each.document.group_kind in kinds.PLUGIN_REVIEWED for each in judged) else None
+    policies = policies_beside(objects) if any(each.document.group_kind in PLUGIN_REVIEWED for each in judged) else None
     return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
 
 
 def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
     """Whether webhooks or plugins look at a document."""
     kind = judged.document.group_kind
-    return kind in kinds.PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.WEBHOOK_LOOKUPS))
+    return kind in PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in WEBHOOK_LOOKUPS))
 
 
 def _refers(judged: Judged) -> bool:
     """Whether what is said of a document depends on others."""
     kind = judged.document.group_kind
-    return kind == kinds.TRAINJOB or (kind in kinds.PLUGIN_REVIEWED and kind != kinds.NAMESPACE)
+    return kind == TRAINJOB or (kind in PLUGIN_REVIEWED and kind != NAMESPACE)
 
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
@@ -527,7 +541,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 def policies_beside(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
     found = (*objects.elsewhere, *objects.beside)
-    wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS) if objects.closed else kinds.POLICY_KINDS
+    wanted = (*POLICY_KINDS, *MOUNTED_KINDS) if objects.closed else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
     from jobspec.kubernetes.admission.objects import policies_of
@@ -541,8 +555,8 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
         return Judged(document, unknown, old=old)
     seen = document
     found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
-    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
-        from jobspec.operators.decoding import is_rewritten, rewritten
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind == JOBSET):
+        from jobspec.operators.webhooks import is_rewritten, rewritten
 
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
@@ -552,7 +566,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
 
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
-    kind = kinds.find(document.api_version, document.kind)
+    kind = find(document.api_version, document.kind)
     if not kind or kind.component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
         return None
     release = f"{kind.component} {cluster.later[kind.component]}"
@@ -568,7 +582,7 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
     """
     if judged.by_server.status not in ("valid", "partly"):
         return judged
-    if judged.document.group_kind in kinds.PLUGIN_REVIEWED:
+    if judged.document.group_kind in PLUGIN_REVIEWED:
         return _by_plugins(judged, policies, cluster)
     return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
 
@@ -578,8 +592,8 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
     namespace = document.namespace
-    wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
-    if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
+    wanted = [(NAMESPACE, "", namespace), (LIMIT_RANGE, namespace, ""), (RESOURCE_QUOTA, namespace, "")]
+    if policies is None and document.group_kind not in (POD, NAMESPACE):
         return judged.reviewed((), wanted)
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
@@ -604,7 +618,7 @@ def _decoded(judged: Judged, cluster: Cluster) -> tuple[Judged, bool]:
 
     The webhooks know the types of their own release, and not those of a CRD that the user brings.
     """
-    from jobspec.operators.decoding import as_decoded, undecodable
+    from jobspec.operators.webhooks import as_decoded, undecodable
 
     as_new = verdict(judged.seen, cluster.target)
     judged = judged.seen_as(judged.seen, old=judged.old and as_decoded(judged.old, cluster.target))
@@ -623,8 +637,8 @@ def names_of(document: Document) -> list[Name]:
     What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
     """
     kind = document.group_kind
-    namespace = "" if kinds.is_cluster_scoped(document.api_version, document.kind) else document.namespace
-    every = [(kind, namespace, "")] if kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS) else []
+    namespace = "" if is_cluster_scoped(document.api_version, document.kind) else document.namespace
+    every = [(kind, namespace, "")] if kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS) else []
     return [(kind, namespace, document.name), *every]
 
 
@@ -634,16 +648,16 @@ def names_of(document: Document) -> list[Name]:
 def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
     """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
     document, old = _with_spec(document), old and _with_spec(old)
-    if document.group_kind == kinds.TRAINJOB:
+    if document.group_kind == TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 
         return answer_to_trainjob(document, target, objects, old=old)
     RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
-    if document.group_kind == kinds.PYTORCHJOB:
+    if document.group_kind == PYTORCHJOB:
         from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
-    elif document.group_kind in (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME):
+    elif document.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
         from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
-    elif document.group_kind == kinds.JOBSET:
+    elif document.group_kind == JOBSET:
         from jobspec.operators.jobset.webhook import WEBHOOK_RULES as RULES
     else:
         return Answer([])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.writer import Part, write
+from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.documents.document import Document, Parts
+    from jobspec.diagnostics import FileResult
+    from jobspec.documents.document import Document
     from jobspec.pipeline import Checked
-    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 
@@ -50,7 +50,7 @@ def text_of(documents: Iterable[Document], target: Target) -> str:
 
 def _arranged(document: Document, target: Target) -> Any:
     shape = shapes.load(document.api_version, document.kind, target)
-    return arrange(document.data, shape, document.sound.parts if document.sound else None)
+    return arrange(document.data, shape)
 
 
 def files_of(documents: Sequence[Document]) -> dict[str, Document]:
@@ -100,32 +100,21 @@ _FIRST = ("apiVersion", "kind", "metadata", "name", "generateName", "namespace",
 _LAST = ("data", "stringData", "binaryData", "status")
 
 
-def arrange(data: Any, shape: Shape | None, parts: Parts | None = None) -> Any:
+def arrange(data: Any, shape: Shape | None) -> Any:
     """The same data, each object's fields in the order of its model, the keys of maps by name.
 
-    What no model describes begins with `apiVersion`, `kind` and `metadata` and is otherwise ordered by name. Of the *parts* that other
-    documents have, too, each is arranged once, and a `Part` of what is to be written.
+    What no model describes begins with `apiVersion`, `kind` and `metadata` and is otherwise ordered by name.
     """
     if isinstance(data, list):
         items = shape.items if shape else None
-        return [_inside(item, items, parts) if isinstance(item, (dict, list)) else item for item in data]
+        return [arrange(item, items) if isinstance(item, (dict, list)) else item for item in data]
     if not isinstance(data, dict):
         return data
     arranged = {}
     for key, below in _order(tuple(data), shape):
         value = data[key]
-        arranged[key] = _inside(value, below, parts) if isinstance(value, (dict, list)) else value
+        arranged[key] = arrange(value, below) if isinstance(value, (dict, list)) else value
     return arranged
-
-
-def _inside(data: Any, shape: Shape | None, parts: Parts | None) -> Any:
-    """The same of a mapping or list inside."""
-    made = parts.get(id(data)) if parts else None
-    if made is None:
-        return arrange(data, shape, parts)
-    if shape not in made:
-        made[shape] = Part(arrange(data, shape))
-    return made[shape]
 
 
 @lru_cache(maxsize=1000)  # most objects of a kind have the same few sets of fields

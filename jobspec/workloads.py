@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from jobspec.diagnostics import DocumentResult
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
-    from jobspec.results import DocumentResult
 
 
 class Role:
@@ -66,7 +66,7 @@ class TrainingRole:
 class Workload:
     """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
 
-    __slots__ = ("_roles", "document", "old", "runtime")
+    __slots__ = ("document", "old", "roles", "runtime", "spec")
 
     def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
         self.document = document
@@ -74,14 +74,9 @@ class Workload:
         """Of a TrainJob: its runtime; None where that was not found."""
         self.old = old
         """On an update: the stored object; None on a create."""
-        self._roles: list[Role] | None = None
-
-    @property
-    def roles(self) -> list[Role]:
-        """Its roles, made on first use; a TrainJob has those of its runtime, and none where that was not found."""
-        if self._roles is None:
-            self._roles = roles_in(self.runtime or self.document)
-        return self._roles
+        self.spec: dict[str, Any] = document.data.get("spec") or {}
+        self.roles = roles_in(runtime or document)
+        """A TrainJob has those of its runtime, and none where that was not found."""
 
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.documents.document import KnownValid
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
@@ -86,26 +85,6 @@ def test_the_same_data_in_any_order_gives_the_same_bytes(manifest: tuple[Shape |
     assert write([arranged]) == write([arrange(_shuffled(data, chance), shape)])
     assert list(_out_of_order(arranged, shape)) == []
     assert write([arrange(arranged, shape)]) == write([arranged])
-
-
-@given(_manifests(), st.randoms(use_true_random=False))
-@settings(deadline=None)
-def test_what_many_documents_share_is_written_as_in_one_of_them(manifest: tuple[Shape | None, Any], chance: Random) -> None:
-    shape, data = manifest
-    sound = KnownValid(shape or _shape("v1", "ConfigMap"), data)
-    others = [{**data, "spec": {"a": data}}, {"items": [data, [data], {"b": data}], "spec": 1}, _partly_copied(data, chance)]
-    for other in (data, *others, *others):
-        for of_other in (shape, None):
-            assert write([arrange(other, of_other, sound.parts)]) == write([arrange(other, of_other)])
-
-
-def _partly_copied(data: Any, chance: Random) -> Any:
-    """The same data, some of whose mappings and lists are others."""
-    if not isinstance(data, (dict, list)) or chance.random() < 0.5:
-        return data
-    if isinstance(data, list):
-        return [_partly_copied(item, chance) for item in data]
-    return {key: _partly_copied(value, chance) for key, value in data.items()}
 
 
 UNORDERED = """\

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.diagnostics import FileResult
 from jobspec.explanations import RULES
 from jobspec.reports.formats import report
-from jobspec.results import FileResult
 from jobspec.rules.catalogue import rules
 from jobspec.targets import choose, reported
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write

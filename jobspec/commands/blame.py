@@ -15,7 +15,7 @@ from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
 from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
 from jobspec.pipeline import Checked
@@ -26,7 +26,6 @@ from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
 from jobspec.project.variants import Variant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
-from jobspec.results import FileResult
 from jobspec.workloads import is_workload
 
 #: What a cluster says to a variant, and its objects by the names of their files.

@@ -9,11 +9,10 @@ from typing import Any
 from jobspec.commands.files import Found, mentions, reader
 from jobspec.commands.options import Options
 from jobspec.commands.output import write_whole
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
-from jobspec.results import FileResult
 from jobspec.rules.catalogue import rules, stage_of
 from jobspec.rules.ignores import MARKER, Ignores, ReportFilter, declared, ignores, require_known, without_ignored
 

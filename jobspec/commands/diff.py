@@ -15,14 +15,13 @@ from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
 from jobspec.commands.project import plan, rendered_variants, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
 from jobspec.project.capacity import Prices
 from jobspec.project.comparison import ProjectState, compare
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from jobspec.commands.inputs import load_setting, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.pipeline import Checked
-from jobspec.results import FileResult
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False

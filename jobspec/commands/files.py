@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec import data
+from jobspec.data import path_of_file
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.reader import MAX_BYTES, decode
@@ -136,7 +136,7 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
     kept = {each.path: each.content for each in files if each.content is not None}
 
     def text(name: str) -> str:
-        path = data.path_of_file(name)
+        path = path_of_file(name)
         if name not in kept and not os.path.isfile(path):
             return ""
         try:

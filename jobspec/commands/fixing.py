@@ -13,7 +13,7 @@ from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
@@ -21,7 +21,6 @@ from jobspec.documents.reader import decode
 from jobspec.fixes import Mended, mend_files
 from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
-from jobspec.results import FileResult
 from jobspec.rules.ignores import ReportFilter
 
 TYPE_CHECKING = False

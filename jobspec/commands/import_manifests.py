@@ -15,7 +15,7 @@ from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
@@ -25,7 +25,6 @@ from jobspec.project.importing import Destination, Existing, Planned, plan
 from jobspec.project.project import FILE, OUTPUT, Project, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
-from jobspec.results import FileResult
 from jobspec.targets import parse_target
 from jobspec.workloads import KINDS, is_workload, value_at
 

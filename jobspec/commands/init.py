@@ -15,7 +15,7 @@ from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import add_files
-from jobspec.documents.reader import is_plain
+from jobspec.documents.writer import is_plain
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT

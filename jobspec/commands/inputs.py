@@ -6,12 +6,11 @@ import os
 
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, content_of, mentions
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
-from jobspec.results import FileResult
 from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
 
@@ -130,9 +129,6 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
     first = results[0]
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
-
-
-# The overlays of a command line: names and paths to files, and `--set` to values.
 
 
 def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:

@@ -18,10 +18,9 @@ from jobspec.commands.options import (
 )
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.lint.linting import RULES, USUAL_RULES, lint
 from jobspec.pipeline import Checked
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

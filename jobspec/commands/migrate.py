@@ -17,9 +17,9 @@ from jobspec.commands.options import Option, Options, add_paths, declare, target
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
-from jobspec.documents.document import PAGES
+from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
@@ -27,7 +27,6 @@ from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
 from jobspec.pipeline import Checked
 from jobspec.reports.formats import MIGRATION_FORMATS
-from jobspec.results import FileResult, result_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

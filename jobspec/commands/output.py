@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.reports.formats import report
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

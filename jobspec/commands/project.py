@@ -15,7 +15,7 @@ from jobspec.commands.inputs import RunContext, load_setting
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
@@ -25,7 +25,6 @@ from jobspec.project.project import Engines, Project, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
 from jobspec.project.tree import EngineTree, Tree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

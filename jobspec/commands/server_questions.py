@@ -13,11 +13,10 @@ from jobspec.commands.files import Found, find, reader, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import Diagnostic, JobspecError, deduplicated, has_error
-from jobspec.documents.document import Document
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, deduplicated, has_error
+from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
-from jobspec.results import FileResult, result_of
 from jobspec.server import asking, local
 from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import Client, of_context
@@ -29,7 +28,7 @@ from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.results import Status
+    from jobspec.diagnostics import Status
     from jobspec.server.pods import PodQuestion
     from jobspec.targets import Target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec import pipeline
+import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, find, reader, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
@@ -20,11 +20,10 @@ from jobspec.commands.options import (
     kind_options,
 )
 from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
 from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
 from jobspec.pipeline import Checked
-from jobspec.results import DocumentResult, FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,68 +2,28 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, marks_at, spell
+from jobspec.diagnostics import Diagnostic, DocumentResult, Mark, Marks, Path, marks_at, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
-    from jobspec.diagnostics import Change, Severity
+    from jobspec.diagnostics import Change, Severity, Status
     from jobspec.kinds import GroupKind
-    from jobspec.schemas.shapes import Shape
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
-
-    #: The mappings and lists in data that many documents share, by their identity: what was made of each, and for what.
-    Parts = dict[int, dict[Any, Any]]
 
 
 #: The endings of files that are pages, whose fences hold documents.
 PAGES = (".md", ".markdown")
 
 
-class Node:
-    """A mapping or list as it is written: the event that begins it, and the nodes inside. The node of a scalar is its event."""
-
-    __slots__ = ("children", "event")
-
-    def __init__(self, event: Any, children: Nodes | list[Any]) -> None:
-        self.event = event
-        self.children = children
-
-
-class KnownValid:
-    """Data that fit a shape: other data fit it, too, in all that they share with these."""
-
-    __slots__ = ("_parts", "data", "shape")
-
-    def __init__(self, shape: Shape, data: Any) -> None:
-        self.shape = shape
-        self.data = data
-        self._parts: Parts = {}
-
-    @property
-    def parts(self) -> Parts:
-        """The mappings and lists inside that are not empty, to keep what is made of them for all data that share them."""
-        if not self._parts:
-            self._parts = {id(part): {} for part in _parts_of(self.data)}
-        return self._parts
-
-
-def _parts_of(data: Any) -> Iterator[Any]:
-    """A mapping or list and those inside, but for empty ones."""
-    if data and isinstance(data, (dict, list)):
-        yield data
-        for each in data.values() if isinstance(data, dict) else data:
-            yield from _parts_of(each)
-
-
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_item", "kind", "sound")
+    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_item", "kind")
 
     def __init__(
         self,
@@ -74,7 +34,6 @@ class Document:
         index: int = 0,
         is_item: bool = False,
         has_merges: bool = False,
-        sound: KnownValid | None = None,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -87,8 +46,6 @@ class Document:
         """Whether it is an item of a `v1` List, which has no text of its own."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
-        self.sound = sound
-        """Of a document that is made of another one: what is known of that."""
         self.api_version = _text(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
@@ -125,13 +82,6 @@ class Document:
     def changed(self, data: Any) -> Document:
         """The same document with other data and the same marks."""
         return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
-
-    def marked_valid(self, shape: Shape) -> Document:
-        """The same document, which fits a shape."""
-        sound = KnownValid(shape, self.data)
-        return Document(
-            self.data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges, sound=sound
-        )
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges
@@ -209,3 +159,9 @@ class _MarksInside:
 def _text(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None) -> DocumentResult:
+    """The result of a document that could be decoded, or another one of the same document."""
+    version, kind, name = document.api_version, document.kind, document.name
+    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs)

@@ -82,7 +82,7 @@ class MarkedTree:
 
     def marks(self) -> Marks:
         """The marks, as a tree of the same shape as the plain data."""
-        return Marks(self.mark, self.key, self._marks_inside if isinstance(self.value, (dict, list)) else None)
+        return Marks(self.mark, self.key, make=self._marks_inside if isinstance(self.value, (dict, list)) else None)
 
     def _marks_inside(self) -> Children:
         """The marks of the values inside; few are asked for."""
@@ -140,40 +140,6 @@ class PlainTree(_UnreadTree):
         return self.plain
 
 
-class WrittenTree(_UnreadTree):
-    """Data and the marks of its text: what is inside becomes trees when somebody looks at it. A patch looks at its own path alone."""
-
-    __slots__ = ("_written", "plain")
-
-    def __init__(self, plain: dict[str, Any] | list[Any], marks: Marks) -> None:  # its value is made later
-        self.plain = plain
-        self._written = marks
-        self.mark = marks.mark
-        self.key = marks.key
-        self.rank = None
-        self.bound = None
-
-    def _made(self) -> Any:
-        children = self._written.children
-        if isinstance(self.plain, dict):
-            assert isinstance(children, dict)
-            return {key: with_marks(value, children[key]) for key, value in self.plain.items()}
-        assert isinstance(children, list)
-        return [with_marks(value, child) for value, child in zip(self.plain, children, strict=True)]
-
-    def data(self) -> Any:
-        """The plain data, which is shared with all that has it."""
-        return self.plain
-
-    def marks(self) -> Marks:
-        """The marks of the text."""
-        return self._written
-
-    def __reduce__(self) -> tuple[type[MarkedTree], tuple[Any, Mark, Mark | None]]:
-        """Pickled as a tree whose marks are all made: those of a text can refer to its parser."""
-        return MarkedTree, (self.value, self.mark, self.key)
-
-
 class LateTree(_UnreadTree):
     """A text that takes long to make, and few look at: it is made for the first who does."""
 
@@ -227,7 +193,16 @@ def marked(document: Document) -> MarkedTree:
 
 def with_marks(data: Any, marks: Marks) -> MarkedTree:
     """The tree of plain data and its marks."""
-    return WrittenTree(data, marks) if isinstance(data, (dict, list)) else MarkedTree(data, marks.mark, marks.key)
+    return _tree(data, marks.made())
+
+
+def _tree(data: Any, marks: Marks) -> MarkedTree:
+    children: Any = marks.children
+    if isinstance(data, dict):
+        data = {key: _tree(value, children[key]) for key, value in data.items()}
+    elif isinstance(data, list):
+        data = [_tree(value, child) for value, child in zip(data, children, strict=True)]
+    return MarkedTree(data, marks.mark, marks.key)
 
 
 def set_by(operator: Mark, data: Any) -> MarkedTree:

@@ -7,7 +7,7 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Marks, Piece, mark_of, marks_of
-from jobspec.documents.document import Document, Node
+from jobspec.documents.document import Document
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,
@@ -612,19 +612,11 @@ def _real(text: str) -> float | None:
     return None if value in (float("inf"), float("-inf")) else value
 
 
-_PLAIN_START: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/$(0123456789-.")
-_PLAIN: Final = _PLAIN_START | frozenset(":@%+=,)~^;?*&! ")
-_NUMBER_LIKE: Final = frozenset("0123456789abcdefABCDEF_.,:+-xXoOtTzZ ")
-_RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan"))
+class Node:
+    """A mapping or list as it is written: the event that begins it, and the nodes inside. The node of a scalar is its event."""
 
+    __slots__ = ("children", "event")
 
-def is_plain(text: str) -> bool:
-    """Whether *text* can be written without quotes: all YAML 1.1 and 1.2 readers, and people, read it as text."""
-    if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
-        return False
-    if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":
-        return False
-    bare = text.lstrip("+-._")  # an underscore may stand among the digits of a YAML 1.1 number
-    if not bare or bare.lower() in _RESERVED:
-        return False
-    return not (bare[0].isdigit() and _NUMBER_LIKE.issuperset(text))
+    def __init__(self, event: Any, children: Nodes | list[Any]) -> None:
+        self.event = event
+        self.children = children

@@ -12,8 +12,8 @@ from typing import Any
 
 from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
 from jobspec.documents.document import Document
-from jobspec.documents.reader import is_json, is_plain
-from jobspec.documents.writer import write
+from jobspec.documents.reader import is_json
+from jobspec.documents.writer import is_plain, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import io
 from functools import lru_cache
 
 from jobspec.documents.libyaml import CEmitter, events
-from jobspec.documents.reader import is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,30 +21,14 @@ if TYPE_CHECKING:
 _WIDTH = 2**30  # never fold a line
 _LONGEST_KEPT = 10_000  # characters of a text that is kept for the next time
 _LONGEST_KEY = 128  # bytes of a key that stands on one line with its value
-
-
-class Part:
-    """A mapping or list that many documents have: it is written once for each place that it takes in them."""
-
-    __slots__ = ("_data", "_pieces", "is_list")
-
-    def __init__(self, data: dict[str, Any] | list[Any]) -> None:  # which is not empty
-        self._data = data
-        self.is_list = isinstance(data, list)
-        self._pieces: dict[tuple[str, str], list[str]] = {}
-
-    def pieces(self, lead: str, indent: str) -> list[str]:
-        """What is written for it: it begins on the line of the *lead*, and *indent* begins its other lines."""
-        place = (lead, indent)
-        if place not in self._pieces:
-            made: list[str] = []
-            _value(self._data, lead, indent, made.append)
-            self._pieces[place] = made  # whole, since threads may share it
-        return self._pieces[place]
+_PLAIN_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/$(0123456789-.")
+_PLAIN = _PLAIN_START | frozenset(":@%+=,)~^;?*&! ")
+_NUMBER_LIKE = frozenset("0123456789abcdefABCDEF_.,:+-xXoOtTzZ ")
+_RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan"))
 
 
 def write(documents: Iterable[Any]) -> str:
-    """The *documents*' data as block YAML with `---` between them; keys keep their order. A `Part` stands for its data.
+    """The *documents*' data as block YAML with `---` between them; keys keep their order.
 
     Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
     """
@@ -77,9 +60,6 @@ def _value(value: Any, lead: str, indent: str, add: Add) -> None:
         _mapping(value, lead, indent, add)
     elif value and isinstance(value, list):
         _list(value, lead, indent, add)
-    elif isinstance(value, Part):
-        for piece in value.pieces(lead, indent):
-            add(piece)
     else:
         add(f"{lead}{_plain(value)}")
 
@@ -98,10 +78,6 @@ def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
         elif child and isinstance(child, list):
             add(f"{lead}{name}")
             _list(child, indent, indent, add)
-        elif isinstance(child, Part):
-            add(f"{lead}{name}")
-            below = indent if child.is_list else inner
-            _value(child, below, below, add)
         else:
             _value(child, f"{lead}{name} ", inner, add)
         lead = indent
@@ -166,3 +142,15 @@ def _scalar_event(text: str, style: str | None) -> Any:
 def _is_block(text: str) -> bool:
     """Whether text of several lines can be written below a `|` without losing blanks at its ends or hiding unprintable characters."""
     return "\n" in text and text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))
+
+
+def is_plain(text: str) -> bool:
+    """Whether *text* can be written without quotes: all YAML 1.1 and 1.2 readers, and people, read it as text."""
+    if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
+        return False
+    if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":
+        return False
+    bare = text.lstrip("+-._")  # an underscore may stand among the digits of a YAML 1.1 number
+    if not bare or bare.lower() in _RESERVED:
+        return False
+    return not (bare[0].isdigit() and _NUMBER_LIKE.issuperset(text))

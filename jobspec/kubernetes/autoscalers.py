@@ -6,11 +6,11 @@ after `SetDefaults_HorizontalPodAutoscaler`, pkg/apis/autoscaling/v2, 1.36. The 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import Problem, excluded, missing, unsupported, wrong_name
+from jobspec.kubernetes.problems import excluded, missing, unsupported, wrong_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.diagnostics import Diagnostic, Mark, Path, Problem
 from jobspec.go.values import decode_as_go
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
-from jobspec.kubernetes.problems import Problem, merged, value_at
+from jobspec.kubernetes.problems import merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

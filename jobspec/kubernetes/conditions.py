@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go import regex, text_formats
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
-from jobspec.kubernetes.problems import Problem, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
+from jobspec.kubernetes.problems import beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
 from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 Conditions = dict[str, Any]

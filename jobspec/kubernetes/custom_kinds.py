@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import Kind, find
@@ -17,7 +17,6 @@ from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.structural import decoded
-from jobspec.kubernetes.problems import Problem
 from jobspec.schemas.shapes import Shape, load_metadata
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextens
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.correlation import Correlated, children, correlated
 from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
-from jobspec.kubernetes.problems import Problem, describe
+from jobspec.kubernetes.problems import describe
 from jobspec.kubernetes.structural import filled, schema_problems_at
 from jobspec.schemas.shapes import Shape
 

@@ -5,12 +5,12 @@ Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
 from jobspec.kubernetes.pods.resources import bad_container_resource, can_be_promised_twice, is_extended
-from jobspec.kubernetes.problems import Problem, closest, listed, missing, unsupported
+from jobspec.kubernetes.problems import closest, listed, missing, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

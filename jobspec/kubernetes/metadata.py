@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Key, Path
-from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing
+from jobspec.diagnostics import Key, Path, Problem
+from jobspec.kubernetes.problems import closest, describe, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

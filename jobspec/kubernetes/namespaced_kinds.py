@@ -5,10 +5,10 @@ Each kind has a function for creates, and one for updates where some fields cann
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import Problem, missing, unsupported
+from jobspec.kubernetes.problems import missing, unsupported
 from jobspec.kubernetes.workloads.services import bad_range
 
 TYPE_CHECKING = False

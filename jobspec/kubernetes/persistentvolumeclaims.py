@@ -7,11 +7,11 @@ requests other than `storage`, a storage class in an annotation, names of data s
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, set_to
+from jobspec.diagnostics import Key, Path, Problem, set_to
 from jobspec.go.quantities import exponent_of, is_endless
 from jobspec.go.values import mapping
 from jobspec.kubernetes.metadata import bad_subdomain, selector_problems
-from jobspec.kubernetes.problems import Problem, chosen, closest, describe, did_you_mean, listed, missing
+from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Change, Path, move, quote, rename, set_to, spell
+from jobspec.diagnostics import Change, Path, Problem, move, quote, rename, set_to, spell
 from jobspec.go.formats import is_quantity
 
 TYPE_CHECKING = False
@@ -13,37 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
-
-
-class Problem:
-    """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
-
-    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "remedy", "rule")
-
-    def __init__(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        hint: str = "",
-        *,
-        at_key: bool = False,
-        meant: str = "",
-        belongs: str = "",
-        remedy: Change | None = None,
-    ) -> None:
-        self.rule = rule
-        self.path = path
-        self.message = message
-        self.hint = hint
-        """What to do about it, for people; code does not use it."""
-        self.at_key = at_key
-        self.meant = meant
-        """Of an unknown field: the known field that it seems to misspell."""
-        self.belongs = belongs
-        """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
-        self.remedy = remedy
-        """What mends it, where the hint is certain."""
 
 
 def value_at(data: Any, path: Path) -> Any:

@@ -8,9 +8,9 @@ all others by the CEL library.
 from __future__ import annotations
 
 from jobspec.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.correlation import Correlated, aligned, child_of, children
-from jobspec.kubernetes.problems import Problem, describe, name_of, rule_message
+from jobspec.kubernetes.problems import describe, name_of, rule_message
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas.shapes import Shape
 

@@ -13,10 +13,9 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go import formats
 from jobspec.kubernetes.problems import (
-    Problem,
     beyond_bits,
     duplicate_item,
     meant_quantity,
@@ -38,51 +37,50 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_NOTHING: dict[str, Any] = {}
 _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
 
 
-def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False, sound: Any = None) -> list[Problem]:
-    """The problems of an object; what it shares with a *sound* one is not looked at."""
-    return list(_object(data, shape, (), sound, typed=typed))
+def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
+    """The problems of an object."""
+    return list(_object(data, shape, (), typed=typed))
 
 
 def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """The problems of a value inside a custom resource."""
-    return list(_value(value, shape, path, None, typed=False))
+    return list(_value(value, shape, path, typed=False))
 
 
 def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """The problems of a value that the server decodes into a Go type; None, which is absent or null, has none."""
-    return [] if value is None else list(_value(value, shape, path, None, typed=True))
+    return [] if value is None else list(_value(value, shape, path, typed=True))
 
 
-def _value(value: Any, shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     kind = shape.type
     if kind == "object":
         if isinstance(value, dict):
-            yield from _object(value, shape, path, sound, typed=typed)
+            yield from _object(value, shape, path, typed=typed)
         else:
             yield _mistyped(value, shape, path)
     elif kind == "array":
         if isinstance(value, list):
-            yield from _list(value, shape, path, sound, typed=typed)
+            yield from _list(value, shape, path, typed=typed)
         else:
             yield _mistyped(value, shape, path)
     elif kind == "bare":
         yield from _dropped(value, None, path)
     elif kind == "any":
-        yield from _anything(value, shape, path, sound, typed=typed)
+        yield from _anything(value, shape, path, typed=typed)
     else:
         yield from _scalar(value, shape, path, typed=typed)
 
 
-def _anything(value: Any, shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
     if isinstance(value, dict):
-        yield from _object(value, shape, path, sound, typed=typed)
+        yield from _object(value, shape, path, typed=typed)
     elif isinstance(value, list) and shape.items:
-        yield from _list(value, shape, path, sound, typed=typed)
+        yield from _list(value, shape, path, typed=typed)
     elif shape.conditions:
         yield from _conditions(value, shape, path)
 
@@ -94,28 +92,25 @@ def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
     yield from broken_conditions(value, shape, path)
 
 
-def _object(data: dict[str, Any], shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     unknown: list[Problem] = []
-    like = sound if isinstance(sound, dict) else _NOTHING
     if shape.fields is None:
-        yield from _map(data, shape, path, like, typed=typed)
+        yield from _map(data, shape, path, typed=typed)
     else:
-        yield from _fields(data, shape, path, unknown, like, typed=typed)
+        yield from _fields(data, shape, path, unknown, typed=typed)
     if shape.required:
         yield from _absent(data, shape, path, {problem.meant for problem in unknown})
     if shape.least is not None or shape.most is not None or shape.conditions:
         yield from _as_a_whole(data, shape, path)
 
 
-def _fields(
-    data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], sound: dict[str, Any], *, typed: bool
-) -> Iterator[Problem]:
+def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Iterator[Problem]:
     """The problems of an object's fields; those about unknown fields are added to *unknown*."""
     fields = shape.fields
     assert fields is not None
     for name, value in data.items():
         child = fields.get(name)
-        if child is not None and (type(value) is child.plain or value is sound.get(name, _NOTHING)):
+        if child is not None and type(value) is child.plain:
             continue
         if child is None:
             if not shape.open:
@@ -124,7 +119,7 @@ def _fields(
         elif name == "status" and not path and not shape.keeps_status:
             yield from _decoded(value, child, (name,)) if typed else _dropped(value, child, (name,))
         elif value is not None:
-            yield from _value(value, child, (*path, name), sound.get(name), typed=typed or child.meta)
+            yield from _value(value, child, (*path, name), typed=typed or child.meta)
         elif child.nullable and child.conditions:
             yield from _conditions(value, child, (*path, name))
 
@@ -151,7 +146,7 @@ def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Prob
         yield from _conditions(whole, shape, path)
 
 
-def _map(data: dict[str, Any], shape: Shape, path: Path, sound: dict[str, Any], *, typed: bool) -> Iterator[Problem]:
+def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     values = shape.values
     if values is None:
         return
@@ -159,20 +154,18 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, sound: dict[str, Any], 
         if value is None:
             if values.nullable and values.conditions:
                 yield from _conditions(value, values, (*path, Key(name)))
-        elif type(value) is not values.plain and value is not sound.get(name):
-            yield from _value(value, values, (*path, Key(name)), sound.get(name), typed=typed)
+        elif type(value) is not values.plain:
+            yield from _value(value, values, (*path, Key(name)), typed=typed)
 
 
-def _list(items: list[Any], shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     inner = shape.items
     assert inner
-    known = len(sound) if isinstance(sound, list) else 0
     for index, item in enumerate(items):
-        like = sound[index] if index < known else None
-        if type(item) is inner.plain or (item is like and item is not None):
+        if type(item) is inner.plain:
             continue
         if item is not None or not (typed or inner.nullable or inner.default is not None):
-            yield from _value(item, inner, (*path, index), like, typed=typed)
+            yield from _value(item, inner, (*path, index), typed=typed)
         elif inner.nullable and inner.conditions:
             yield from _conditions(item, inner, (*path, index))
     problem = _wrong_size(len(items), "item", shape, path)
@@ -307,7 +300,7 @@ def _dropped(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
 
 def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
     """The problems of a built-in kind's `status`, which the server decodes and then drops."""
-    for problem in _value(value, shape, path, None, typed=True) if value is not None else ():
+    for problem in _value(value, shape, path, typed=True) if value is not None else ():
         if problem.rule != "missing-field":
             yield problem
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.diagnostics import Diagnostic, Problem, has_error
 from jobspec.kinds import Kind
 from jobspec.kubernetes.metadata import metadata_problems
-from jobspec.kubernetes.problems import Problem, closest, nearest
+from jobspec.kubernetes.problems import closest, nearest
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -68,13 +68,6 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     return _verdict(document, found, "valid" if is_judged(kind, document.api_version) else "partly")
 
 
-def marked_valid(document: Document, target: Target) -> Document:
-    """A document that the server has accepted: of what is made of it, only the differences are checked against the schema."""
-    kind = kinds.find(document.api_version, document.kind)
-    shape = shapes.load(document.api_version, document.kind, target) if kind and not kind.is_builtin else None
-    return document.marked_valid(shape) if shape else document
-
-
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
     """The verdict with a diagnostic for each problem: a warning if a rule was not evaluated, an error otherwise.
 
@@ -109,8 +102,7 @@ def _of_custom_resource(
 ) -> list[Problem]:
     """The problems of a custom resource, as an update of *stored* unless that is None; *target* is None for kinds of other people."""
     data = document.data
-    sound = document.sound.data if document.sound and document.sound.shape is shape else None
-    found = schema_problems(data, shape, sound=sound)
+    found = schema_problems(data, shape)
     if found and (lost := _lost_indentation(found, data, shape)):
         return lost
     if found and target:

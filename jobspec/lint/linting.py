@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Change, Span
+    from jobspec.diagnostics import Change, FileResult, Span
     from jobspec.findings import Edit, Finding, Place, Rule
     from jobspec.pipeline import Checked
-    from jobspec.results import FileResult
     from jobspec.targets import Target
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.

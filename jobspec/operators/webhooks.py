@@ -1,18 +1,29 @@
-"""Rules of operators' webhooks: generators over a workload that hold from one release to another, and their faults as diagnostics."""
+"""What operators' webhooks have in common: rules by release, names, values that Go cannot decode, and what a mutating webhook writes.
+
+A rule is a generator over a workload that yields findings. Its function gives it its name, and the docstring its explanation. Webhooks see
+the object without the defaults that an operator fills in later.
+"""
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic, Key, Path
+from jobspec.documents.document import Document
 from jobspec.findings import Finding, Rule
-from jobspec.kinds import find
+from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
+from jobspec.go.values import decode_as_go, mapping, structs
+from jobspec.kinds import JOBSET, TRAINJOB, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
+from jobspec.kubernetes.problems import describe
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
+    from jobspec.kubernetes.verdict import Verdict
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
@@ -30,8 +41,6 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 
 
 # The answer of webhooks to a document: what rules find, as diagnostics, and the objects that were looked up.
-
-
 class Objects:
     """The objects on the server that a document can refer to."""
 
@@ -70,8 +79,6 @@ def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> li
 # Names of jobs, which begin the names of Services and pods, and names of managers.
 #
 # Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg/api/validation and pkg/util/validation, 0.36.
-
-
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:")
 
@@ -104,8 +111,261 @@ def bad_manager(name: str) -> str:
     return "" if _PATH.issuperset(path) else "its name holds a character that no URL has"
 
 
-# Admission: the rules of the operators' webhooks, which review what the server's own checks accept.
+# Values that the schema accepts and a webhook cannot decode into Go's types.
 #
-# A rule is a generator over a workload that yields findings. Its function gives it its name, and the docstring its explanation. The list
-# WEBHOOK_RULES below the rules says on which releases each holds. The webhooks see the object without the defaults that an operator fills
-# in later.
+# Follows the decoders of the types: `Quantity`, `Time` and `IntOrString`, k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1 and
+# pkg/util/intstr, 0.36; `encoding/json` of Go for all others.
+
+
+_INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_UNDECODABLE = "undecodable-value"
+_ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
+_EMPTY = {"array": "[]", "string": '""'}
+
+
+def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A webhook reads quantities, times and port numbers as Go does, more strictly than the schema.
+
+    An exponent is an integer of 64 bits (`1e3`, not `1e1.5`), a number that can be a name instead has 32 bits. A mutating webhook
+    reads `status`, too, which the server drops only afterwards.
+    """
+    document = workload.document
+    shape = shapes.load(document.api_version, document.kind, target)
+    if shape:
+        yield from _unreadable_values({**document.data, "status": None}, shape, ())
+        if document.data.get("status") is not None and _has_defaulter(document, target, old=workload.old):
+            yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
+
+
+def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
+    document = workload.document
+    shape = shapes.load(document.api_version, document.kind, target)
+    if shape and is_rewritten(document, target, old=workload.old):
+        yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
+
+
+def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
+    """The values in a mapping or list, each with its shape and path."""
+    if isinstance(value, dict):
+        fields = shape.fields
+        for name, inner in value.items():
+            yield inner, shape.values if fields is None else fields.get(name), (*path, Key(name) if fields is None else name)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield item, shape.items, (*path, index)
+
+
+def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
+    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
+    if why := _unreadable(value, shape):
+        yield Finding(path, f"the operator cannot read {why}")
+    if isinstance(value, dict):
+        fields, values = shape.fields, shape.values
+        for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
+            child = values if fields is None else fields.get(name)
+            if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
+                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name))
+    elif isinstance(value, list) and shape.items and shape.items.parsed:
+        for index, item in enumerate(value):
+            yield from _unreadable_values(item, shape.items, (*path, index))
+
+
+def _unreadable(value: Any, shape: Shape) -> str:
+    """The end of a sentence that says what Go cannot read, and why; empty where it can."""
+    if isinstance(value, list) and shape.format == "date-time":
+        return "a list as a time; only the API server lets it pass"
+    if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
+        return f"the quantity `{value}`, whose exponent is no integer that it can hold"
+    if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
+        return f"the time `{value}`, which would be one as `2026-01-31T12:00:00Z`"
+    is_number = isinstance(value, int) and shape.type == "int-or-string" and shape.format != "quantity"
+    return f"the number {value}, which needs more than 32 bits" if is_number and value not in _INTEGERS["int32"] else ""
+
+
+def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
+    """The values in *value* of another type than Go's; null and missing values are none."""
+    if value is None or shape is None:
+        return
+    if not shapes.is_of_type(value, shape):
+        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
+    elif not _fits(value, shape):
+        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
+    else:
+        for inner, child, inner_path in _inside(value, shape, path):
+            yield from _mistyped(inner, child, inner_path)
+
+
+def _fits(value: Any, shape: Shape) -> bool:
+    """Whether a value of the right type is an integer or a time that Go can hold."""
+    if shape.type == "integer":
+        limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
+        return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
+    return shape.format != "date-time" or is_time(value)
+
+
+def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
+    """The fields that *value* leaves out and Go writes as null."""
+    if shape is None:
+        return
+    for name, child in (shape.fields or {}).items() if isinstance(value, dict) else ():
+        if child.unset == "null" and value.get(name) is None:
+            message = f"the operator writes the missing `{name}` here as null, which the server refuses"
+            yield Finding((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
+    for inner, child_or_none, inner_path in _inside(value, shape, path):
+        yield from _nulls(inner, child_or_none, inner_path)
+
+
+def undecodable(as_new: Verdict) -> list[Diagnostic]:
+    """The values of a wrong type that keep a webhook from decoding an update; the server accepted them by an older schema.
+
+    *as_new* is the verdict on the document as a new object, which checks also the values that the update does not change.
+    """
+    return [
+        Diagnostic(
+            _UNDECODABLE,
+            f"{each.message}; the server lets that stay, since the update does not touch it, and the operator cannot read it",
+            each.mark,
+            field=each.field,
+            document=each.document,
+            hint=each.hint,
+        )
+        for each in as_new.diagnostics
+        if each.rule == "wrong-type"
+    ]
+
+
+def as_decoded(document: Document, target: Target) -> Document:
+    """An object that does not keep its schema as Go holds it: what is required and missing is Go's zero, a wrong type is left out.
+
+    The server lets such objects be where an older schema took them, or another one than the operator's own.
+    """
+    shape = shapes.load(document.api_version, document.kind, target)
+    spec = shape.at(("spec",)) if shape else None
+    if spec is None:
+        return document
+    document = rewritten(document, target)
+    return document.changed({**document.data, "spec": _decoded(document.data.get("spec"), spec)})
+
+
+def _decoded(value: Any, shape: Shape) -> Any:
+    if value is None or not shapes.is_of_type(value, shape):
+        return _zero(shape)
+    if isinstance(value, list) and shape.items:
+        return [_decoded(item, shape.items) for item in value]
+    if not isinstance(value, dict):
+        return value
+    children = {name: shape.values if shape.fields is None else shape.fields.get(name) for name in (*value, *shape.required)}
+    return {name: _field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
+
+
+def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
+    if shape is None:
+        return value
+    return _decoded(value, shape) if is_required or (value is not None and shapes.is_of_type(value, shape)) else None
+
+
+def _zero(shape: Shape) -> Any:
+    """What Go has where nothing is given."""
+    return _decoded({}, shape) if shape.type == "object" else _ZEROS.get(shape.type)
+
+
+# The document after a mutating webhook, which comes before the schema check.
+#
+# The webhook decodes a document into Go's types and encodes it again. So a missing required field gets Go's zero: an empty text, 0, an
+# object of zeros; a list stays absent. A null item of a list becomes such a zero, too, and a quantity gets its canonical form.
+#
+# Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/admission, as JobSet 0.8.2 to 0.12.0 and trainer 2.2.0 to
+# 2.3.0 use it. From controller-runtime 0.23.3 on, which trainer 2.2.0 and JobSet 0.12.0 have, an object in which the defaulter changes
+# nothing stays as it was sent. Which ones these are follows `TrainJobDefaulter.Default`, github.com/kubeflow/trainer pkg/webhooks, 2.2.0
+# and 2.3.0, and `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0.
+_ZERO_VALUES = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
+
+
+def is_rewritten(document: Document, target: Target, *, old: Document | None) -> bool:
+    """Whether a mutating webhook rewrites the document, which is an update of *old* unless that is None."""
+    if not _has_defaulter(document, target, old=old):
+        return False
+    if document.group_kind == JOBSET:
+        return not is_at_least(target["jobset"], "0.12.0") or not _has_jobset_defaults(mapping(document.data, "spec"))
+    shape = shapes.load(document.api_version, document.kind, target)
+    patches = _patches(document, shape)
+    before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
+    return any(before[each.get("manager")] != each if each.get("manager") in before else each.get("time") is None for each in patches)
+
+
+def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
+    """The `runtimePatches` of a TrainJob, as Go decodes them."""
+    decoded = decode_as_go(document.data, shape) if shape else {}
+    return structs(decoded, "spec", "runtimePatches")
+
+
+def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
+    """Whether a mutating webhook reads the document: JobSet's on a create, the trainer's from 2.2 on."""
+    kind = document.group_kind
+    return (kind == JOBSET and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+
+
+def _has_jobset_defaults(spec: dict[str, Any]) -> bool:
+    """Whether JobSet's defaulter has nothing to fill in."""
+    jobs = [mapping(job, "template", "spec") for job in structs(spec, "replicatedJobs")]
+    return (
+        all(spec.get(policy) is not None for policy in ("successPolicy", "startupPolicy"))
+        and all(mapping(spec, "network").get(field) is not None for field in ("enableDNSHostnames", "publishNotReadyAddresses"))
+        and all(job.get("completionMode") is not None and mapping(job, "template", "spec").get("restartPolicy") for job in jobs)
+        and all(rule.get("name") for rule in structs(spec, "failurePolicy", "rules"))
+        and all(policy.get("retentionPolicy") is not None for policy in structs(spec, "volumeClaimPolicies"))
+    )
+
+
+def rewritten(document: Document, target: Target) -> Document:
+    """The document as the webhook writes it; the same object where nothing changes."""
+    shape = shapes.load(document.api_version, document.kind, target)
+    spec = document.data.get("spec")
+    child = shape.at(("spec",)) if shape else None
+    changed = _rewritten(spec, child) if child else spec
+    if changed is spec:
+        return document
+    return document.changed({**document.data, "spec": changed})
+
+
+def _rewritten(value: Any, shape: Shape) -> Any:
+    if isinstance(value, list) and shape.items:
+        items = [_item(item, shape.items) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return _quantity(value) if shape.format == "quantity" else value
+    if shape.fields is None:
+        inner = {name: _rewritten(each, shape.values) if shape.values else each for name, each in value.items()}
+    else:
+        inner = {name: _rewritten(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
+        for name, child in shape.fields.items():
+            if value.get(name) is None and child.default is None and (name in shape.required or child.unset == "zero"):
+                zero = _zero_of(child) if child.unset != "nothing" else None
+                if zero is not None:
+                    inner[name] = zero
+    return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner
+
+
+def _item(item: Any, shape: Shape) -> Any:
+    zero = _zero_of(shape) if item is None else None
+    return _rewritten(item, shape) if zero is None else zero
+
+
+def _quantity(value: Any) -> Any:
+    """A quantity in a form that the schema takes, where Go can read it: Go also takes floats, blanks around it, and `Gi` for 0."""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
+        return value
+    return value.strip() if is_quantity(value.strip()) else "0"
+
+
+def _zero_of(shape: Shape) -> Any:
+    """Go's zero of a shape; None where that is nil, or where the schema refuses it, so that the value is missing all the same."""
+    if shape.type == "object" and shape.fields is not None:
+        zero: dict[str, Any] = _rewritten({}, shape)
+        return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None
+    if shape.enum or shape.pattern or shape.least or (shape.minimum or 0) > 0 or shape.format == "date-time":
+        return None
+    return _ZERO_VALUES.get(shape.type)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Problem, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.findings import Finding, child_of, place_in
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
-from jobspec.kubernetes.problems import Problem
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.outcome.programs import (

@@ -43,9 +43,13 @@ def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policie
 
     *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
     """
-    runtime = _runtime(job, beside, cluster.target)
-    if runtime is None and job.group_kind == TRAINJOB:
-        return None
+    runtime = None
+    if job.group_kind == TRAINJOB:
+        from jobspec.operators.trainer.runtimes import runtime_of
+
+        runtime = runtime_of(job, beside, cluster.target)
+        if runtime is None:
+            return None
     resumed_job = resumed(job)
     concerned = cluster.closed or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
     accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
@@ -68,14 +72,6 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
     return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
 
 
-def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
-    if job.group_kind != TRAINJOB:
-        return None
-    from jobspec.operators.trainer.runtimes import runtime_of
-
-    return runtime_of(job, beside, target)
-
-
 def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
     """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
     return has_ordinary_pytorchjob_objects(job.data, target) if runtime is None else has_ordinary_trainjob_objects(job.data, runtime.data)
@@ -86,28 +82,327 @@ def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
     return has_ordinary_pytorchjob_programs(job.data) if runtime is None else has_ordinary_trainjob_programs(job.data, runtime.data)
 
 
+# Checks of values, and how those of an object or a list are made of them.
+
+
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+
+
+def of_type(kind: type) -> Check:
+    """A value of exactly this Python type."""
+    return lambda value: type(value) is kind
+
+
+def between(least: int, most: int) -> Check:
+    """A whole number within these limits."""
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def one_of(*choices: str) -> Check:
+    """One of some texts."""
+    return lambda value: value in choices
+
+
+def is_word(value: Any) -> bool:
+    """A short text of letters, digits, dashes, dots and underscores, which begins with a letter or digit."""
+    return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
+
+
+def is_name(value: Any) -> bool:
+    """The name of an object: a DNS subdomain."""
+    return type(value) is str and not bad_subdomain(value)
+
+
+def is_label_name(value: Any) -> bool:
+    """A DNS label."""
+    return type(value) is str and not bad_label_name(value)
+
+
+def is_key(value: Any) -> bool:
+    """The key of a label."""
+    return type(value) is str and not bad_qualified_name(value)
+
+
+def is_label_value(value: Any) -> bool:
+    """The value of a label, which may be empty."""
+    return type(value) is str and not bad_label_value(value)
+
+
+def are_labels(value: Any) -> bool:
+    """A mapping of keys to values of labels."""
+    return type(value) is dict and all(map(is_key, value)) and all(map(is_label_value, value.values()))
+
+
+def _is_image(value: Any) -> bool:
+    return type(value) is str and bool(value) and value.isprintable() and value == value.strip()
+
+
+def _is_path(value: Any) -> bool:
+    return type(value) is str and bool(value) and ".." not in value and ":" not in value
+
+
+def _is_absolute(value: Any) -> bool:
+    return _is_path(value) and value[0] == "/"
+
+
+def _is_relative(value: Any) -> bool:
+    return _is_path(value) and value[0] != "/"
+
+
+def _is_variable(value: Any) -> bool:
+    return type(value) is str and value.isascii() and value.isidentifier()
+
+
+_LONGEST_PORT = 15
+
+
+def _is_port_name(value: Any) -> bool:
+    return is_label_name(value) and len(value) <= _LONGEST_PORT and "--" not in value and not value[:1].isdigit()
+
+
+def has_short_name(data: dict[str, Any], longest: int) -> bool:
+    """Whether the name of a job is so short that those of all objects that operators make of it are."""
+    name = data["metadata"].get("name")
+    return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
+
+
+def each(check: Check) -> Check:
+    """A list whose every item passes."""
+    return lambda value: type(value) is list and all(map(check, value))
+
+
+def some(check: Check) -> Check:
+    """A list that has an item, and whose every item passes."""
+    return lambda value: type(value) is list and bool(value) and all(map(check, value))
+
+
+def having(known: Mapping[str, Check], *needed: str) -> Check:
+    """A mapping with no other fields than the *known* ones, each of which passes, and with all that are *needed*."""
+
+    def passes(value: Any) -> bool:
+        if type(value) is not dict:
+            return False
+        for name, each in value.items():
+            check = known.get(name)
+            if check is None or not check(each):
+                return False
+        return all(name in value for name in needed)
+
+    return passes
+
+
+def _nested(check: Check, *steps: str) -> Check:
+    """A mapping with one field, and in it another one, and so on, the innermost of which passes."""
+    for step in reversed(steps):
+        check = having({step: check}, step)
+    return check
+
+
+# Amounts of what containers ask for.
+
+
+_SHARED = ("cpu", "memory", "ephemeral-storage")
+"""Of these a limit can be greater than its request."""
+_WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "rdma/rdma_shared_device_a", "vpc.amazonaws.com/efa")
+"""Well-known resources of others, of which there are whole numbers, and of which a request is the limit."""
+_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_LONGEST = 9
+
+
+def is_ordinary_amounts(value: Any) -> bool:
+    """Limits and requests in whole units, each request at most its limit."""
+    if type(value) is not dict or not value.keys() <= {"limits", "requests"}:
+        return False
+    limits, requests = _amounts(value.get("limits", {})), _amounts(value.get("requests", {}))
+    return limits is not None and requests is not None and all(_fits(name, wanted, limits.get(name)) for name, wanted in requests.items())
+
+
+def _amounts(given: Any) -> dict[str, int] | None:
+    """The amounts in thousandths; None where one of them is not ordinary."""
+    if type(given) is not dict:
+        return None
+    found: dict[str, int] = {}
+    for name, amount in given.items():
+        thousandths = _amount(name, amount)
+        if thousandths is None:
+            return None
+        found[name] = thousandths
+    return found
+
+
+def _amount(name: Any, amount: Any) -> int | None:
+    """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
+    if name in _SHARED:
+        return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
+    return _thousandths(amount) if name in _WHOLE and str(amount).isdecimal() else None
+
+
+def _thousandths(amount: Any) -> int | None:
+    """An amount in thousandths of a whole; None where it is not written in an ordinary way."""
+    text = str(amount) if type(amount) is int else amount
+    if type(text) is not str or not text.isascii():
+        return None
+    unit = "" if text.isdecimal() else next((each for each in (*_UNITS, "m") if text.endswith(each)), "")
+    number = text.removesuffix(unit)
+    if not number.isdecimal() or len(number) > _LONGEST:
+        return None
+    return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
+
+
+def _fits(name: str, wanted: int, most: int | None) -> bool:
+    """Whether a request is surely allowed beside its limit."""
+    if name in _SHARED:
+        return most is None or wanted <= most
+    return wanted == most
+
+
+# Pod templates.
+
+
 _OF_OPERATORS = ("kubeflow.org", "batch.kubernetes.io", "jobset.sigs.k8s.io", "controller-uid", "job-name")
 """How labels and annotations end, before their last `/`, that operators set or read."""
 _READ_BY_SERVERS = ("kubernetes.io", "k8s.io")
-_LONGEST_PORT = 15
 _MOST_ANNOTATIONS = 50_000
 """Characters, of which a server takes 262,144 bytes."""
+
+
+def _are_own_labels(value: Any) -> bool:
+    return are_labels(value) and not any(key.rpartition("/")[0].endswith(_OF_OPERATORS) or key in _OF_OPERATORS for key in value)
+
+
+def _are_own_annotations(value: Any) -> bool:
+    if type(value) is not dict or sum(len(str(key)) + len(str(text)) for key, text in value.items()) > _MOST_ANNOTATIONS:
+        return False
+    return all(
+        is_key(key) and type(text) is str and not key.rpartition("/")[0].endswith((*_READ_BY_SERVERS, *_OF_OPERATORS))
+        for key, text in value.items()
+    )
+
+
+is_ordinary_metadata = having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": of_type(type(None))})
+"""Whether metadata has labels and annotations alone, none of which operators or servers read."""
+is_text, is_flag = of_type(str), of_type(bool)
+is_number, is_port = between(0, 2**31 - 1), between(1, 65535)
+_REFERENCE = having({"name": is_name}, "name")
+_REFERENCE_WITH_KEY = having({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
+_SOURCE = having({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
+_VARIABLE = having({"name": _is_variable, "value": is_text}, "name")
+_VARIABLE_FROM = having({"name": _is_variable, "valueFrom": lambda value: _SOURCE(value) and len(value) == 1}, "name", "valueFrom")
+_WHOLE_SOURCE = having({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
+_PORT = having({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
+_MOUNT = having(
+    {"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative},
+    *("name", "mountPath"),
+)
+_TEXTS = each(is_text)
+_USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
+_OF_ANY_CONTAINER = {
+    "name": is_label_name,
+    "image": _is_image,
+    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+    "command": _TEXTS,
+    "args": _TEXTS,
+    "workingDir": is_text,
+    "env": each(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
+    "envFrom": each(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
+    "ports": each(_PORT),
+    "resources": is_ordinary_amounts,
+    "volumeMounts": each(_MOUNT),
+    "securityContext": having({**_USERS, "privileged": is_flag, "capabilities": having({"add": _TEXTS, "drop": _TEXTS})}),
+    "stdin": is_flag,
+    "tty": is_flag,
+}
+_EXEC = having({"exec": having({"command": some(is_text)}, "command")}, "exec")
+_CONTAINER = having({**_OF_ANY_CONTAINER, "lifecycle": having({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
+_INIT_CONTAINER = having(_OF_ANY_CONTAINER, "name", "image")
+_FILES = each(having({"key": is_word, "path": is_word}, "key", "path"))
+_VOLUME = having(
+    {
+        "name": is_label_name,
+        "emptyDir": having({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _amount("memory", amount) is not None}),
+        "persistentVolumeClaim": having({"claimName": is_name, "readOnly": is_flag}, "claimName"),
+        "configMap": having({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
+        "secret": having({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
+        "hostPath": having({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
+        "nfs": having({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
+    },
+    "name",
+)
+_TOLERATION = having(
+    {
+        "key": is_key,
+        "operator": one_of("Exists", "Equal"),
+        "value": is_label_value,
+        "effect": one_of("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    }
+)
+
+
+def _is_toleration(value: Any) -> bool:
+    if not _TOLERATION(value):
+        return False
+    return not value.get("value") if value.get("operator") == "Exists" else "key" in value
+
+
+_REQUIREMENT = having(
+    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some(is_label_value)}, "key", "operator"
+)
+
+
+def _is_requirement(value: Any) -> bool:
+    return _REQUIREMENT(value) and ("values" in value) == (value["operator"] in ("In", "NotIn"))
+
+
+_NODE_AFFINITY = having(
+    {
+        "requiredDuringSchedulingIgnoredDuringExecution": having(
+            {"nodeSelectorTerms": some(having({"matchExpressions": some(_is_requirement)}, "matchExpressions"))}, "nodeSelectorTerms"
+        )
+    }
+)
+_SELECTOR = having({"matchLabels": are_labels, "matchExpressions": some(_is_requirement)})
+_TERM = having({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
+_PREFERRED_TERM = having({"weight": between(1, 100), "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
+_POD_AFFINITY = having(
+    {
+        "requiredDuringSchedulingIgnoredDuringExecution": each(_TERM),
+        "preferredDuringSchedulingIgnoredDuringExecution": each(_PREFERRED_TERM),
+    }
+)
+_TEMPLATE = having(
+    {
+        "metadata": is_ordinary_metadata,
+        "spec": having(
+            {
+                "containers": some(_CONTAINER),
+                "initContainers": each(_INIT_CONTAINER),
+                "volumes": each(lambda value: _VOLUME(value) and len(value) <= 2),
+                "nodeSelector": are_labels,
+                "tolerations": each(_is_toleration),
+                "affinity": having({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
+                "restartPolicy": one_of("Never", "OnFailure", "Always"),
+                "serviceAccountName": is_name,
+                "schedulerName": is_name,
+                "imagePullSecrets": each(having({"name": is_text})),
+                "automountServiceAccountToken": is_flag,
+                "enableServiceLinks": is_flag,
+                "hostIPC": is_flag,
+                "hostPID": is_flag,
+                "hostNetwork": is_flag,
+                "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
+                "terminationGracePeriodSeconds": is_number,
+                "securityContext": having({**_USERS, "fsGroup": is_number}),
+            },
+            "containers",
+        ),
+    },
+    "spec",
+)
 
 
 def is_ordinary_template(template: Any) -> bool:
     """Whether the pods of a template will be accepted, whatever names and variables an operator adds."""
     return _TEMPLATE(template) and _fits_together(template["spec"])
-
-
-def containers_of(template: Any) -> dict[str, Any]:
-    """The containers of an ordinary template, by name; no init containers."""
-    return {each["name"]: each for each in template["spec"]["containers"]}
-
-
-def has_room_for_port(container: Any, name: str, number: int) -> bool:
-    """Whether a Service can have the port *number* beside those of an ordinary container, or one of them has the *name*."""
-    ports = container.get("ports", ())
-    return any(each["name"] == name for each in ports) or all(each["containerPort"] != number for each in ports)
 
 
 def _fits_together(spec: Pod) -> bool:
@@ -137,380 +432,32 @@ def _are_different(values: Iterable[Any]) -> bool:
     return len({*given}) == len(given)
 
 
-def _is_image(value: Any) -> bool:
-    return type(value) is str and bool(value) and value.isprintable() and value == value.strip()
+def containers_of(template: Any) -> dict[str, Any]:
+    """The containers of an ordinary template, by name; no init containers."""
+    return {each["name"]: each for each in template["spec"]["containers"]}
 
 
-def _is_path(value: Any) -> bool:
-    return type(value) is str and bool(value) and ".." not in value and ":" not in value
+def has_room_for_port(container: Any, name: str, number: int) -> bool:
+    """Whether a Service can have the port *number* beside those of an ordinary container, or one of them has the *name*."""
+    ports = container.get("ports", ())
+    return any(each["name"] == name for each in ports) or all(each["containerPort"] != number for each in ports)
 
 
-def _is_absolute(value: Any) -> bool:
-    return _is_path(value) and value[0] == "/"
-
-
-def _is_relative(value: Any) -> bool:
-    return _is_path(value) and value[0] != "/"
-
-
-def _is_variable(value: Any) -> bool:
-    return type(value) is str and value.isascii() and value.isidentifier()
-
-
-def _is_port_name(value: Any) -> bool:
-    return is_label_name(value) and len(value) <= _LONGEST_PORT and "--" not in value and not value[:1].isdigit()
-
-
-def _are_own_labels(value: Any) -> bool:
-    return are_labels(value) and not any(key.rpartition("/")[0].endswith(_OF_OPERATORS) or key in _OF_OPERATORS for key in value)
-
-
-def _are_own_annotations(value: Any) -> bool:
-    if type(value) is not dict or sum(len(str(key)) + len(str(text)) for key, text in value.items()) > _MOST_ANNOTATIONS:
-        return False
-    return all(
-        is_key(key) and type(text) is str and not key.rpartition("/")[0].endswith((*_READ_BY_SERVERS, *_OF_OPERATORS))
-        for key, text in value.items()
-    )
-
-
-def _is_volume(value: Any) -> bool:
-    return _VOLUME(value) and len(value) <= 2  # its name, and at most one source
-
-
-def _is_source(value: Any) -> bool:
-    return _SOURCE(value) and len(value) == 1
-
-
-def _is_toleration(value: Any) -> bool:
-    if not _TOLERATION(value):
-        return False
-    return not value.get("value") if value.get("operator") == "Exists" else "key" in value
-
-
-def _is_requirement(value: Any) -> bool:
-    return _REQUIREMENT(value) and ("values" in value) == (value["operator"] in ("In", "NotIn"))
-
-
-def _is_weight(value: Any) -> bool:
-    return type(value) is int and 0 < value <= 100
-
-
-def each(check: Check) -> Check:
-    """A list whose every item passes."""
-    return lambda value: type(value) is list and all(map(check, value))
-
-
-def is_text(value: Any) -> bool:
-    """A text, which may be empty."""
-    return type(value) is str
-
-
-_TEXTS = each(is_text)
-
-
-def having(known: Mapping[str, Check], *needed: str) -> Check:
-    """A mapping with no other fields than the *known* ones, each of which passes, and with all that are *needed*."""
-
-    def passes(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for name, each in value.items():
-            check = known.get(name)
-            if check is None or not check(each):
-                return False
-        return all(name in value for name in needed)
-
-    return passes
-
-
-def is_name(value: Any) -> bool:
-    """The name of an object: a DNS subdomain."""
-    return type(value) is str and not bad_subdomain(value)
-
-
-_REFERENCE = having({"name": is_name}, "name")
-
-
-def is_flag(value: Any) -> bool:
-    """True or false."""
-    return type(value) is bool
-
-
-def is_word(value: Any) -> bool:
-    """A short text of letters, digits, dashes, dots and underscores, which begins with a letter or digit."""
-    return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
-
-
-_REFERENCE_WITH_KEY = having({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
-_SOURCE = having({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
-_VARIABLE = having({"name": _is_variable, "value": is_text}, "name")
-_VARIABLE_FROM = having({"name": _is_variable, "valueFrom": _is_source}, "name", "valueFrom")
-_WHOLE_SOURCE = having({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
-
-
-def one_of(*choices: str) -> Check:
-    """One of some texts."""
-    return lambda value: value in choices
-
-
-def is_port(value: Any) -> bool:
-    """The number of a port."""
-    return type(value) is int and 0 < value < 65536
-
-
-_PORT = having({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
-
-
-def is_label_name(value: Any) -> bool:
-    """A DNS label."""
-    return type(value) is str and not bad_label_name(value)
-
-
-_MOUNT = having(
-    {"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative},
-    *("name", "mountPath"),
-)
-
-
-def is_key(value: Any) -> bool:
-    """The key of a label."""
-    return type(value) is str and not bad_qualified_name(value)
-
-
-def is_label_value(value: Any) -> bool:
-    """The value of a label, which may be empty."""
-    return type(value) is str and not bad_label_value(value)
-
-
-_TOLERATION = having(
-    {
-        "key": is_key,
-        "operator": one_of("Exists", "Equal"),
-        "value": is_label_value,
-        "effect": one_of("NoSchedule", "PreferNoSchedule", "NoExecute"),
-    }
-)
-
-
-def some(check: Check) -> Check:
-    """A list that has an item, and whose every item passes."""
-    return lambda value: type(value) is list and bool(value) and all(map(check, value))
-
-
-_REQUIREMENT = having(
-    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some(is_label_value)}, "key", "operator"
-)
-_NODE_AFFINITY = having(
-    {
-        "requiredDuringSchedulingIgnoredDuringExecution": having(
-            {"nodeSelectorTerms": some(having({"matchExpressions": some(_is_requirement)}, "matchExpressions"))}, "nodeSelectorTerms"
-        )
-    }
-)
-
-
-def are_labels(value: Any) -> bool:
-    """A mapping of keys to values of labels."""
-    return type(value) is dict and all(map(is_key, value)) and all(map(is_label_value, value.values()))
-
-
-_SELECTOR = having({"matchLabels": are_labels, "matchExpressions": some(_is_requirement)})
-_TERM = having({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
-_PREFERRED_TERM = having({"weight": _is_weight, "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
-_POD_AFFINITY = having(
-    {
-        "requiredDuringSchedulingIgnoredDuringExecution": each(_TERM),
-        "preferredDuringSchedulingIgnoredDuringExecution": each(_PREFERRED_TERM),
-    }
-)
-
-
-def is_number(value: Any) -> bool:
-    """A whole number that is not negative, of 31 bits."""
-    return type(value) is int and 0 <= value < _MOST
-
-
-_USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
-_FILES = each(having({"key": is_word, "path": is_word}, "key", "path"))
-
-
-def is_size(amount: Any) -> bool:
-    """Whether an amount is an ordinary number of bytes."""
-    return amount_of("memory", amount) is not None
-
-
-_VOLUME = having(
-    {
-        "name": is_label_name,
-        "emptyDir": having({"medium": one_of("", "Memory"), "sizeLimit": is_size}),
-        "persistentVolumeClaim": having({"claimName": is_name, "readOnly": is_flag}, "claimName"),
-        "configMap": having({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
-        "secret": having({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
-        "hostPath": having({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
-        "nfs": having({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
-    },
-    "name",
-)
-
-
-def is_ordinary_amounts(value: Any) -> bool:
-    """Limits and requests in whole units, each request at most its limit."""
-    if type(value) is not dict or not value.keys() <= _FIELDS:
-        return False
-    limits, requests = _amounts(value.get("limits", {})), _amounts(value.get("requests", {}))
-    return limits is not None and requests is not None and all(_fits(name, wanted, limits.get(name)) for name, wanted in requests.items())
-
-
-_OF_ANY_CONTAINER = {
-    "name": is_label_name,
-    "image": _is_image,
-    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
-    "command": _TEXTS,
-    "args": _TEXTS,
-    "workingDir": is_text,
-    "env": each(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
-    "envFrom": each(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
-    "ports": each(_PORT),
-    "resources": is_ordinary_amounts,
-    "volumeMounts": each(_MOUNT),
-    "securityContext": having({**_USERS, "privileged": is_flag, "capabilities": having({"add": _TEXTS, "drop": _TEXTS})}),
-    "stdin": is_flag,
-    "tty": is_flag,
-}
-_EXEC = having({"exec": having({"command": some(is_text)}, "command")}, "exec")
-_CONTAINER = having({**_OF_ANY_CONTAINER, "lifecycle": having({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
-_INIT_CONTAINER = having(_OF_ANY_CONTAINER, "name", "image")
-
-
-def is_nothing(value: Any) -> bool:
-    """Null."""
-    return value is None
-
-
-is_ordinary_metadata = having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": is_nothing})
-"""Whether metadata has labels and annotations alone, none of which operators or servers read."""
-_TEMPLATE = having(
-    {
-        "metadata": is_ordinary_metadata,
-        "spec": having(
-            {
-                "containers": some(_CONTAINER),
-                "initContainers": each(_INIT_CONTAINER),
-                "volumes": each(_is_volume),
-                "nodeSelector": are_labels,
-                "tolerations": each(_is_toleration),
-                "affinity": having({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
-                "restartPolicy": one_of("Never", "OnFailure", "Always"),
-                "serviceAccountName": is_name,
-                "schedulerName": is_name,
-                "imagePullSecrets": each(having({"name": is_text})),
-                "automountServiceAccountToken": is_flag,
-                "enableServiceLinks": is_flag,
-                "hostIPC": is_flag,
-                "hostPID": is_flag,
-                "hostNetwork": is_flag,
-                "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
-                "terminationGracePeriodSeconds": is_number,
-                "securityContext": having({**_USERS, "fsGroup": is_number}),
-            },
-            "containers",
-        ),
-    },
-    "spec",
-)
-
-
-# Checks of values, and how those of a mapping or a list are made of them.
-
-
-_MOST = 1 << 31
-_MOST_PODS = 10_000
-_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
-
-
-def is_anything(_: Any) -> bool:
-    """Any value at all."""
-    return True
-
-
-def is_count_of_pods(value: Any) -> bool:
-    """A number of pods that is at least 1, and short enough to stand in a name."""
-    return type(value) is int and 0 < value < _MOST_PODS
-
-
-def has_short_name(data: dict[str, Any], longest: int) -> bool:
-    """Whether the name of a job is so short that those of all objects that operators make of it are."""
-    name = data["metadata"].get("name")
-    return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
-
-
-# Ordinary amounts of what containers ask for.
-
-
-_SHARED = ("cpu", "memory", "ephemeral-storage")
-"""Of these a limit can be greater than its request."""
-_WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "rdma/hca", "rdma/rdma_shared_device_a", "vpc.amazonaws.com/efa")
-"""Well-known resources of others, of which there are whole numbers, and of which a request is the limit."""
-_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_FIELDS = {"limits", "requests"}
-_LONGEST = 9
-
-
-def _amounts(given: Any) -> dict[str, int] | None:
-    """The amounts in thousandths; None where one of them is not ordinary."""
-    if type(given) is not dict:
-        return None
-    found: dict[str, int] = {}
-    for name, amount in given.items():
-        thousandths = amount_of(name, amount)
-        if thousandths is None:
-            return None
-        found[name] = thousandths
-    return found
-
-
-def amount_of(name: Any, amount: Any) -> int | None:
-    """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
-    if name in _SHARED:
-        return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
-    return _thousandths(amount) if name in _WHOLE and str(amount).isdecimal() else None
-
-
-def _thousandths(amount: Any) -> int | None:
-    """An amount in thousandths of a whole; None where it is not written in an ordinary way."""
-    text = str(amount) if type(amount) is int else amount
-    if type(text) is not str or not text.isascii():
-        return None
-    unit = "" if text.isdecimal() else next((each for each in (*_UNITS, "m") if text.endswith(each)), "")
-    number = text.removesuffix(unit)
-    if not number.isdecimal() or len(number) > _LONGEST:
-        return None
-    return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
-
-
-def _fits(name: str, wanted: int, most: int | None) -> bool:
-    """Whether a request is surely allowed beside its limit."""
-    if name in _SHARED:
-        return most is None or wanted <= most
-    return wanted == most
-
-
-# Ordinary programs: those that find each other, and as many as they wait for, by the variables that the operators set.
+# Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
 
 
 _COUNTS = ("auto", "cpu", "gpu", "xpu")
-_MOST_PROCESSES = 1000
 _ONE = ("", "1", "1:1")
 _ENDING = ("--standalone", "--help")
 """Switches with which a pod trains alone, or not at all."""
 _OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", "JOB_COMPLETION_INDEX")
 """How variables begin by which programs find each other."""
+_is_process_number = between(1, 999)
 
 
 def is_process_count(value: Any) -> bool:
     """Whether torchrun takes a value as the number of processes in each pod."""
-    return value in _COUNTS or (type(value) is int and 0 < value < _MOST_PROCESSES) or (type(value) is str and is_count(value))
+    return value in _COUNTS or _is_process_number(value) or (type(value) is str and is_count(value))
 
 
 def is_count(text: str) -> bool:
@@ -551,7 +498,7 @@ def _is_harmless(told: CommandWord) -> bool:
     return takes == "string" or is_count(told.value) or "$(" in told.value
 
 
-# Ordinary PyTorchJobs.
+# PyTorchJobs.
 
 
 _TRAINING_CONTAINER = "pytorch"
@@ -559,69 +506,8 @@ _OPERATORS_PORT = ("pytorchjob-port", 23456)
 _ADDED = "init-pytorch"
 """The init container that the operator adds."""
 _LONGEST_PYTORCHJOB_NAME = 40
-
-
-def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> bool:
-    """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
-    if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
-        return False
-    spec = data["spec"]
-    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
-    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
-
-
-def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
-    """Whether the programs of a PyTorchJob with ordinary objects find each other."""
-    spec = data["spec"]
-    told = _told(spec)
-    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
-
-
-class _Told:
-    """What the operator tells the programs of a job."""
-
-    __slots__ = ("has_master", "meet", "processes")
-
-    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
-        self.processes = processes
-        self.has_master = has_master
-        self.meet = meet
-        """Whether torchrun is told where the pods meet, or there is one."""
-
-
-def _told(spec: dict[str, Any]) -> _Told:
-    roles = spec["pytorchReplicaSpecs"]
-    has_master = "Master" in roles
-    pods = sum(each.get("replicas", 1) for each in roles.values())
-    return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
-
-
-def _is_ordinary_role(role: dict[str, Any]) -> bool:
-    template = role["template"]
-    training = containers_of(template).get(_TRAINING_CONTAINER)
-    names = [each["name"] for each in template["spec"].get("initContainers", ())]
-    return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_OPERATORS_PORT)
-
-
-def _has_rendezvous(container: dict[str, Any], told: _Told) -> bool:
-    """Whether the program meets those of the other pods, where it looks for them by itself."""
-    words = words_of(container)
-    options = torchrun_words(words)
-    if options is None and not starts_python(words):
-        return True
-    if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
-        return False
-    if options is not None:
-        return told.meet and launches_every_node(options)
-    return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
-
-
-def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
-    """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
-    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
-    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
-
-
+is_count_of_pods = between(1, 9999)
+"""So short that it may stand in a name."""
 _ROLE = {
     "replicas": is_count_of_pods,
     "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
@@ -657,12 +543,161 @@ _SPEC = having(
 )
 
 
-# Ordinary TrainJobs, of runtimes that train with torchrun in one replicated job.
+def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> bool:
+    """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
+    if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
+        return False
+    spec = data["spec"]
+    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
+    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+
+
+def _is_ordinary_role(role: dict[str, Any]) -> bool:
+    template = role["template"]
+    training = containers_of(template).get(_TRAINING_CONTAINER)
+    names = [each["name"] for each in template["spec"].get("initContainers", ())]
+    return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_OPERATORS_PORT)
+
+
+def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
+    """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
+    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
+    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
+
+
+def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
+    """Whether the programs of a PyTorchJob with ordinary objects find each other."""
+    spec = data["spec"]
+    told = _told(spec)
+    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
+
+
+class _Told:
+    """What the operator tells the programs of a job."""
+
+    __slots__ = ("has_master", "meet", "processes")
+
+    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
+        self.processes = processes
+        self.has_master = has_master
+        self.meet = meet
+        """Whether torchrun is told where the pods meet, or there is one."""
+
+
+def _told(spec: dict[str, Any]) -> _Told:
+    roles = spec["pytorchReplicaSpecs"]
+    has_master = "Master" in roles
+    pods = sum(each.get("replicas", 1) for each in roles.values())
+    return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
+
+
+def _has_rendezvous(container: dict[str, Any], told: _Told) -> bool:
+    """Whether the program meets those of the other pods, where it looks for them by itself."""
+    words = words_of(container)
+    options = torchrun_words(words)
+    if options is None and not starts_python(words):
+        return True
+    if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+        return False
+    if options is not None:
+        return told.meet and launches_every_node(options)
+    return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
+
+
+# TrainJobs of runtimes that train with torchrun in one replicated job.
 
 
 _NODE = "node"
 _LONGEST_TRAINJOB_NAME = 30
 _POLICIES = ("Never", "OnFailure")
+
+
+def is_anything(_: Any) -> bool:
+    """Any value at all."""
+    return True
+
+
+_OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
+_PATCHED_POD = having(
+    {
+        **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
+        "containers": each(having({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
+    }
+)
+_PATCHED_JOB = having(
+    {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
+    *("name", "template"),
+)
+_PATCH = having(
+    {
+        "manager": is_text,
+        "trainingRuntimeSpec": _nested(
+            having(
+                {
+                    "metadata": is_ordinary_metadata,
+                    "spec": _nested(lambda value: type(value) is list and len(value) == 1 and _PATCHED_JOB(value[0]), "replicatedJobs"),
+                },
+                "spec",
+            ),
+            "template",
+        ),
+    },
+    "trainingRuntimeSpec",
+)
+_JOB = having(
+    {
+        "runtimeRef": is_anything,
+        "activeDeadlineSeconds": is_number,
+        "labels": are_labels,
+        "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
+        "trainer": having(
+            {
+                **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
+                "numNodes": is_count_of_pods,
+                "numProcPerNode": is_process_count,
+            }
+        ),
+    },
+    "runtimeRef",
+)
+
+
+def _trains(value: Any) -> bool:
+    from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+
+    return type(value) is dict and value == {ANCESTOR: TRAINER}
+
+
+_REPLICATED = having(
+    {
+        "name": one_of(_NODE),
+        "template": having(
+            {
+                "metadata": having({"labels": _trains}, "labels"),
+                "spec": having({"template": is_ordinary_template}, "template"),
+            },
+            *("metadata", "spec"),
+        ),
+    },
+    *("name", "template"),
+)
+_RUNTIME = having(
+    {
+        "mlPolicy": having(
+            {"numNodes": is_count_of_pods, "torch": having({"numProcPerNode": is_process_count})},
+            "torch",
+        ),
+        "template": having(
+            {
+                "spec": having(
+                    {"replicatedJobs": lambda value: type(value) is list and len(value) == 1 and _REPLICATED(value[0])}, "replicatedJobs"
+                )
+            },
+            "spec",
+        ),
+    },
+    *("mlPolicy", "template"),
+)
 
 
 def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
@@ -721,98 +756,3 @@ def _nodes_meet(words: list[str], nodes: int) -> bool:
         return False
     options = torchrun_words(words)
     return launches_every_node(options) if options is not None else nodes == 1 or not starts_python(words)
-
-
-def _nested(check: Check, *steps: str) -> Check:
-    """A mapping with one field, and in it another one, and so on, the innermost of which passes."""
-    for step in reversed(steps):
-        check = having({step: check}, step)
-    return check
-
-
-def _trains(value: Any) -> bool:
-    from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
-
-    return type(value) is dict and value == {ANCESTOR: TRAINER}
-
-
-_OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
-_PATCHED_POD = having(
-    {
-        **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
-        "containers": each(having({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
-    }
-)
-_PATCHED_JOB = having(
-    {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
-    *("name", "template"),
-)
-_PATCH = having(
-    {
-        "manager": is_text,
-        "trainingRuntimeSpec": _nested(
-            having(
-                {
-                    "metadata": is_ordinary_metadata,
-                    "spec": _nested(lambda value: type(value) is list and len(value) == 1 and _PATCHED_JOB(value[0]), "replicatedJobs"),
-                },
-                "spec",
-            ),
-            "template",
-        ),
-    },
-    "trainingRuntimeSpec",
-)
-_JOB = having(
-    {
-        "runtimeRef": is_anything,
-        "activeDeadlineSeconds": is_number,
-        "labels": are_labels,
-        "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
-        "trainer": having(
-            {
-                **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
-                "numNodes": is_count_of_pods,
-                "numProcPerNode": is_process_count,
-            }
-        ),
-    },
-    "runtimeRef",
-)
-_REPLICATED = having(
-    {
-        "name": one_of(_NODE),
-        "template": having(
-            {
-                "metadata": having({"labels": _trains}, "labels"),
-                "spec": having({"template": is_ordinary_template}, "template"),
-            },
-            *("metadata", "spec"),
-        ),
-    },
-    *("name", "template"),
-)
-_RUNTIME = having(
-    {
-        "mlPolicy": having(
-            {"numNodes": is_count_of_pods, "torch": having({"numProcPerNode": is_process_count})},
-            "torch",
-        ),
-        "template": having(
-            {
-                "spec": having(
-                    {"replicatedJobs": lambda value: type(value) is list and len(value) == 1 and _REPLICATED(value[0])}, "replicatedJobs"
-                )
-            },
-            "spec",
-        ),
-    },
-    *("mlPolicy", "template"),
-)
-
-
-# Jobs of which a look at their values tells that a server accepts all their objects, and that their programs find each other.
-#
-# Nobody has to expand a job of which both are known, and nobody has to ask of one with accepted objects what a server says of them. Nothing
-# is refused here, and no rule is decided: of a value that is not known to be harmless the whole judgement decides. What is known to be
-# harmless is less than what is, and tests hold that the whole judgement has nothing to say of what is called ordinary here.

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics import Problem, Severity
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.kubernetes.problems import Problem
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
 
     Started = tuple[ExpandedRole, "Program"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec import workloads
 from jobspec.diagnostics import Diagnostic, Key, Path, deduplicated, spell
-from jobspec.documents.document import Document, KnownValid
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
@@ -58,10 +58,6 @@ class Applied:
         if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
             return apply(self._base, overlays, self._target)
         return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target)
-
-    def accepted(self) -> Applied:
-        """The same, whose jobs the server has accepted."""
-        return Applied(self._base, [job.marked_valid() for job in self._jobs], self._overlays, self._target)
 
 
 def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
@@ -240,7 +236,7 @@ def _all(settings: list[Settings]) -> list[OverlayValue]:
 class OverlaidJob:
     """A job with overlays applied, one after the other."""
 
-    __slots__ = ("_applications", "_found", "_made", "_roles", "_shape", "_sound", "document", "pods", "tree")
+    __slots__ = ("_applications", "_found", "_made", "_roles", "_shape", "document", "pods", "tree")
 
     def __init__(
         self,
@@ -252,7 +248,6 @@ class OverlaidJob:
         *,
         found: Sequence[Diagnostic],
         applications: Sequence[Application] = (),
-        sound: KnownValid | None = None,
     ) -> None:
         self.document = document
         """The base."""
@@ -264,14 +259,13 @@ class OverlaidJob:
         """Of a TrainJob: its pods; None for other kinds."""
         self._found = found
         self._applications = applications
-        self._sound = sound
         self._made: Document | None = None
 
     @property
     def result(self) -> Document:
         """The job with the overlays, made on first use."""
         if self._made is None:
-            self._made = _as_document(self.tree, self.document, self._sound)
+            self._made = _as_document(self.tree, self.document)
         return self._made
 
     def with_overlay(self, overlay: Overlay) -> OverlaidJob:
@@ -281,21 +275,8 @@ class OverlaidJob:
         application = Application(self.document, self._shape, overlay, found, pods)
         tree = application.changed_pods(application.changed_job(self.tree), self._roles)
         found += [] if overlay.override else _conflicts(self._applications, application)
-        return self._changed(tree, pods, found, [*self._applications, application], self._sound)
-
-    def marked_valid(self) -> OverlaidJob:
-        """The same job, which the server has accepted: of what more overlays make of it, only the differences are checked."""
-        return self._changed(self.tree, self.pods, self._found, self._applications, KnownValid(self._shape, self.tree.data()))
-
-    def _changed(
-        self,
-        tree: MarkedTree,
-        pods: TrainJobPods | None,
-        found: Sequence[Diagnostic],
-        applications: Sequence[Application],
-        sound: KnownValid | None,
-    ) -> OverlaidJob:
-        return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications, sound=sound)
+        applications = [*self._applications, application]
+        return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications)
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -326,10 +307,10 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     if any(changes_pod_set(overlay, document.kind) for overlay in overlays):
         for overlay in overlays:
             tree = Application(document, shape, overlay, found).changed_job(tree)
-        with_roles = _as_document(tree, document, document.sound)
+        with_roles = _as_document(tree, document)
     warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
     pods = _pods(with_roles, shape, others, target)
-    job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings, sound=document.sound)
+    job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings)
     for overlay in overlays:
         job = job.with_overlay(overlay)
     return job
@@ -344,8 +325,8 @@ def changes_pod_set(overlay: Overlay, kind: str) -> bool:
     return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
 
 
-def _as_document(tree: MarkedTree, base: Document, sound: KnownValid | None) -> Document:
-    return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=sound)
+def _as_document(tree: MarkedTree, base: Document) -> Document:
+    return Document(tree.data(), tree.marks, file=base.file, index=base.index)
 
 
 def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:

@@ -131,11 +131,11 @@ def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
         return tree
     kept = {}
     for name, child in tree.value.items():
-        below = shape.at((name,))
+        below = shape.values if shape.fields is None else shape.fields[name]
         assert below
         if child.value is not None or below.type == "any":
             kept[name] = _without_nulls(child, below)
-    return tree.with_value(kept)
+    return tree if all(kept.get(name) is child for name, child in tree.value.items()) else tree.with_value(kept)
 
 
 # An overlay that is ready to be applied.
@@ -466,7 +466,9 @@ class Substitution:
                 message = f"the key `{name}` becomes `{as_text(key)}`, which stands in this mapping already"
                 self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
             kept[as_text(key)] = result
-        return tree.with_value(kept) if kept or not rest else None
+        if not kept and rest:
+            return None
+        return tree if all(kept.get(name) is child for name, child in tree.value.items()) else tree.with_value(kept)
 
     def _holds(self, when: MarkedTree) -> bool:
         """Whether `$when: {form: [both, label]}` holds: every parameter in it has one of the listed values."""

@@ -12,9 +12,9 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, marks_at, 
 from jobspec.documents.comments import lost
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
-from jobspec.documents.reader import is_plain
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_of, edited, without
+from jobspec.documents.writer import is_plain
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import Overlay

@@ -10,7 +10,6 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kubernetes.problems import closest
-from jobspec.kubernetes.verdict import marked_valid
 from jobspec.overlays.load import Overlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
@@ -125,10 +124,7 @@ class Sources:
         jobs = [each for each in checked.documents if is_workload(each)]
         if checked.result.valid and len(jobs) != 1:
             return f"a base holds one training job, and this file {len(jobs) or 'none'}"
-        documents = checked.documents
-        if checked.result.valid and not self._cluster.custom_kinds:
-            documents = [marked_valid(each, self._cluster.target) for each in documents]
-        return Base(source.name, documents, checked.result.diagnostics)
+        return Base(source.name, checked.documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:
         """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""

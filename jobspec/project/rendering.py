@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
-from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import is_cluster_scoped
-from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.overlays.apply import Applied, apply
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.apply import apply
 from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.command_lines import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, Variant
-from jobspec.results import FileResult
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.kinds import GroupKind
+    from jobspec.overlays.apply import Applied
+    from jobspec.overlays.load import Overlay
     from jobspec.targets import Target
 
     #: What an object is to a server: its group, kind, namespace and name.
@@ -120,24 +119,17 @@ def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list
 
 
 def _applied(variant: Variant, target: Target) -> Applied:
-    """What the overlays of a variant come to on its base in its namespace; those that it shares with others are applied once."""
+    """What the overlays of a variant make of its base in its namespace; those that it shares with others are applied once."""
 
     def to_base(overlays: Sequence[Overlay]) -> Applied:
         return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, target)
 
-    shared = variant.shared
-    if shared is None:
+    if variant.shared is None:
         return to_base(variant.overlays)
-    applied = shared.applied(lambda overlays: _accepted(to_base(overlays), target))
-    for overlay in variant.overlays[len(shared.overlays) :]:
+    applied = variant.shared.applied(to_base)
+    for overlay in variant.overlays[len(variant.shared.overlays) :]:
         applied = applied.with_overlay(overlay)
     return applied
-
-
-def _accepted(applied: Applied, target: Target) -> Applied:
-    """What overlays come to on a base that the server accepts, as one that it accepts, too, where it does."""
-    jobs = [each for each in applied.documents if each.sound]
-    return applied.accepted() if jobs and all(verdict(each, target).status == "valid" for each in jobs) else applied
 
 
 def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
@@ -185,7 +177,7 @@ def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str
     """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
     data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
     marks = _MarksWith(document, path, changes)
-    return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item, sound=document.sound)
+    return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item)
 
 
 def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], gone: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -21,7 +21,6 @@ from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, cu
 from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
 from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import variants_of
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

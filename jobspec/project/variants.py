@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
@@ -63,26 +63,11 @@ class Variant:
 
     def with_runs(self, files: Mapping[str, bytes]) -> Variant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
-        return self._changed(self.overlays, self.history.with_runs(files), self.shared) if self.history else self
+        return replace(self, history=self.history.with_runs(files)) if self.history else self
 
     def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
         """The same variant with other overlays."""
-        return self._changed(overlays, self.history, None)
-
-    def _changed(self, overlays: Sequence[Overlay], history: History | None, shared: SharedOverlays | None) -> Variant:
-        return Variant(
-            self.name,
-            self.base,
-            overlays,
-            job_name=self.job_name,
-            namespace=self.namespace,
-            hashed=self.hashed,
-            entry=self.entry,
-            values=self.values,
-            history=history,
-            engines=self.engines,
-            shared=shared,
-        )
+        return replace(self, overlays=overlays, shared=None)
 
 
 @dataclass(frozen=True, slots=True)

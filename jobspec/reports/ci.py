@@ -12,9 +12,8 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
-from jobspec.diagnostics import Diagnostic, Mark, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, count, coverage, has_error
 from jobspec.reports.text import clean, from_here, layer_of, lines_of, visible
-from jobspec.results import FileResult, count, coverage
 from jobspec.rules import catalogue
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.reader import is_plain
+from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
 from jobspec.project.effects import MEANINGS, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of

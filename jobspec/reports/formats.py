@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.results import FileResult, count, coverage
+from jobspec.diagnostics import FileResult, count, coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

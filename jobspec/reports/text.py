@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from jobspec.diagnostics import Diagnostic, Mark
-    from jobspec.results import FileResult
+    from jobspec.diagnostics import Diagnostic, FileResult, Mark
 
     #: The text of a file by its name; empty if it cannot be read again.
     ReadText = Callable[[str], str]

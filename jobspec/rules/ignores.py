@@ -9,17 +9,16 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, spell
 from jobspec.documents.comments import Comment, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.explanations import DECODING
 from jobspec.kubernetes.problems import closest
-from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.results import FileResult
+    from jobspec.diagnostics import FileResult
 
 
 #: What a file without such comments does not have.

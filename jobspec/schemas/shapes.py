@@ -7,8 +7,10 @@ is for all releases of Kubernetes, and instead of `release` has `releases`, each
 
 from __future__ import annotations
 
-from jobspec import data, kinds
+from jobspec.data import load as load_json
+from jobspec.data import path as data_path
 from jobspec.diagnostics import Path
+from jobspec.kinds import find
 from jobspec.targets import builtin_path, schema_path
 
 TYPE_CHECKING = False
@@ -171,7 +173,7 @@ _builtin: dict[str, dict[str, Shape]] = {}
 
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
     """The shape of a kind in the releases of *target*; None for a kind without a compiled schema, or not served by the release."""
-    known = kinds.find(api_version, kind)
+    known = find(api_version, kind)
     if not known or not known.versions:
         return None
     if known.is_builtin:
@@ -198,7 +200,7 @@ def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
 
 
 def _read(name: str) -> Any:
-    return data.load(data.path("schemas", "compiled", *name.split("/")))
+    return load_json(data_path("schemas", "compiled", *name.split("/")))
 
 
 def load_metadata(target: Target) -> Shape:

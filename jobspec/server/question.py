@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, Path
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Path
+from jobspec.documents.document import result_of
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.kubernetes.verdict import verdict
-from jobspec.results import DocumentResult, FileResult, result_of
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

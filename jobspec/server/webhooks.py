@@ -10,8 +10,8 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
-from jobspec.operators.decoding import as_decoded
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
+from jobspec.operators.webhooks import as_decoded
 from jobspec.pipeline import Judged, judge
 from jobspec.targets import OPERATORS
 

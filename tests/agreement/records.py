@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobspec.cluster import Cluster
-from jobspec.results import DocumentResult, FileResult
+from jobspec.diagnostics import DocumentResult, FileResult
 from jobspec.targets import RELEASES, choose
 from tests.agreement import known
 from tests.support.checking import result

@@ -34,7 +34,6 @@ ORDER = [
     "jobspec.findings",
     "jobspec.go",
     "jobspec.fixes",
-    "jobspec.results",
     "jobspec.kubernetes",
     "jobspec.programs",
     "jobspec.cluster",
@@ -180,11 +179,10 @@ _ASSIGNING = {
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
-    "jobspec.documents.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.documents.reader": "a constructor keeps its state",
     "jobspec.reports.ci": "ElementTree takes the text of an element no other way",
     "jobspec.server.client": "the configuration belongs to the kubernetes package",
-    "jobspec.schemas.shapes": "an attribute of a shape is set when it is first asked for",
+    "jobspec.schemas.shapes": "a shape takes its attributes from a row of its compiled file",
     "jobspec.kubernetes.cel.library": "the syntax tree belongs to protobuf",
     "jobspec.kubernetes.cel.checking": "bindings of type parameters are undone where a branch fails",
     "jobspec.kubernetes.cel.syntax": "the descriptor belongs to protobuf",
@@ -203,11 +201,15 @@ def _assigned(node: ast.AST, function: ast.FunctionDef | None = None) -> Iterato
 
 
 def _is_own(assigned: ast.Attribute, function: ast.FunctionDef | None) -> bool:
-    """Whether an attribute of `self` is assigned in `__init__`; or a private one in a property, or in the method of its name."""
+    """Whether an attribute of `self` is assigned in `__init__` or where it is first read; or a private one in a property or its method."""
     if function is None or ast.unparse(assigned.value) != "self":
         return False
     is_property = "property" in map(ast.unparse, function.decorator_list)
-    return function.name == "__init__" or assigned.attr == f"_{function.name}" or (is_property and assigned.attr.startswith("_"))
+    return (
+        function.name in ("__init__", "__getattr__")
+        or assigned.attr == f"_{function.name}"
+        or (is_property and assigned.attr.startswith("_"))
+    )
 
 
 def test_values_do_not_change_once_they_are_made() -> None:

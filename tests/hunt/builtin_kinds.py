@@ -9,9 +9,8 @@ from random import Random
 from typing import Any
 
 from jobspec import kinds
-from jobspec.diagnostics import spell
+from jobspec.diagnostics import Problem, spell
 from jobspec.documents.reader import read
-from jobspec.kubernetes.problems import Problem
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.targets import choose

@@ -13,12 +13,10 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark, spell
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Problem, spell
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.admission.review import review_pod
 from jobspec.kubernetes.builtin import builtin_problems
-from jobspec.kubernetes.problems import Problem
-from jobspec.results import FileResult
 from tests.agreement import known
 from tests.hunt import pod_fields
 from tests.support.server import PLURALS, Answer, Server

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
+from jobspec.diagnostics import FileResult
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
-from jobspec.results import FileResult
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 from tests.agreement import corpus

@@ -6,11 +6,10 @@ from statistics import median
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.lint.linted import RUNTIMES
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source
-from jobspec.results import FileResult
 from jobspec.workloads import is_workload
 from tests.support.reference import folder
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
+from jobspec.diagnostics import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migrate.pods import JobFacts, job_facts
 from jobspec.pipeline import Source
-from jobspec.results import FileResult
 
 RELEASES = ("2.0", "2.1", "2.2", "2.3")
 

@@ -6,10 +6,9 @@ import pytest
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
 from jobspec.explanations import RULES
-from jobspec.results import FileResult
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT

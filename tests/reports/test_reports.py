@@ -24,11 +24,10 @@ import jsonschema
 import pytest
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, Mark
 from jobspec.explanations import RULES
 from jobspec.reports.formats import FORMATS, report
 from jobspec.reports.text import excerpt
-from jobspec.results import FileResult
 from jobspec.rules import catalogue
 from jobspec.targets import choose, reported
 from tests.support import checking

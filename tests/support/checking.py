@@ -5,12 +5,11 @@ from pathlib import Path
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
 from jobspec.fixes import Mended, mend_files
 from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests, Source
-from jobspec.results import FileResult
 
 
 def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Overlay] = ()) -> Checked:

@@ -5,13 +5,13 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Problem
 from jobspec.go.values import mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
 from jobspec.kubernetes.pods.spec import of_class, priority_problems
-from jobspec.kubernetes.problems import Problem, closest
+from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ amount, the server takes any; here it is the first by name.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import needs_together, sum_of
-from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

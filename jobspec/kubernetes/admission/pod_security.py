@@ -6,10 +6,9 @@ label says more, and no exemptions.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
-from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

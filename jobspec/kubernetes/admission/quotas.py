@@ -6,14 +6,13 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import RESOURCE_QUOTA
 from jobspec.kubernetes.admission.limits import amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import sum_of
-from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

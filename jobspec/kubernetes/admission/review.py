@@ -6,12 +6,12 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Problem
 from jobspec.findings import Answer
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
-from jobspec.kubernetes.problems import Problem, closest
+from jobspec.kubernetes.problems import closest
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.cel.paths import spellings, steps_of, uses_old_self
 from jobspec.kubernetes.correlation import Correlated, aligned
-from jobspec.kubernetes.problems import Problem, in_one_line, name_of, rule_message
+from jobspec.kubernetes.problems import in_one_line, name_of, rule_message
 from jobspec.schemas.shapes import Shape, is_of_type
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
@@ -32,7 +32,7 @@ from jobspec.kubernetes.crds.structural import (
     structural_problems,
 )
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
-from jobspec.kubernetes.problems import Problem, describe
+from jobspec.kubernetes.problems import describe
 from jobspec.schemas.shapes import Shape
 
 Schema = dict[str, Any]

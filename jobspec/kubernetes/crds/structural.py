@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Key, Path, spell
+from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
-from jobspec.kubernetes.problems import Problem, name_of
+from jobspec.kubernetes.problems import name_of
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import Shape
 

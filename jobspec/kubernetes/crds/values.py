@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Key, Path, spell
+from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import branch_shape, shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
 from jobspec.kubernetes.crds.structural import SchemaContext, children, has_known_type, invalid
 from jobspec.kubernetes.custom_resources import resource_problems
-from jobspec.kubernetes.problems import Problem, describe, name_of
+from jobspec.kubernetes.problems import describe, name_of
 from jobspec.kubernetes.rules import broken_rules
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import TYPES, Shape

@@ -6,11 +6,11 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, grace_period, restart_policy
-from jobspec.kubernetes.problems import Problem, duplicate, excluded, missing, near, negative, unsupported, wrong_name, wrong_size
+from jobspec.kubernetes.problems import duplicate, excluded, missing, near, negative, unsupported, wrong_name, wrong_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

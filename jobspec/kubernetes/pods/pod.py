@@ -5,14 +5,14 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
 from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in, without_disabled
 from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
 from jobspec.kubernetes.pods.volumes import source_of
-from jobspec.kubernetes.problems import Problem, missing
+from jobspec.kubernetes.problems import missing
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, set_to
+from jobspec.diagnostics import Key, Path, Problem, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.problems import Problem, closest, duplicate, excluded, listed, missing, near, wrong_name
+from jobspec.kubernetes.problems import closest, duplicate, excluded, listed, missing, near, wrong_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

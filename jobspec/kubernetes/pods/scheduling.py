@@ -5,11 +5,11 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
-from jobspec.kubernetes.problems import Problem, describe, excluded, missing, near, outside, unsupported
+from jobspec.kubernetes.problems import describe, excluded, missing, near, outside, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import Problem, duplicate, excluded, missing, unsupported, wrong_id, wrong_name
+from jobspec.kubernetes.problems import duplicate, excluded, missing, unsupported, wrong_id, wrong_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

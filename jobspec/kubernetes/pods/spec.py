@@ -8,7 +8,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import (
@@ -19,7 +19,7 @@ from jobspec.kubernetes.pods.containers import (
     host_network_problems,
     pod_restart_problems,
 )
-from jobspec.kubernetes.problems import Problem, describe, excluded, missing, name_of, unsupported
+from jobspec.kubernetes.problems import describe, excluded, missing, name_of, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ account and the token.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, spell
+from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.quantities import quantity
 from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.pods.spec import of_class
-from jobspec.kubernetes.problems import Problem, describe
+from jobspec.kubernetes.problems import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
-from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, name_of, outside, unsupported
+from jobspec.kubernetes.problems import closest, describe, listed, missing, name_of, outside, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

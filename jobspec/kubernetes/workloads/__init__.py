@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import mapping
-from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

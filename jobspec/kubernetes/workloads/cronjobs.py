@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import is_given, mapping, text
-from jobspec.kubernetes.problems import Problem, closest, missing, unsupported
+from jobspec.kubernetes.problems import closest, missing, unsupported
 from jobspec.kubernetes.workloads.jobs import job_spec
 from jobspec.kubernetes.workloads.selectors import negative_numbers
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import Problem, describe, missing, unsupported
+from jobspec.kubernetes.problems import describe, missing, unsupported
 from jobspec.kubernetes.workloads.selectors import (
     amount,
     count_or_percentage,

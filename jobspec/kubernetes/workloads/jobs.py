@@ -5,7 +5,7 @@ Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the def
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import (
     bad_label_name,
@@ -15,7 +15,7 @@ from jobspec.kubernetes.metadata import (
     generated_name,
     selector_problems,
 )
-from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, outside, unsupported, wrong_size
+from jobspec.kubernetes.problems import closest, describe, listed, missing, outside, unsupported, wrong_size
 from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, same, same_pods, unmatched
 
 TYPE_CHECKING = False

@@ -6,13 +6,13 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
 from jobspec.kubernetes.pods.defaults import without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
-from jobspec.kubernetes.problems import Problem, missing, name_of, outside
+from jobspec.kubernetes.problems import missing, name_of, outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

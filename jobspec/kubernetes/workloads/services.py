@@ -6,11 +6,11 @@ allocates addresses and ports before it validates, so that it tells problems of 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import Problem, missing, outside, unsupported
+from jobspec.kubernetes.problems import missing, outside, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

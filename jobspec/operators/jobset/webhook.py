@@ -11,10 +11,9 @@ from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
 from jobspec.findings import Finding, Rule
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, with_fields, with_generated_names
-from jobspec.operators.webhooks import bad_manager, diagnostics, name_of
+from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
 from jobspec.workloads import Role, Workload, items_at, value_at

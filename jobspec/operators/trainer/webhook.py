@@ -11,11 +11,10 @@ from jobspec.documents.document import Document
 from jobspec.findings import Answer, Finding, Rule
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.problems import closest
-from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeRef, ancestor, is_meant, runtime_of, shipped
-from jobspec.operators.webhooks import Objects, bad_manager, diagnostics, job_name
+from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
 

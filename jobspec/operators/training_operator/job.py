@@ -202,7 +202,7 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
     """The values that the operator cannot read, which the webhook of later releases refuses."""
     if has_webhook(target["training-operator"]):
         return []
-    from jobspec.operators.decoding import undecodable_value
+    from jobspec.operators.webhooks import undecodable_value
 
     return list(_told(document, "refused-by-operator", undecodable_value(Workload(document), target)))
 

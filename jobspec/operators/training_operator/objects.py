@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.kubernetes.problems import Problem
+    from jobspec.diagnostics import Problem
     from jobspec.targets import Target
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, rename, set_to
 from jobspec.findings import Finding, Rule
-from jobspec.operators.decoding import undecodable_value
-from jobspec.operators.webhooks import job_name
+from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.targets import is_at_least
-from jobspec.workloads import Workload, value_at
+from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from jobspec.targets import Target
 
@@ -25,7 +25,7 @@ def has_webhook(release: str) -> bool:
 
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
-_ELASTIC: Path = ("spec", "elasticPolicy")
+_OLDER_PROCESSES: Path = ("spec", "elasticPolicy", "nProcPerNode")
 _MANAGED_BY: Path = ("spec", "runPolicy", "managedBy")
 _TYPES = ("Master", "Worker")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
@@ -33,7 +33,7 @@ _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
-    if value_at(workload.document.data, _REPLICAS) is None:
+    if workload.spec.get("pytorchReplicaSpecs") is None:
         yield Finding(_REPLICAS, "the job has no `pytorchReplicaSpecs`, so it has no pods", "describe a Master, Workers or both")
 
 
@@ -91,32 +91,32 @@ def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
-    elastic = value_at(workload.document.data, _ELASTIC) is not None
-    if elastic and all(role.name != "Worker" for role in workload.roles):
+    if workload.spec.get("elasticPolicy") is not None and all(role.name != "Worker" for role in workload.roles):
         message = "`elasticPolicy` is about Workers, and the job has none"
         yield Finding((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 
 
 def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding]:
     """`elasticPolicy.nProcPerNode` is the old place of `spec.nprocPerNode`, and deprecated. Move the value, as text, to the new one."""
-    path = (*_ELASTIC, "nProcPerNode")
-    value = value_at(workload.document.data, path)
+    value = _older_processes(workload)
     if value is not None:
         hint = f'write `nprocPerNode: "{value}"` in `spec`'
-        yield Finding(path, "`elasticPolicy.nProcPerNode` is deprecated", hint, severity="warning")
+        yield Finding(_OLDER_PROCESSES, "`elasticPolicy.nProcPerNode` is deprecated", hint, severity="warning")
 
 
 def processes_twice(workload: Workload, target: Target) -> Iterator[Finding]:
     """`spec.nprocPerNode` and the older `elasticPolicy.nProcPerNode` say the same, so only one can be set. Keep the first."""
-    path = (*_ELASTIC, "nProcPerNode")
-    data = workload.document.data
-    if value_at(data, path) is not None and value_at(data, ("spec", "nprocPerNode")) is not None:
-        yield Finding(path, "`elasticPolicy.nProcPerNode` cannot stand beside `spec.nprocPerNode`", "remove it")
+    if _older_processes(workload) is not None and workload.spec.get("nprocPerNode") is not None:
+        yield Finding(_OLDER_PROCESSES, "`elasticPolicy.nProcPerNode` cannot stand beside `spec.nprocPerNode`", "remove it")
+
+
+def _older_processes(workload: Workload) -> Any:
+    return (workload.spec.get("elasticPolicy") or {}).get("nProcPerNode")
 
 
 def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only the training-operator and MultiKueue can manage a job; no other name is allowed, nor an empty one."""
-    manager = value_at(workload.document.data, _MANAGED_BY)
+    manager = (workload.spec.get("runPolicy") or {}).get("managedBy")
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)
         yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or leave it out")
