@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
+from jobspec.reports.text import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,10 +121,10 @@ def _field(kind: str, steps: list[str], targets: Iterable[str], *, recursive: bo
 def _layout(page: Page, width: int) -> Iterator[str]:
     """A page as lines of at most *width* columns."""
     yield f"{page.title} <{page.type}>"
-    yield from _wrapped(page.version, width)
+    yield from wrapped(page.version, max(width, 20))
     for text in filter(None, (page.note, *page.meaning)):
         yield ""
-        yield from _wrapped(text, width, "    ")
+        yield from wrapped(text, max(width, 24), "    ")
     yield ""
     yield from _table(
         [([heading if not number else ""], line) for heading, lines in page.facts.items() for number, line in enumerate(lines)], width
@@ -143,7 +144,7 @@ def _list(fields: list[Field], width: int) -> Iterator[str]:
     else:
         for field in fields:
             yield f"  {field.name} <{field.type}>"
-            yield from _wrapped(field.description, width, "      ")
+            yield from wrapped(field.description, max(width, 26), "      ")
 
 
 def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
@@ -153,17 +154,4 @@ def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
     sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]
     for cells, text in rows:
         head = "".join(f"{cell:{size}}  " for cell, size in zip(cells, sizes, strict=True))
-        yield from _wrapped(text, width, " " * len(head), first=head) or [head.rstrip()]
-
-
-def _wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:
-    from textwrap import wrap
-
-    return wrap(
-        text,
-        max(width, len(indent) + 20),
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from wrapped(text, max(width, len(head) + 20), " " * len(head), first=head) or [head.rstrip()]
