@@ -145,8 +145,9 @@ def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
         return Source(path, texts[path])
 
     found = whole(Source(FILE, texts[FILE]), read)
-    made = engine_tree(found.engines, found.variants, found.tree, earlier={}, path=path) if found.engines else EngineTree({})
-    inside = (problem for each in found.variants for problem in each.checked.result.diagnostics)
+    engines = found.project.engines if found.project else None
+    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path) if engines else EngineTree()
+    inside = (problem for each in found.rendered for problem in each.checked.result.diagnostics)
     wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:
         raise JobspecError("\n".join(wrong))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from jobspec.cluster import Cluster
@@ -23,49 +23,35 @@ from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
 from jobspec.project.project import Engines, Project, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
-from jobspec.project.tree import EngineTree, Tree, complete, engine_tree, project_in, tree_of, with_inventory
+from jobspec.project.tree import EngineTree, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.findings import Rule
     from jobspec.project.tree import Files
-    from jobspec.project.tree import Files as TreeFiles
 
     FilesAround = ProjectFiles | FilesAtRef
     T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class RenderedProject:
     """What a project renders to, and everything that is wrong with it."""
 
-    __slots__ = ("earlier", "engine_files", "engine_output", "output", "read", "releases", "results", "tree")
-
-    def __init__(
-        self,
-        results: Sequence[FileResult],
-        *,
-        read: Sequence[Found],
-        releases: dict[str, str],
-        output: str = "",
-        tree: Tree | None = None,
-        earlier: TreeFiles | None = None,
-        engine_output: str = "",
-        engine_files: TreeFiles | None = None,
-    ) -> None:
-        self.results = results
-        self.read = read
-        """The files that it was read from."""
-        self.releases = releases
-        self.output = output
-        """The path of the folder that it renders to."""
-        self.tree = tree or Tree({})
-        """The files of the variants' objects; none where there is an error."""
-        self.earlier: TreeFiles = earlier or {}
-        """The files of the earlier runs that stay in the tree."""
-        self.engine_output = engine_output
-        """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
-        self.engine_files: TreeFiles = engine_files or {}
+    results: Sequence[FileResult]
+    read: Sequence[Found]
+    """The files that it was read from."""
+    releases: dict[str, str]
+    output: str = ""
+    """The path of the folder that it renders to."""
+    tree: RenderedTree = field(default_factory=RenderedTree)
+    """The files of the variants' objects; none where there is an error."""
+    earlier: Files = field(default_factory=dict)
+    """The files of the earlier runs that stay in the tree."""
+    engine_output: str = ""
+    """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
+    engine_files: Files = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:
@@ -78,77 +64,48 @@ def read_project(found: Found) -> Project | FileResult:
     return project_in(Source(found.path, content_of(found)))
 
 
+@dataclass(frozen=True)
 class Plan:
     """The variants of a project before they are rendered, and the cluster that they meet."""
 
-    __slots__ = ("_files", "_sources", "cluster", "combinations", "engines", "output", "project", "remarks", "results", "variants")
-
-    def __init__(
-        self,
-        results: Sequence[FileResult],
-        files: FilesAround,
-        cluster: Cluster,
-        *,
-        project: Project | None = None,
-        sources: Sources | None = None,
-        output: str = "",
-        remarks: Sequence[FileResult] = (),
-        combinations: Sequence[Combination] = (),
-        variants: Sequence[Variant] = (),
-        engines: PlannedEngines | None = None,
-    ) -> None:
-        self.results = results
-        """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
-        self._files = files
-        self.cluster = cluster
-        self.project = project
-        """The project; None where there is nothing to render."""
-        self._sources = sources
-        self.output = output
-        """The path of the folder that it renders to."""
-        self.remarks = remarks
-        self.combinations = combinations
-        self.variants = variants
-        """The variants of all combinations where they are made."""
-        self.engines = engines
-        """The engines whose objects are written; None where there are none."""
+    results: Sequence[FileResult]
+    """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
+    files: FilesAround
+    cluster: Cluster
+    project: Project | None = None
+    """The project; None where there is nothing to render."""
+    sources: Sources | None = None
+    output: str = ""
+    """The path of the folder that it renders to."""
+    remarks: Sequence[FileResult] = ()
+    combinations: Sequence[Combination] = ()
+    variants: Sequence[Variant] = ()
+    """The variants of all combinations where they are made."""
+    engines: PlannedEngines | None = None
+    """The engines whose objects are written; None where there are none."""
 
     @property
     def read(self) -> list[Found]:
         """The files that it was read from."""
-        return [self._files.project, *self._files.found]
+        return [self.files.project, *self.files.found]
 
     def variant(self, combination: Combination) -> Variant | list[Diagnostic]:
         """The variant of a combination, or what is wrong with it."""
         assert self.project
-        assert self._sources
-        return variant_of(combination, self.project, self._sources)
+        assert self.sources
+        return variant_of(combination, self.project, self.sources)
 
     def with_variants(self) -> Plan:
         """The same with the variants of all combinations, and with what is wrong with them."""
-        if not self.project or not self._sources:
+        if not self.project or not self.sources:
             return self
-        made = variants_from(self.combinations, self.project, self._sources)
-        return self._changed(self.cluster, made.diagnostics, made.variants)
+        made = variants_from(self.combinations, self.project, self.sources)
+        return replace(self.with_problems(made.diagnostics), variants=made.variants)
 
-    def with_cluster(self, cluster: Cluster, wrong: Sequence[Diagnostic]) -> Plan:
-        """The same in another cluster, and what is *wrong* in the project besides."""
-        return self._changed(cluster, wrong, self.variants)
-
-    def _changed(self, cluster: Cluster, wrong: Sequence[Diagnostic], variants: Sequence[Variant]) -> Plan:
-        path = self._files.project.path
-        return Plan(
-            [each.with_diagnostics(wrong) if each.path == path else each for each in self.results],
-            self._files,
-            cluster,
-            project=self.project,
-            sources=self._sources,
-            output=self.output,
-            remarks=self.remarks,
-            combinations=self.combinations,
-            variants=variants,
-            engines=self.engines,
-        )
+    def with_problems(self, wrong: Sequence[Diagnostic]) -> Plan:
+        """The same, and what is *wrong* in the project besides."""
+        path = self.files.project.path
+        return replace(self, results=[each.with_diagnostics(wrong) if each.path == path else each for each in self.results])
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +152,8 @@ def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[st
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
-    return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), wrong)
+    cluster = planned.cluster.with_contracts({**contracts, **(given or {})})
+    return replace(planned.with_problems(wrong), cluster=cluster)
 
 
 def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngines | None:
@@ -233,7 +191,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
-    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
+    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree()
     fixed = _unchangeable(planned, chosen, folders)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(

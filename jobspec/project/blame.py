@@ -42,24 +42,25 @@ if TYPE_CHECKING:
 RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has
 
 
+@dataclass(frozen=True)
 class Origin:
     """A value that a field has or had, or its removal, and where that was written."""
 
-    __slots__ = ("causes", "field", "layer", "mark", "removed", "value")
+    field: str
+    """As messages spell it; the list around the field where that was replaced as a whole."""
+    value: Any
+    mark: Mark
+    causes: Sequence[Cause] = ()
+    """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
+    of_runtime: bool = False
+    """Whether the runtime of a TrainJob says it."""
+    removed: bool = False
+    """Whether the field was removed there; it then has no value."""
 
-    def __init__(
-        self, field: str, value: Any, mark: Mark, causes: Sequence[Cause] = (), *, layer: str | None = None, removed: bool = False
-    ) -> None:
-        self.field = field
-        """As messages spell it; the list around the field where that was replaced as a whole."""
-        self.value = value
-        self.mark = mark
-        self.layer = mark.layer if layer is None else layer
+    @property
+    def layer(self) -> str:
         """The overlay or variant that says it, or the runtime of a TrainJob; empty for a base."""
-        self.causes = causes
-        """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
-        self.removed = removed
-        """Whether the field was removed there; it then has no value."""
+        return RUNTIME if self.of_runtime else self.mark.layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class _HistoryReader:
             current, present = older or current, bool(older)
         inherited = self._beneath.get(current.address) or _replaced_list(current, self._beneath)
         if inherited and inherited.place != current.place and inherited.path[:2] == ("spec", "trainer"):
-            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, layer=RUNTIME)
+            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, of_runtime=True)
 
     def _origin(self, value: Value, more: Sequence[Cause] = ()) -> Origin:
         return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])

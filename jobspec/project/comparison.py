@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from jobspec.cluster import Cluster
@@ -173,7 +173,7 @@ class _Between:
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
-            sorted(_with_note(objects), key=lambda each: (each.kind not in _JOBS, each.kind, each.name)),
+            sorted(_with_note(objects), key=lambda each: (each.document.kind not in _JOBS, each.document.kind, each.document.name)),
             capacity_of(old_job, old, self._before.cluster.target) if old_job else None,
             capacity_of(new_job, new, self._after.cluster.target) if new_job else None,
         )
@@ -237,8 +237,8 @@ def _with_note(objects: Sequence[ObjectChange]) -> Iterator[ObjectChange]:
     """The objects; a changed configuration says that no new run begins, where none does."""
     begins = any(each.meaning in ("new-run", "replaced") for each in objects)
     for each in objects:
-        is_quiet = each.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
-        yield each.with_note(_NO_NEW_RUN) if is_quiet else each
+        is_quiet = each.document.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
+        yield replace(each, notes=[*each.notes, _NO_NEW_RUN]) if is_quiet else each
 
 
 # Which line changed a field, where that is not the line of its new value.
@@ -265,10 +265,10 @@ class ChangedLines:
     def __call__(self, change: FieldChange) -> FieldChange:
         """The change with the line that made it."""
         if change.after is None:
-            return change.placed_at(self._removal(change.path) or self._omission(change.was))
+            return replace(change, place=self._removal(change.path) or self._omission(change.was))
         overlay = next((each for each in self._new.overlays if change.place and each.name == change.place.layer), None)
         place = self._parameter(overlay, change.after.mark) if overlay else None
-        return change.placed_at(place) if place else change
+        return replace(change, place=place) if place else change
 
     def _parameter(self, overlay: Overlay, mark: Mark) -> Mark | None:
         """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
@@ -298,7 +298,7 @@ class ChangedLines:
         """The fields of the job without one of its overlays; None where it cannot be made without."""
         if overlay.name not in self._without:
             rest = [each for each in self._new.overlays if each is not overlay]
-            documents, _ = objects_of(self._new.with_overlays(rest), self._cluster)
+            documents, _ = objects_of(replace(self._new, overlays=rest, shared=None), self._cluster)
             job = next(filter(is_workload, documents), None)
             self._without[overlay.name] = fields_of(job, self._cluster.target) if job else None
         return self._without[overlay.name]

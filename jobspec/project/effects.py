@@ -6,6 +6,7 @@ What operators do stands in `operators/training_operator/life.py` and `operators
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from jobspec import pipeline
@@ -51,40 +52,21 @@ _ANNOTATIONS = ("metadata", "annotations")
 _CLAIM = "PersistentVolumeClaim"
 
 
+@dataclass(frozen=True)
 class ObjectChange:
     """What happens to one object."""
 
-    __slots__ = ("document", "fields", "follows", "is_pruned", "kind", "meaning", "name", "namespace", "notes")
-
-    def __init__(
-        self,
-        document: Document,
-        meaning: Meaning,
-        fields: Sequence[tuple[FieldChange, Meaning]] = (),
-        notes: Sequence[str] = (),
-        *,
-        follows: str = "",
-        is_pruned: bool = True,
-    ) -> None:
-        self.document = document
-        """The object after the change; one that goes, before it."""
-        self.kind = document.kind
-        self.namespace = document.namespace
-        self.name = document.name
-        self.meaning = meaning
-        self.fields = fields
-        """The changed fields, each with what its change means."""
-        self.notes = notes
-        """What else there is to say, each as one sentence."""
-        self.follows = follows
-        """Of a new run: the name of the job before it; empty where there was none."""
-        self.is_pruned = is_pruned and bool(follows)
-        """Whether that job is pruned; it is not where the variant keeps earlier runs."""
-
-    def with_note(self, note: str) -> ObjectChange:
-        """The same with another note."""
-        notes = [*self.notes, note]
-        return ObjectChange(self.document, self.meaning, self.fields, notes, follows=self.follows, is_pruned=self.is_pruned)
+    document: Document
+    """The object after the change; one that goes, before it."""
+    meaning: Meaning
+    fields: Sequence[tuple[FieldChange, Meaning]] = ()
+    """The changed fields, each with what its change means."""
+    notes: Sequence[str] = ()
+    """What else there is to say, each as one sentence."""
+    follows: str = ""
+    """Of a new run: the name of the job before it; empty where there was none."""
+    is_pruned: bool = False
+    """Whether that job is pruned; it is not where the variant keeps earlier runs."""
 
 
 def created(document: Document) -> ObjectChange:

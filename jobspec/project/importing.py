@@ -165,7 +165,7 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
     without_engines = _without_engines(files[FILE])
     if without_engines:
         found = whole(pipeline.Source(into.path, without_engines), read)
-    rendered = {each.name: each for each in found.variants}
+    rendered = {each.name: each for each in found.rendered}
     for entry in entries if found.valid else ():
         yield from _differences(rendered[entry.name], entry, is_new=into.existing is None)
 

@@ -65,10 +65,6 @@ class Variant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
         return replace(self, history=self.history.with_runs(files)) if self.history else self
 
-    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
-        """The same variant with other overlays."""
-        return replace(self, overlays=overlays, shared=None)
-
 
 @dataclass(frozen=True, slots=True)
 class Variants:

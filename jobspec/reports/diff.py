@@ -345,7 +345,7 @@ def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
 
 
 def _likeness(change: VariantChange) -> object:
-    objects = tuple((each.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
+    objects = tuple((each.document.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
     return change.presence, objects
 
 
@@ -412,10 +412,10 @@ def duration(seconds: int | None) -> str:
 def names_of(changes: Sequence[ObjectChange]) -> str:
     """An object's kind and name, or the first of several."""
     first = changes[0]
-    name = visible("/".join(part for part in (first.namespace, first.name) if part))
+    name = visible("/".join(part for part in (first.document.namespace, first.document.name) if part))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
-    return f"{first.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
+    return f"{first.document.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -506,9 +506,9 @@ def _needs(capacity: Capacity | None, view: View) -> dict[str, Any] | None:
 def _object(change: ObjectChange) -> dict[str, Any]:
     """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
     return {
-        "kind": change.kind,
-        "namespace": change.namespace,
-        "name": change.name,
+        "kind": change.document.kind,
+        "namespace": change.document.namespace,
+        "name": change.document.name,
         "meaning": change.meaning,
         "follows": change.follows,
         "isPruned": change.is_pruned,
