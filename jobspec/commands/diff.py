@@ -13,7 +13,7 @@ from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
-from jobspec.commands.project import plan, rendered_variants, result_of
+from jobspec.commands.project import FilesAround, plan, rendered_variants, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
@@ -22,10 +22,6 @@ from jobspec.project.comparison import ProjectState, compare
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.project import FilesAround
 
 
 def add_arguments(parser: ArgumentParser) -> None:

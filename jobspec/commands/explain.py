@@ -10,10 +10,7 @@ from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
 from jobspec.reports.text import wrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.schemas.explain import Field, Page, Root
+from jobspec.schemas.explain import Field, Page, Root
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -12,6 +12,8 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
+from jobspec.commands.inputs import RunContext
+from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
@@ -23,16 +25,11 @@ from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.rules.ignores import ReportFilter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.inputs import RunContext
-    from jobspec.commands.options import Options
+#: A path and its text.
+File = tuple[str, str]
 
-    #: A path and its text.
-    File = tuple[str, str]
-
-    #: All files, and the paths of those that are asked about, to the results of these.
-    Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
+#: All files, and the paths of those that are asked about, to the results of these.
+Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
 
 
 @dataclass(frozen=True, slots=True)

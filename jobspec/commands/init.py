@@ -10,6 +10,7 @@ from json import dumps
 
 from jobspec import __version__, data
 from jobspec.commands.files import Found
+from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
@@ -23,10 +24,6 @@ from jobspec.project.project import FILE, OUTPUT, Project, Unreadable
 from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from jobspec import pipeline, targets
@@ -22,17 +22,12 @@ from jobspec.documents.atomic_writes import Replacement, add_files, replace_file
 from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
+from jobspec.migrate.files import File, MigratedFile, MigratedProject, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
 from jobspec.pipeline import Checked
 from jobspec.reports.formats import MIGRATION_FORMATS
 from jobspec.workloads import is_workload
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.migrate.files import MigratedProject
-    from jobspec.reports.text import ReadText
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -225,7 +220,7 @@ def _ended(text: str) -> str:
     return body if body.endswith("\n") else f"{body}\n"
 
 
-def _as_it_was(found: Sequence[Found], files: Sequence[File]) -> ReadText:
+def _as_it_was(found: Sequence[Found], files: Sequence[File]) -> Callable[[str], str]:
     """What gives the text of a file as it was before it was written."""
     texts = {each.name: each.text for each in files}
     others = reader(found)

@@ -16,6 +16,7 @@ from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.findings import Rule
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
@@ -23,16 +24,11 @@ from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
 from jobspec.project.project import Engines, Project, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
-from jobspec.project.tree import EngineTree, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
+from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.findings import Rule
-    from jobspec.project.tree import Files
-
-    FilesAround = ProjectFiles | FilesAtRef
-    T = TypeVar("T")
+FilesAround = ProjectFiles | FilesAtRef
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)

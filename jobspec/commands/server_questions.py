@@ -22,15 +22,15 @@ from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import Client, of_context
 from jobspec.server.differences import difference
 from jobspec.server.local import control_plane
+from jobspec.server.pods import PodQuestion
 from jobspec.server.question import Question, Questions, questions_about
 from jobspec.server.webhooks import with_absent_webhooks
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Status
-    from jobspec.server.pods import PodQuestion
-    from jobspec.targets import Target
 
 
 def ask_about_files(options: Options) -> int:

@@ -13,11 +13,7 @@ from jobspec.documents.reader import MAX_BYTES
 from jobspec.pipeline import Source
 from jobspec.project import tree
 from jobspec.project.project import Unreadable
-from jobspec.project.tree import differences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.tree import Files
+from jobspec.project.tree import Files, differences
 
 
 class OwnedTree:

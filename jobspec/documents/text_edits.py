@@ -16,10 +16,8 @@ from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json, read
 from jobspec.documents.writer import is_plain, write
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    #: Where a part of a text begins and ends.
-    Span = tuple[int, int]
+#: Where a part of a text begins and ends.
+Span = tuple[int, int]
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:

@@ -11,26 +11,20 @@ from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
 from jobspec.migrate.pods import compared, job_facts
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeRef, runtime_of
 from jobspec.pipeline import Source
-from jobspec.project.project import Project
+from jobspec.project.project import Project, ReadFile
 from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.kinds import GroupKind
-    from jobspec.project.project import ReadFile
-
-    #: What becomes of a document: the trees that take its place, if any do, and what is told of it.
-    Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
+#: What becomes of a document: the trees that take its place, if any do, and what is told of it.
+Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec import pipeline
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, with_marks
@@ -15,7 +16,6 @@ from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Severity
 
 

@@ -15,12 +15,8 @@ from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
 from jobspec.programs.command_lines import LAUNCHER, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
+from jobspec.targets import Target
 from jobspec.workloads import released
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
 
 JOBSET = "jobset"
 """The subject of facts about the JobSet."""

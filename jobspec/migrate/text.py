@@ -14,17 +14,14 @@ from jobspec.documents.comments import Comment, anchors_and_aliases, placed_comm
 from jobspec.documents.document import Document
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json, read
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, origins
 from jobspec.documents.writer import write
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.documents.marked_tree import MarkedTree
-
-    #: Which document of a file: its index, and the number of the item where it is one of a List.
-    Place = tuple[int, int | None]
+#: Which document of a file: its index, and the number of the item where it is one of a List.
+Place = tuple[int, int | None]
 
 
 _BEGIN = "---"

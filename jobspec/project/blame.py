@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Key, Mark, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
@@ -26,17 +27,13 @@ from jobspec.project.rendering import in_namespace
 from jobspec.project.variants import Variant, own_layer
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.targets import Target
-
-    Kind = Literal["parameter", "matrix", "hash"]
-    #: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.
-    Step = str | tuple[str, str, int]
-    Address = tuple[Step, ...]
+Kind = Literal["parameter", "matrix", "hash"]
+#: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.
+Step = str | tuple[str, str, int]
+Address = tuple[Step, ...]
 
 
 RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has

@@ -16,13 +16,10 @@ from jobspec.kubernetes.cel.functions import number_of, quantity
 from jobspec.operators.trainer.policies import changes
 from jobspec.operators.trainer.runtimes import TRAINER, ancestor, merges_resources, nodes_of, runtime_of
 from jobspec.operators.training_operator.life import cleans_up_at_limits_too, leaves_running_pods
+from jobspec.targets import Target
 from jobspec.workloads import Role, Workload, roles_in, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
-    Amounts = Mapping[str, Decimal]
+Amounts = Mapping[str, Decimal]
 
 
 _NODE = "node"

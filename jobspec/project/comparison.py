@@ -19,17 +19,13 @@ from jobspec.project.effects import ObjectChange
 from jobspec.project.engines import SPEC_HASH
 from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
 from jobspec.project.matrix import in_layer
-from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
+from jobspec.project.rendering import Identity, RenderedVariant, identity_of, objects_of
+from jobspec.project.tree import Files
 from jobspec.project.variants import ANNOTATION, Variant
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.rendering import Identity
-    from jobspec.project.tree import Files
-
-    #: Whether a variant is on both sides.
-    Presence = Literal["changed", "new", "removed"]
+#: Whether a variant is on both sides.
+Presence = Literal["changed", "new", "removed"]
 
 
 # Compare two states of a project: what each variant's change does.

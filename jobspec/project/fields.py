@@ -16,11 +16,7 @@ from jobspec.overlays.flags import read_flags
 from jobspec.overlays.merge import identity
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
+from jobspec.targets import Target
 
 _WORDS = ("args", "command")
 

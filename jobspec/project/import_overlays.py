@@ -26,16 +26,13 @@ from jobspec.overlays.load import Overlay, ParameterValue, as_text, load, parame
 from jobspec.pipeline import Manifests
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
-    #: Values by parameter, each as its text; a parameter that is not in it has its default.
-    Guess = Mapping[str, str]
-    #: Paths to cut one after the other: those of a flag and its value, or of one value.
-    Cuts = Sequence[Path]
+#: Values by parameter, each as its text; a parameter that is not in it has its default.
+Guess = Mapping[str, str]
+#: Paths to cut one after the other: those of a flag and its value, or of one value.
+Cuts = Sequence[Path]
 
 
 @dataclass(frozen=True, slots=True)

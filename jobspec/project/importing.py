@@ -19,19 +19,15 @@ from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import Overlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
-from jobspec.project.project import FILE
+from jobspec.project.project import FILE, ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
+from jobspec.targets import Target
 from jobspec.workloads import KINDS, is_workload, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.project import ReadFile
-    from jobspec.targets import Target
-
-    #: The text of a flag's value, True for a bare flag, None for one that is removed.
-    FlagValue = str | bool | None
-    Flags = Mapping[str, FlagValue]
+#: The text of a flag's value, True for a bare flag, None for one that is removed.
+FlagValue = str | bool | None
+Flags = Mapping[str, FlagValue]
 
 
 # What an import writes: bases and a project, after it is shown that they render to the manifests as they were.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec import pipeline
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
@@ -16,12 +17,8 @@ from jobspec.project.matrix import Spelling
 from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-
-    #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
-    ReadFile = Callable[[str], Source]
+#: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
+ReadFile = Callable[[str], Source]
 
 
 FILE = "jobspec.yaml"

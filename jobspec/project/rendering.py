@@ -7,30 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kinds import is_cluster_scoped
+from jobspec.kinds import GroupKind, is_cluster_scoped
 from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.overlays.apply import apply
+from jobspec.overlays.apply import Applied, apply
+from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.command_lines import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, Variant
+from jobspec.targets import Target
 from jobspec.workloads import is_workload, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.kinds import GroupKind
-    from jobspec.overlays.apply import Applied
-    from jobspec.overlays.load import Overlay
-    from jobspec.targets import Target
-
-    #: What an object is to a server: its group, kind, namespace and name.
-    Identity = tuple[str, str, str, str]
+#: What an object is to a server: its group, kind, namespace and name.
+Identity = tuple[str, str, str, str]
 
 
 class RenderedObject:

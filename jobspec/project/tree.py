@@ -18,17 +18,12 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
 from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
-from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
+from jobspec.project.project import ArgoCD, Engines, Flux, Project, ReadFile, Sources
+from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import Variant, variants_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.project import ReadFile
-    from jobspec.project.rendering import Identity
-
-    #: Files by their path below the output folder, with `/` between the parts.
-    Files = Mapping[str, bytes]
+#: Files by their path below the output folder, with `/` between the parts.
+Files = Mapping[str, bytes]
 
 
 KUSTOMIZATION = "kustomization.yaml"

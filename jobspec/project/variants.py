@@ -9,10 +9,12 @@ from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
+from jobspec.overlays.apply import Applied
 from jobspec.overlays.load import Overlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
     LIMIT,
     Spelling,
+    Values,
     combinations,
     filled,
     filled_text,
@@ -24,12 +26,6 @@ from jobspec.project.matrix import (
 )
 from jobspec.project.project import Base, Engines, Project, Sources, field
 from jobspec.workloads import KINDS, is_workload, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.overlays.apply import Applied
-    from jobspec.project.matrix import Values
-
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name

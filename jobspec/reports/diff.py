@@ -12,17 +12,13 @@ from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
-from jobspec.project.effects import MEANINGS, ObjectChange
+from jobspec.project.comparison import Comparison, VariantChange
+from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
 from jobspec.reports.text import clean, layer_of, paint, visible, wrapped
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.comparison import Comparison, VariantChange
-    from jobspec.project.effects import Meaning
-
-    #: Colours a text by a code of the terminal, or leaves it.
-    Paint = Callable[[str, str], str]
+#: Colours a text by a code of the terminal, or leaves it.
+Paint = Callable[[str, str], str]
 
 
 # A comparison as text for a terminal: a table of variants, then the changed fields of those that change alike.

@@ -12,10 +12,7 @@ from urllib.parse import quote
 from jobspec.diagnostics import Diagnostic, JobspecError, has_error
 from jobspec.server import replies
 from jobspec.server.client import APPLY, MANAGER, YAML, Client, Reply
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.question import Question
+from jobspec.server.question import Question
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")

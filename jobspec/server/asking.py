@@ -15,15 +15,10 @@ from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant, shipped
 from jobspec.server import client, webhooks
+from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client
-from jobspec.targets import OPERATORS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.api_server import Server, ServerAnswer
-    from jobspec.server.question import Question
-    from jobspec.targets import Target
-
+from jobspec.server.question import Question
+from jobspec.targets import OPERATORS, Target
 
 _NAMESPACE = ("v1", "Namespace")
 _TRAINJOB = (API_VERSION, "TrainJob")

@@ -8,17 +8,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Path
-from jobspec.documents.document import result_of
+from jobspec.documents.document import Document, result_of
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.kubernetes.verdict import verdict
+from jobspec.pipeline import Manifests
+from jobspec.targets import Target
 from jobspec.workloads import value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.documents.document import Document
-    from jobspec.pipeline import Manifests
-    from jobspec.targets import Target
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")

@@ -13,13 +13,9 @@ from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
 from jobspec.operators.webhooks import as_decoded
 from jobspec.pipeline import Judged, judge
-from jobspec.targets import OPERATORS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.api_server import Resource, Server, ServerAnswer
-    from jobspec.server.question import Question
-    from jobspec.targets import Target
+from jobspec.server.api_server import Resource, Server, ServerAnswer
+from jobspec.server.question import Question
+from jobspec.targets import OPERATORS, Target
 
 #: The ends of the names of each operator's own webhooks. Other programs have webhooks for the same kinds.
 _NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
