@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from jobspec import data
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import ENDINGS, content_of, find, git
+from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -158,24 +158,14 @@ def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
     if path == "-":
         raise JobspecError("--from-ref: standard input is no file of a Git repository; say --from FILE")
     folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
-    tree = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=f"{ref} is no ref of {path}").strip()
-    listed = _git(folder, "ls-tree", "-r", "-z", tree.decode(), "--", name, why=f"cannot list {path}").split(b"\0")
-    blobs = [(os.fsdecode(file), about.split()[2]) for about, _, file in (line.partition(b"\t") for line in listed) if file]
-    wanted = [(file, blob) for file, blob in blobs if name != "." or _is_manifest(file)]
-    answers = _git(folder, "cat-file", "--batch", stdin=b"".join(blob + b"\n" for _, blob in wanted), why=f"cannot read {path}")
-    for file, _ in wanted:
-        about, _, answers = answers.partition(b"\n")
-        size = int(about.split()[2])
-        yield file, answers[:size]
-        answers = answers[size + 1 :]
+    why = f"--from-ref {ref} is no ref of {path}"
+    tree = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=why).strip()
+    why = f"--from-ref cannot read {path}"
+    yield from git_files(folder, tree.decode(), name, why=why, wanted=lambda file, _: name != "." or _is_manifest(file))
 
 
 def _is_manifest(file: str) -> bool:
     return file.endswith(ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
-
-
-def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
-    return git(folder, *arguments, why=f"--from-ref {why}", stdin=stdin)
 
 
 TRAINER = "trainer"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import load_setting
+from jobspec.commands.inputs import by_file, load_setting
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import read_project
@@ -56,14 +56,10 @@ def run(options: Options) -> int:
         raise JobspecError("nothing to import: no file holds a training job")
     existing = _existing(project)
     folder = _folder(options.to, project.output if project else OUTPUT)
-    planned = plan(
-        jobs,
-        Destination(
-            FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=project.wishes if project else _wishes(options), existing=existing
-        ),
-    )
+    wishes = project.wishes if project else dict(map(parse_target, options.target))
+    planned = plan(jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=wishes, existing=existing))
     if planned.diagnostics:
-        return _report(_by_file(planned.diagnostics), options, cluster, found, planned.files)
+        return _report(by_file(planned.diagnostics), options, cluster, found, planned.files)
     if any(each.diagnostics for each in results):
         deliver(results, cluster.releases, options, sys.stderr, read=reader(found))
     if options.preview:
@@ -90,11 +86,6 @@ def _cluster(options: Options, project: Project | None) -> Cluster:
     if wrong:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
     return Cluster(project.wishes)
-
-
-def _wishes(options: Options) -> dict[str, str]:
-    """The releases of the command line by operator."""
-    return dict(map(parse_target, options.target))
 
 
 def _existing(project: Project | None) -> Existing | None:
@@ -165,11 +156,6 @@ def _summary(planned: Planned, found: Sequence[Found], checked: Sequence[Checked
     for file, answer in zip(found, checked, strict=True):
         if not any(map(is_workload, answer.documents)):
             yield f"skipped {file.path}: no training job\n"
-
-
-def _by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
-    files = dict.fromkeys(each.mark.file for each in problems)
-    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
 
 
 def _report(

@@ -115,8 +115,13 @@ def _overlays(options: Options, target: Target) -> tuple[list[Overlay], list[Fil
     if not options.overlay and not options.set:
         return [], []
     overlays, problems = load_overlays(options.overlay, options.set, target)
-    files = dict.fromkeys(problem.mark.file for problem in problems)
-    return overlays, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
+    return overlays, by_file(problems)
+
+
+def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
+    """The results of the files that have problems."""
+    files = dict.fromkeys(each.mark.file for each in problems)
+    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
 
 
 def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult]) -> list[FileResult]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from jobspec.commands.files import Found, content_of, git
+from jobspec.commands.files import Found, content_of, git, git_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
 from jobspec.documents.reader import MAX_BYTES
@@ -108,10 +108,13 @@ def _committed(folder: str) -> Files | None:
     parent, name = _nearest(os.path.abspath(folder))
     if not _is_true("rev-parse", "--is-inside-work-tree", folder=parent):
         return None
-    listed = _listed(parent, name)
-    if not listed and _is_true("check-ignore", "--", f"{name}/", folder=parent):
-        return None
-    return dict(_contents(parent, listed))
+    files: dict[str, bytes] = {}
+    if _is_true("rev-parse", "--verify", "--quiet", "HEAD^{tree}", folder=parent):  # there is no HEAD before the first commit
+        found = git_files(
+            parent, "HEAD", f"{name}/", why=f"cannot read {name} at HEAD", wanted=lambda _, mode: mode in (b"100644", b"100755")
+        )
+        files = {path.removeprefix(f"{name}/"): content for path, content in found}
+    return None if not files and _is_true("check-ignore", "--", f"{name}/", folder=parent) else files
 
 
 def _nearest(folder: str) -> tuple[str, str]:
@@ -129,26 +132,6 @@ def _is_true(*arguments: str, folder: str) -> bool:
         return git(folder, *arguments, why="").strip() != b"false"
     except JobspecError:
         return False
-
-
-def _listed(parent: str, name: str) -> list[tuple[str, bytes]]:
-    """The files of a folder at HEAD with the hash of each; none before the first commit."""
-    if not _is_true("rev-parse", "--verify", "--quiet", "HEAD^{tree}", folder=parent):
-        return []
-    listed = git(parent, "ls-tree", "-r", "-z", "HEAD", "--", f"{name}/", why=f"cannot list {name} at HEAD").split(b"\0")
-    found = [(os.fsdecode(path), about.split()) for about, _, path in (line.partition(b"\t") for line in listed) if path]
-    return [(path.removeprefix(f"{name}/"), about[2]) for path, about in found if about[0] in (b"100644", b"100755")]
-
-
-def _contents(parent: str, listed: list[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """The path and content of each file."""
-    answer = git(parent, "cat-file", "--batch", why="cannot read HEAD", stdin=b"".join(blob + b"\n" for _, blob in listed))
-    start = 0
-    for path, _ in listed:
-        end_of_line = answer.index(b"\n", start)
-        size = int(answer[start:end_of_line].split()[2])
-        yield path, answer[end_of_line + 1 : end_of_line + 1 + size]
-        start = end_of_line + size + 2
 
 
 # The files around a project, on disk or at a Git ref: its own, those that it names, and the folder that it renders to.
