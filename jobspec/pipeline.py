@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Status
     from jobspec.findings import Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.overlays.load import Overlay
+    from jobspec.overlays.load import LoadedOverlay
     from jobspec.targets import Target
 
     T = TypeVar("T")
@@ -190,12 +190,12 @@ def check_files(
     return _foresee_rest(resolved, deciding or cluster) if outcome else resolved
 
 
-def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Checked:
+def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:
     """One file: read, with overlays applied, and checked."""
     return check(load(source, overlays, cluster), cluster)
 
 
-def load(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
+def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
     """The documents of a file, with overlays applied."""
     return apply(read(source, cluster.target), overlays, cluster)
 
@@ -237,7 +237,7 @@ def items_of(document: Document) -> list[Document]:
     return [document.part(item, ("items", number)) for number, item in enumerate(items)]
 
 
-def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
+def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
     """The manifests with overlays applied to their jobs.
 
     They are applied only to a file that is valid without them, by all checks but the webhooks'; else its own mistakes are reported.
@@ -396,13 +396,13 @@ def _with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None
 
 def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
     """The runtimes, by name, that a job may mean."""
-    from jobspec.operators.trainer.runtimes import RuntimeRef
+    from jobspec.operators.trainer.runtimes import RuntimeReference
 
-    return runtimes.get(str(RuntimeRef(job.data).name), ())
+    return runtimes.get(str(RuntimeReference(job.data).name), ())
 
 
 def _foreseen(
-    file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
+    file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
 ) -> Checked:
     from jobspec.outcome.ordinary import foresee as foresee_job
 
@@ -410,9 +410,9 @@ def _foreseen(
     told: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _with_policies_among(file.objects, policies, cluster)
-    classes = [each for each in beside if each.group_kind == PRIORITY_CLASS]
+    classes = [each for each in context if each.group_kind == PRIORITY_CLASS]
     named: dict[str, list[Document]] = {}
-    for each in beside:
+    for each in context:
         if each.group_kind != PRIORITY_CLASS:
             named.setdefault(each.name, []).append(each)
     for job in jobs:
@@ -540,7 +540,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 
 def policies_beside(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
-    found = (*objects.elsewhere, *objects.beside)
+    found = (*objects.elsewhere, *objects.in_file)
     wanted = (*POLICY_KINDS, *MOUNTED_KINDS) if objects.closed else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None

@@ -21,10 +21,10 @@ from jobspec.kubernetes.problems import closest
 from jobspec.pipeline import Checked
 from jobspec.project import tree
 from jobspec.project.blame import Blame, Blamed
-from jobspec.project.project import FILE, Project, Unreadable
+from jobspec.project.project import FILE, LoadedProject, Unreadable
 from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
-from jobspec.project.variants import Variant
+from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.workloads import is_workload
 
@@ -71,7 +71,7 @@ def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, r
     return 1
 
 
-def _rendered(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+def _rendered(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
     """The variant that a file is of, and what it renders to; of a shared file, the first of its variants by name.
 
     Raises JobspecError where there is none.
@@ -85,7 +85,7 @@ def _rendered(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster)
     raise JobspecError(f"{file.path}: {file.project_path} has no variant `{file.variant}`: {hint}")
 
 
-def _sharing(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+def _sharing(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
     for variant in sorted(variants, key=lambda each: each.name):
         checked, documents = documents_of(variant, cluster)
         shared = {shared_path(identity_of(each)).removeprefix(f"{SHARED}/"): each for each in documents.values()}
@@ -94,7 +94,7 @@ def _sharing(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) 
     raise JobspecError(f"{file.path}: no variant of {file.project_path} renders this object")
 
 
-def _refuse_earlier_run(file: RenderedFile, variant: Variant, documents: Iterable[Document]) -> None:
+def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: Iterable[Document]) -> None:
     """Raises JobspecError for a file that is kept as it was rendered once."""
     job = next(filter(is_workload, documents), None)
     if job and variant.history and f"{file.variant}/{file.name}" in variant.history.earlier(job):
@@ -131,7 +131,7 @@ class RenderedFile:
 
     __slots__ = ("_output", "name", "path", "project", "project_path", "variant")
 
-    def __init__(self, path: str, project_path: str, project: Project, output: str, variant: str, name: str) -> None:
+    def __init__(self, path: str, project_path: str, project: LoadedProject, output: str, variant: str, name: str) -> None:
         self.path = path
         """As the user gives it."""
         self.project_path = project_path
@@ -188,7 +188,7 @@ def find(path: str, project: str | None) -> RenderedFile | FileResult:
     others = []
     for candidate in [project] if project is not None else _projects_above(path):
         found = read_project(Found(candidate, named=True))
-        if not isinstance(found, Project):
+        if not isinstance(found, LoadedProject):
             return found
         output = _output(candidate, found)
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(output)).split(os.sep)
@@ -209,7 +209,7 @@ def _projects_above(path: str) -> Iterator[str]:
             yield min(os.path.relpath(candidate), candidate, key=len)
 
 
-def _output(path: str, project: Project) -> str:
+def _output(path: str, project: LoadedProject) -> str:
     try:
         return ProjectFiles(path).output(project.output)
     except Unreadable as error:

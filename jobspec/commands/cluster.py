@@ -18,7 +18,7 @@ from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definit
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import items_of
 from jobspec.programs.command_lines import Contract
-from jobspec.project.project import Project, Unreadable
+from jobspec.project.project import LoadedProject, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
     return cluster.with_contracts(_read(settings.contracts))
 
 
-def contracts_of(project: Project, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
+def contracts_of(project: LoadedProject, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
     """The contracts that a project declares, whose paths begin at its folder, and what is wrong with them."""
     found, wrong = {}, []
     for image, path in project.contracts.items():

@@ -74,10 +74,10 @@ def _expanded(files: Sequence[Checked], target: Target, options: Options) -> tup
     found = []
     told: dict[str, list[Diagnostic]] = {}
     for file in files:
-        beside = _beside(file, files)
+        context = _beside(file, files)
         for job in filter(is_workload, file.documents):
-            expansion = expand(job, beside, target, gang_scheduler=options.gang_scheduler or "")
-            objects = with_api_defaults(expansion.objects, beside, target) if options.defaults else expansion.objects
+            expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
+            objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
             found.append(ExpandedJob(job, objects, target, expansion.counts))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told

@@ -22,7 +22,7 @@ from jobspec.documents.reader import read as read_documents
 from jobspec.pipeline import Checked
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Destination, Existing, Planned, plan
-from jobspec.project.project import FILE, OUTPUT, Project, Sources
+from jobspec.project.project import FILE, OUTPUT, LoadedProject, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
 from jobspec.targets import parse_target
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _project(options: Options) -> Project | FileResult | None:
+def _project(options: Options) -> LoadedProject | FileResult | None:
     """The project that is there, what is wrong with it, or None for a new one."""
     if not os.path.lexists(FILE):
         return None
@@ -79,7 +79,7 @@ def _project(options: Options) -> Project | FileResult | None:
     return read_project(Found(FILE, named=True))
 
 
-def _cluster(options: Options, project: Project | None) -> Cluster:
+def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
     if project is None:
         return load_setting(options).cluster
     wrong = list(project.wrong_releases())
@@ -88,7 +88,7 @@ def _cluster(options: Options, project: Project | None) -> Cluster:
     return Cluster(project.wishes)
 
 
-def _existing(project: Project | None) -> Existing | None:
+def _existing(project: LoadedProject | None) -> Existing | None:
     if project is None:
         return None
     text = decode(content_of(Found(FILE, named=True)), FILE)

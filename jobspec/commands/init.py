@@ -20,7 +20,7 @@ from jobspec.documents.writer import is_plain
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
-from jobspec.project.project import FILE, OUTPUT, Project, Unreadable
+from jobspec.project.project import FILE, OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
@@ -54,7 +54,7 @@ def _write_checks(folder: str) -> int:
     if not os.path.isfile(path):
         raise JobspecError(f"--checks is for a project that is there: {folder} has no {FILE}")
     project = read_project(Found(path, named=True))
-    if not isinstance(project, Project):
+    if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is no project that can be checked: see `jobspec validate {path}`")
     return _write(folder, checks(os.path.normpath(project.output)))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.commands.options import Options
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
-    from jobspec.overlays.load import Overlay, OverlayFile, ParameterValue
+    from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
     from jobspec.rules.ignores import ReportFilter
     from jobspec.targets import Target
 
@@ -33,7 +33,7 @@ class RunContext:
     def __init__(
         self,
         cluster: Cluster,
-        overlays: Sequence[Overlay],
+        overlays: Sequence[LoadedOverlay],
         wrong: Sequence[FileResult],
         remarks: Sequence[FileResult],
         crds: Sequence[Document],
@@ -111,7 +111,7 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
     return CustomKinds(crds, JSONSchemas(schema_locations))
 
 
-def _overlays(options: Options, target: Target) -> tuple[list[Overlay], list[FileResult]]:
+def _overlays(options: Options, target: Target) -> tuple[list[LoadedOverlay], list[FileResult]]:
     if not options.overlay and not options.set:
         return [], []
     overlays, problems = load_overlays(options.overlay, options.set, target)
@@ -124,7 +124,7 @@ def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
     return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
 
 
-def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult]) -> list[FileResult]:
+def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileResult]) -> list[FileResult]:
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
@@ -136,7 +136,7 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
 
 
-def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
     """The overlays with these names or paths, in order, each once, with the values of `--set`, and the problems of both.
 
     Raises JobspecError for a name that is no overlay and for a `--set` that fits none.

@@ -22,10 +22,10 @@ from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
-from jobspec.project.project import Engines, Project, Sources, Unreadable
+from jobspec.project.project import Engines, LoadedProject, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
 from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
-from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
+from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 
 FilesAround = ProjectFiles | FilesAtRef
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class RenderedProject:
         return all(each.valid for each in self.results)
 
 
-def read_project(found: Found) -> Project | FileResult:
+def read_project(found: Found) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
     return project_in(Source(found.path, content_of(found)))
 
@@ -68,14 +68,14 @@ class Plan:
     """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
     files: FilesAround
     cluster: Cluster
-    project: Project | None = None
+    project: LoadedProject | None = None
     """The project; None where there is nothing to render."""
     sources: Sources | None = None
     output: str = ""
     """The path of the folder that it renders to."""
     remarks: Sequence[FileResult] = ()
     combinations: Sequence[Combination] = ()
-    variants: Sequence[Variant] = ()
+    variants: Sequence[PlannedVariant] = ()
     """The variants of all combinations where they are made."""
     engines: PlannedEngines | None = None
     """The engines whose objects are written; None where there are none."""
@@ -85,7 +85,7 @@ class Plan:
         """The files that it was read from."""
         return [self.files.project, *self.files.found]
 
-    def variant(self, combination: Combination) -> Variant | list[Diagnostic]:
+    def variant(self, combination: Combination) -> PlannedVariant | list[Diagnostic]:
         """The variant of a combination, or what is wrong with it."""
         assert self.project
         assert self.sources
@@ -152,7 +152,7 @@ def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[st
     return replace(planned.with_problems(wrong), cluster=cluster)
 
 
-def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngines | None:
+def _engines(project: LoadedProject, files: FilesAround, output: str) -> PlannedEngines | None:
     """The engines of a project that has any."""
     engines = project.engines
     if not engines or not (engines.argocd or engines.flux):
@@ -160,7 +160,7 @@ def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngine
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(project: Project, options: Options) -> RunContext:
+def _setting(project: LoadedProject, options: Options) -> RunContext:
     """The cluster of the project's releases, with the command line's kinds."""
     return load_setting(
         Options(
@@ -232,7 +232,7 @@ def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagn
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 
-def _wrong_outputs(project: Project, files: FilesAround) -> Iterator[Diagnostic]:
+def _wrong_outputs(project: LoadedProject, files: FilesAround) -> Iterator[Diagnostic]:
     output = ""
     try:
         output = files.output(project.output)
@@ -268,10 +268,10 @@ def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes
     return _judged(planned.combinations, render_one, planned.cluster)
 
 
-def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
+def rendered_variants(variants: Sequence[PlannedVariant], cluster: Cluster) -> list[RenderedVariant]:
     """The variants of a project rendered; many of them are spread over processes."""
 
-    def render_one(variant: Variant) -> RenderedVariant:
+    def render_one(variant: PlannedVariant) -> RenderedVariant:
         return render_variant(variant, cluster)
 
     return _judged(variants, render_one, cluster)
@@ -314,7 +314,7 @@ def _place(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
+def _of_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """The errors of a variant, or what becomes of its objects and bites in them, which are a world of their own."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:

@@ -87,10 +87,10 @@ def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answe
     accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
     asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
     told = problems_of_pods(asked, answers)
-    return [_told(each, told[each.path]) if each.path in told else each for each in results]
+    return [_with_pods_problems(each, told[each.path]) if each.path in told else each for each in results]
 
 
-def _told(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+def _with_pods_problems(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
     """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
     refused = {each.document for each in told if each.severity == "error"}
     rows = [

@@ -180,8 +180,8 @@ class ProjectFiles:
             raise Unreadable("it is inside of .git")
         if os.path.lexists(place) and not os.path.isdir(place):
             raise Unreadable("it is no folder")
-        beside = os.path.realpath(other) if other else ""
-        if other and (_is_inside(real, beside) or _is_inside(beside, real)):
+        context = os.path.realpath(other) if other else ""
+        if other and (_is_inside(real, context) or _is_inside(context, real)):
             raise Unreadable(f"it overlaps `{other}`, which holds the rendered tree")
         return place
 

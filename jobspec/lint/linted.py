@@ -102,7 +102,8 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         return None
     runtime = _runtime_of(job, referred, target)
     try:
-        expansion = expand(job, referred, target, ends=True, accepted=given is not runtime)  # of a job, outcomes tell what is refused
+        # what a server refuses of a job is an outcome
+        expansion = expand(job, referred, target, first_and_last_only=True, skip_server_checks=given is not runtime)
     except JobspecError:  # too many pods to look at
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
@@ -155,7 +156,6 @@ def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: What names of resources have that count memory or cores of a GPU, for pods that share one.
 _PARTS = ("mem", "core", "percentage", "ratio")
-_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _LIMITS_FIRST, _REQUESTS_FIRST = ("limits", "requests"), ("requests", "limits")
 _ONE = 1_000_000_000
 
@@ -212,7 +212,7 @@ class LintedContainer:
         """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
         if not items(self.tree.get("command")):
             return ""
-        programs = [word.rpartition("/")[2] for word, _ in self.words]
+        programs = [command_lines.file_name(word) for word, _ in self.words]
         if any(each in command_lines.NAMES for each in programs):
             return "torchrun"
         return "other" if any(each.startswith("python") for each in programs) else ""
@@ -235,7 +235,7 @@ class LintedContainer:
         """The options between `torchrun` and the program that it starts, by their full names."""
         if self.launcher != "torchrun":
             return []
-        start = next(number for number, (word, _) in enumerate(self.words, 1) if word.rpartition("/")[2] in command_lines.NAMES)
+        start = next(number for number, (word, _) in enumerate(self.words, 1) if command_lines.file_name(word) in command_lines.NAMES)
         told = command_lines.options_of([word for word, _ in self.words[start:]])
         return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in told if each.option]
 
@@ -304,7 +304,7 @@ def _resources(said: MarkedTree) -> dict[str, MarkedTree]:
 
 def _words_of(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
     given = [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
-    if not given or str(given[0].value).rpartition("/")[2] not in _SHELLS:
+    if not given or not command_lines.is_shell(str(given[0].value)):
         return [(str(each.value), each) for each in given]
     return [(word, each) for each in given for word in _in_shell(str(each.value))]
 
@@ -384,9 +384,9 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
-            from jobspec.operators.trainer.runtimes import RuntimeRef
+            from jobspec.operators.trainer.runtimes import RuntimeReference
 
-            references = (RuntimeRef(each.data) for each in self.of_kind(TRAINJOB))
+            references = (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
         return self._used_runtimes
 
@@ -394,9 +394,9 @@ class Documents:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
         found = [*self.of_kind(PRIORITY_CLASS)]
         if job.group_kind == TRAINJOB:
-            from jobspec.operators.trainer.runtimes import GROUP, RuntimeRef
+            from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
 
-            ref = RuntimeRef(job.data)
+            ref = RuntimeReference(job.data)
             found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
         return sorted(found, key=lambda each: each.file != job.file)
 

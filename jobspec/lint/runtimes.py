@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic, Path
 from jobspec.documents.marked_tree import items, text
 from jobspec.findings import Finding, Rule
 from jobspec.kinds import TRAINING_RUNTIME
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeRef
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeReference
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
@@ -217,7 +217,12 @@ def implicit_runtime_kind(job: LintedJob) -> Iterator[Finding]:
     Evidence: the CRD of TrainJob, whose default is ClusterTrainingRuntime
     """
     ref = job.tree.get("spec", "runtimeRef")
-    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, TRAINING_RUNTIME, RuntimeRef(job.given.data).name):
+    if (
+        ref
+        and job.runtime
+        and not text(ref, "kind")
+        and job.documents.named(job.given, TRAINING_RUNTIME, RuntimeReference(job.given.data).name)
+    ):
         name = text(ref, "name")
         message = f"the job uses the ClusterTrainingRuntime `{name}`, and not the TrainingRuntime of its namespace"
         yield Finding(ref.get("name") or ref, message, "write `kind`")

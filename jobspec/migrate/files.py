@@ -16,9 +16,9 @@ from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_repor
 from jobspec.migrate.pods import compared, job_facts
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
-from jobspec.operators.trainer.runtimes import RuntimeRef, runtime_of
+from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.pipeline import Source
-from jobspec.project.project import Project, ReadFile
+from jobspec.project.project import LoadedProject, ReadFile
 from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
 from jobspec.workloads import is_workload
@@ -99,11 +99,13 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             return (), [_rendered(document)]
         if document.group_kind != TRAINJOB:
             return (), ()
-        beside = _beside(file, files)
-        if runtime_of(document, beside, before.target) is None:
-            ref = RuntimeRef(document.data)
+        context = _beside(file, files)
+        if runtime_of(document, context, before.target) is None:
+            ref = RuntimeReference(document.data)
             return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not at hand; give the file of it, too")]
-        found, dropped = migrate_trainjob(document, beside, [new(each) for each in beside if each is not document], before.target, cluster)
+        found, dropped = migrate_trainjob(
+            document, context, [new(each) for each in context if each is not document], before.target, cluster
+        )
         if found.refusals:
             return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
         return _if_other(found.trees[0], document), _with_dropped(loss_report(found), dropped)
@@ -208,7 +210,7 @@ def _text_of(source: Source) -> str:
     return text
 
 
-def _with_release(source: Source, project: Project, release: str) -> MigratedFile:
+def _with_release(source: Source, project: LoadedProject, release: str) -> MigratedFile:
     """The project's own file, whose target names the new release of the trainer where it named another."""
     file = _file(source, ())
     said = project.spec.get("target", "trainer")

@@ -28,9 +28,9 @@ class Migrated:
     __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
 
     def __init__(
-        self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, beside: Sequence[Document] = ()
+        self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, context: Sequence[Document] = ()
     ) -> None:
-        """*beside*: further documents that the new manifests may refer to."""
+        """*context*: further documents that the new manifests may refer to."""
         self.job = job
         """As it was."""
         self.trees = trees
@@ -38,8 +38,8 @@ class Migrated:
         self.documents = [as_document(each, job) for each in trees]
         """The same as documents."""
         self.before = before
-        around = [*self.documents, *beside]
-        self.refusals: list[str] = _refusals(self.documents, beside, cluster)
+        around = [*self.documents, *context]
+        self.refusals: list[str] = _refusals(self.documents, context, cluster)
         """Why a server or an operator takes the new manifests not, empty where they do."""
         self.after: JobFacts | None = None
         self.differences: list[Difference] = []
@@ -63,9 +63,9 @@ def as_document(tree: MarkedTree, source: Document) -> Document:
     return Document(tree.data(), tree.marks(), file=source.file, index=source.index)
 
 
-def _refusals(documents: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+def _refusals(documents: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> list[str]:
     """What a server says against new manifests, beside others that it has."""
-    around = pipeline.check(pipeline.Manifests("", [*beside]), cluster) if beside else None
+    around = pipeline.check(pipeline.Manifests("", [*context]), cluster) if context else None
     checked = pipeline.check(pipeline.Manifests(documents[-1].file, documents), cluster)
     resolved = pipeline.resolve([checked, *([around] if around else [])], cluster)[0]
     return [each.message for each in resolved.result.diagnostics if each.severity == "error"]
@@ -74,9 +74,9 @@ def _refusals(documents: Sequence[Document], beside: Sequence[Document], cluster
 # The way of a PyTorchJob to a TrainJob that changes least, found by comparing the pods of each with its own.
 
 
-def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = "") -> Migrated | Diagnostic:
+def migrate_pytorchjob(job: Document, context: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = "") -> Migrated | Diagnostic:
     """The TrainJob that comes closest to a PyTorchJob; of several, the plainest. Or why there is none."""
-    before = job_facts(job, beside, cluster.target, gang_scheduler=gang_scheduler)
+    before = job_facts(job, context, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
         why = next((each.message for each in before.refusals), "it has no pods")
         return cannot(job, f"training-operator makes no pods of it: {why}")

@@ -12,9 +12,8 @@ from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
 from jobspec.migrate.pods import job_facts
-from jobspec.migrate.pytorchjob import TRAINERS
 from jobspec.migrate.source import NAMED, Fact, by_migration, present
-from jobspec.operators.trainer.runtimes import API_VERSION, takes_words_for_processes
+from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -26,10 +25,10 @@ KINDS = (TRAINJOB, *RUNTIMES)
 def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
     """A runtime in the words of a release, and what it has no word for."""
     tree, dropped = pruned(with_marks(runtime.data, runtime.marks), target)
-    return tree, [_told(each, runtime, target) for each in dropped]
+    return tree, [_reported(each, runtime, target) for each in dropped]
 
 
-def _told(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
+def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
     name = dropped.path[-1]
     if name == "numProcPerNode":
         is_default = dropped.tree.value == "auto"
@@ -58,7 +57,7 @@ def migrate_trainjob(
     for repaired in _repaired(tree, first):
         candidate = Migrated(job, [repaired], seen, cluster, new)
         best = min(best, candidate, key=Migrated.cost)
-    return best, [_told(each, job, cluster.target) for each in dropped]
+    return best, [_reported(each, job, cluster.target) for each in dropped]
 
 
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
@@ -91,7 +90,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
     number = fields.get("numProcPerNode")
     if number is not None and not isinstance(number.value, int):
         del fields["numProcPerNode"]
-    env = [each for each in items(fields.get("env")) if text(each, "name") not in TRAINERS]
+    env = [each for each in items(fields.get("env")) if text(each, "name") not in RESERVED["torch"]]
     if "env" in fields and len(env) != len(items(fields["env"])):
         fields["env"] = fields["env"].with_value(env)
     return trainer.with_value(fields)

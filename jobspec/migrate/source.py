@@ -11,7 +11,7 @@ from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import GroupKind
-from jobspec.operators.expansion import Pod, pods_among
+from jobspec.operators.expansion import ExpandedPod, pods_among
 from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS
 
@@ -120,7 +120,7 @@ class JobNode:
 
     name: str
     """`node 0` and so on for pods that train, in the order of their ranks; for others their role and number."""
-    pod: Pod
+    pod: ExpandedPod
     training: MarkedTree | None
     """The container that trains, None in a pod that does not."""
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # Objects of every kind that operators create, as the API server stores them.
 
 
-def with_api_defaults(objects: Sequence[MarkedTree], beside: Sequence[Document], target: Target) -> list[MarkedTree]:
-    """The objects with all that the server fills in. *beside*: documents that they may refer to, such as priority classes."""
+def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document], target: Target) -> list[MarkedTree]:
+    """The objects with all that the server fills in. *context*: documents that they may refer to, such as priority classes."""
     from jobspec.operators.jobset.webhook import stored_jobset
 
     server = api_server(target)
@@ -30,7 +30,7 @@ def with_api_defaults(objects: Sequence[MarkedTree], beside: Sequence[Document],
         "HorizontalPodAutoscaler": autoscaler_defaults,
         "Job": whole_job,
         "JobSet": lambda jobset, _: stored_jobset(jobset, target),
-        "Pod": lambda pod, server: pod_defaults(pod, server, beside),
+        "Pod": lambda pod, server: pod_defaults(pod, server, context),
         "Service": service_defaults,
     }
     kinds = [each.value["kind"].value for each in objects]
@@ -47,18 +47,18 @@ _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _SECONDS = 300
 
 
-def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+def pod_defaults(pod: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
     """A pod as the server stores it."""
-    return where_given(pod, "spec", lambda spec: _pod_spec(spec, server, beside))
+    return where_given(pod, "spec", lambda spec: _pod_spec(spec, server, context))
 
 
-def _pod_spec(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+def _pod_spec(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container(container, on_host, server))
     spec = with_pod_requests(spec, server)
     spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server)
-    return _with_tolerations(with_priority(with_service_account(spec, server), server, beside), server)
+    return _with_tolerations(with_priority(with_service_account(spec, server), server, context), server)
 
 
 def _container(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
@@ -144,20 +144,20 @@ def _is_shared(name: str) -> bool:
 # The priority of a pod, by its priority class: one that every cluster has, or one at hand. The value of any other remains open.
 
 
-def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
     """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
     from jobspec.kubernetes.admission.classes import priority_of
     from jobspec.kubernetes.admission.objects import policies_of
 
     named = spec.get("priorityClassName")
-    return with_missing(spec, priority_of(named.value if named else "", policies_of(beside)) or {}, server)
+    return with_missing(spec, priority_of(named.value if named else "", policies_of(context)) or {}, server)
 
 
-def value_of_class(name: str, beside: Sequence[Document]) -> int:
+def value_of_class(name: str, context: Sequence[Document]) -> int:
     """The priority that a class stands for; 0 for one that is not at hand."""
     from jobspec.kubernetes.admission.objects import policies_of
 
-    return int((policies_of(beside).priority_class(name) or {}).get("value") or 0)
+    return int((policies_of(context).priority_class(name) or {}).get("value") or 0)
 
 
 # The service account of a pod, and the volume with its token.

@@ -88,21 +88,21 @@ def is_indexed(job: MarkedTree) -> bool:
     return text(job, "spec", "completionMode") == "Indexed"
 
 
-def pods_of(job: MarkedTree, target: Target, *, ends: bool = False) -> list[MarkedTree]:
-    """The pods of a stored Job, or the first and the last alone (*ends*); none while it is suspended, or where others manage it."""
+def pods_of(job: MarkedTree, target: Target, *, first_and_last_only: bool = False) -> list[MarkedTree]:
+    """The pods of a stored Job, or the first and last alone; none while it is suspended, or where others manage it."""
     if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
         return []
     mark = operator_mark("kube-controller-manager", target["kubernetes"])
-    return list(_pods(job, mark, ends=ends))
+    return list(_pods(job, mark, first_and_last_only=first_and_last_only))
 
 
-def _pods(job: MarkedTree, mark: Mark, *, ends: bool) -> Iterator[MarkedTree]:
+def _pods(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator[MarkedTree]:
     template = job.value["spec"].value["template"]
     indexed = is_indexed(job)
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
     metadata = _metadata(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
-    for index in indices(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", ends=ends):
+    for index in indices(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", first_and_last_only=first_and_last_only):
         own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
         hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec

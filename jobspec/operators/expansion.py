@@ -10,6 +10,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import Expansion
+from jobspec.programs.command_lines import RANKS
 from jobspec.workloads import CONTAINERS, REPLICATED_JOB
 
 TYPE_CHECKING = False
@@ -27,29 +28,43 @@ _OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trai
 
 def expand(
     job: Document,
-    beside: Sequence[Document],
+    context: Sequence[Document],
     target: Target,
     *,
     gang_scheduler: str = "",
-    ends: bool = False,
-    accepted: bool = False,
+    first_and_last_only: bool = False,
+    skip_server_checks: bool = False,
 ) -> Expansion:
     """What the operator of a job that a server accepts makes of it.
 
     *gang_scheduler*: what training-operator was started with as `--gang-scheduler-name`.
-    *beside*: the documents that the job may refer to, such as runtimes. *ends*: of pods that differ in numbers alone, the first and the
-    last one are made, and stand for all between. *accepted*: a server is known to accept all that is made, and nothing is said of that.
+    *context*: the documents that the job may refer to, such as runtimes. *first_and_last_only*: of pods that differ in numbers alone, the
+    first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
     if job.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.objects import expand_pytorchjob
 
-        return expand_pytorchjob(job, target, beside=beside, gang_scheduler=gang_scheduler, ends=ends, accepted=accepted)
+        return expand_pytorchjob(
+            job,
+            target,
+            context=context,
+            gang_scheduler=gang_scheduler,
+            first_and_last_only=first_and_last_only,
+            skip_server_checks=skip_server_checks,
+        )
     if job.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.objects import expand_trainjob
         from jobspec.operators.trainer.runtimes import runtime_of
 
-        return expand_trainjob(job, runtime_of(job, beside, target), target, beside=beside, ends=ends, accepted=accepted)
+        return expand_trainjob(
+            job,
+            runtime_of(job, context, target),
+            target,
+            context=context,
+            first_and_last_only=first_and_last_only,
+            skip_server_checks=skip_server_checks,
+        )
     raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")
 
 
@@ -67,7 +82,7 @@ class ExpandedRole:
 
     __slots__ = ("count", "name", "pod_tree", "pods", "training")
 
-    def __init__(self, name: str, pods: Sequence[Pod], training: str, count: int) -> None:
+    def __init__(self, name: str, pods: Sequence[ExpandedPod], training: str, count: int) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job."""
         self.pods = pods
@@ -118,7 +133,7 @@ class ExpandedJob:
         return self._roles
 
     def _found_roles(self) -> list[ExpandedRole]:
-        by_role: dict[str, list[Pod]] = {}
+        by_role: dict[str, list[ExpandedPod]] = {}
         for pod in pods_among(self.objects):
             by_role.setdefault(pod.role, []).append(pod)
         return [
@@ -143,12 +158,11 @@ class ExpandedJob:
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_RANKS = ("RANK", "PET_NODE_RANK")
 _ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-class Pod:
+class ExpandedPod:
     """A pod among the objects that are made with it."""
 
     __slots__ = ("_among", "name", "role", "tree")
@@ -180,10 +194,10 @@ class Pod:
         return next((each for each in items(self.tree.get("spec", "containers")) if text(each, "name") == name), None)
 
 
-def pods_among(objects: Sequence[MarkedTree]) -> list[Pod]:
+def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     """The pods among objects."""
     among = _Among(objects)
-    return [Pod(tree, among) for tree in among.pods()]
+    return [ExpandedPod(tree, among) for tree in among.pods()]
 
 
 class _Among:
@@ -236,7 +250,7 @@ def _rank(pod: MarkedTree) -> str:
     """The rank that the operator gives to a pod, empty where it gives none."""
     for container in items(pod.get("spec", "containers")):
         variables = {text(each, "name"): each for each in items(container.get("env"))}
-        known = [value_of(variables[name], pod) for name in _RANKS if name in variables]
+        known = [value_of(variables[name], pod) for name in RANKS if name in variables]
         if known and known[0]:
             return known[0]
     return ""

@@ -39,12 +39,12 @@ class Expansion:
         """The number of pods of each role: replica types in small letters, replicated jobs by name."""
 
 
-def indices(count: int, what: str, *, ends: bool = False) -> Iterable[int]:
-    """The numbers of *count* objects, from 0. *ends*: the first and the last alone, which stand for all between.
+def indices(count: int, what: str, *, first_and_last_only: bool = False) -> Iterable[int]:
+    """The numbers of *count* objects, from 0. *first_and_last_only*: the first and the last alone, which stand for all between.
 
     Raises JobspecError as `at_most` does, unless only the ends are wanted.
     """
-    if ends:
+    if first_and_last_only:
         return range(count) if count < 3 else (0, count - 1)
     return range(at_most(count, what))
 

@@ -44,17 +44,17 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 class Objects:
     """The objects on the server that a document can refer to."""
 
-    __slots__ = ("beside", "closed", "elsewhere", "refused")
+    __slots__ = ("closed", "elsewhere", "in_file", "refused")
 
     def __init__(
         self,
-        beside: Sequence[Document] = (),
+        in_file: Sequence[Document] = (),
         elsewhere: Sequence[Document] = (),
         *,
         refused: Sequence[Document] = (),
         closed: bool = False,
     ) -> None:
-        self.beside = beside
+        self.in_file = in_file
         """The accepted objects of the same file."""
         self.refused = refused
         """The refused objects of the same file."""
@@ -65,7 +65,7 @@ class Objects:
 
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
-        return Objects(self.beside, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
+        return Objects(self.in_file, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def judged(
-    job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, accepted: bool = False
+    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, accepted: bool = False
 ) -> list[Diagnostic] | None:
     """What is to be said of a job whose runtime is at hand; None where it has more pods than anybody could look at.
 
@@ -57,7 +57,7 @@ def judged(
         yield from _of_arguments(expanded, programs, cluster.contracts)
 
     try:
-        expansion = expand(job, beside, cluster.target, ends=True, accepted=accepted)
+        expansion = expand(job, context, cluster.target, first_and_last_only=True, skip_server_checks=accepted)
         return _found(job, expansion, cluster.target, outcomes)
     except JobspecError:
         return None

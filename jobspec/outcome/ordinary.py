@@ -38,16 +38,16 @@ class Foresight:
         """Whether the job will run and train; None where that is not known."""
 
 
-def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
+def foresee(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
     """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
 
-    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
+    *context*: the documents that it may refer to; *policies*: the objects that decide on pods.
     """
     runtime = None
     if job.group_kind == TRAINJOB:
         from jobspec.operators.trainer.runtimes import runtime_of
 
-        runtime = runtime_of(job, beside, cluster.target)
+        runtime = runtime_of(job, context, cluster.target)
         if runtime is None:
             return None
     resumed_job = resumed(job)
@@ -57,7 +57,7 @@ def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policie
     if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
         from jobspec.outcome.judgement import judged
 
-        found = judged(resumed_job, beside, cluster, policies, accepted=accepted)
+        found = judged(resumed_job, context, cluster, policies, accepted=accepted)
     if found is None:
         return Foresight((), runs=None)
     if not any(each.rule == "nothing-made" for each in found):
@@ -514,6 +514,12 @@ _ROLE = {
     "template": is_ordinary_template,
 }
 _ROLES = having({"Master": having(_ROLE, "template"), "Worker": having(_ROLE, "template")})
+_TARGET = having({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
+_METRIC = having(
+    {"type": one_of("Resource"), "resource": having({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")},
+    *("type", "resource"),
+)
+"""What an autoscaler goes by."""
 _SPEC = having(
     {
         "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
@@ -527,6 +533,7 @@ _SPEC = having(
                 "maxRestarts": is_number,
                 "minReplicas": is_count_of_pods,
                 "maxReplicas": is_count_of_pods,
+                "metrics": some(_METRIC),
             },
             *("minReplicas", "maxReplicas"),
         ),
@@ -568,11 +575,11 @@ def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
     spec = data["spec"]
-    told = _told(spec)
+    told = _settings_of(spec)
     return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
 
 
-class _Told:
+class _Settings:
     """What the operator tells the programs of a job."""
 
     __slots__ = ("has_master", "meet", "processes")
@@ -584,14 +591,14 @@ class _Told:
         """Whether torchrun is told where the pods meet, or there is one."""
 
 
-def _told(spec: dict[str, Any]) -> _Told:
+def _settings_of(spec: dict[str, Any]) -> _Settings:
     roles = spec["pytorchReplicaSpecs"]
     has_master = "Master" in roles
     pods = sum(each.get("replicas", 1) for each in roles.values())
-    return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
+    return _Settings(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
 
 
-def _has_rendezvous(container: dict[str, Any], told: _Told) -> bool:
+def _has_rendezvous(container: dict[str, Any], told: _Settings) -> bool:
     """Whether the program meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)

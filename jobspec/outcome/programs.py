@@ -435,8 +435,8 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
-        yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
-        yield from _told("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
+        yield from _findings_by_line("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
+        yield from _findings_by_line("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Finding(None, f"{problem.message}, so that some of them are never made", problem.hint, rule="never-fits")
 
@@ -447,7 +447,7 @@ def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
     return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
 
 
-def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
+def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
     """The outcomes of one rule, one for each line that causes them."""
     pod = role.pod_tree
     by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}

@@ -14,7 +14,7 @@ from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     API_VERSION,
     TRAINER,
-    RuntimeRef,
+    RuntimeReference,
     ancestor,
     merges_resources,
     shares_with_launcher,
@@ -414,7 +414,7 @@ class JobRuntime:
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
         self.document = runtime
         """None where the runtime is not among the documents and not shipped with the release."""
-        self.name = RuntimeRef(job.data).name
+        self.name = RuntimeReference(job.data).name
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
         self.merges_resources = merges_resources(release)
@@ -452,8 +452,8 @@ class JobRuntime:
 
     def configured_containers(self, field: str) -> list[MarkedTree]:
         """The training containers that get a *field* from `spec.trainer`, that of the trainer's own job first."""
-        beside = ["node"] if self.configures_nodes and field in ("env", "resources") else []
-        return [container for name in dict.fromkeys((self.trainer_job(), *beside)) for container in self.training_containers([name])]
+        context = ["node"] if self.configures_nodes and field in ("env", "resources") else []
+        return [container for name in dict.fromkeys((self.trainer_job(), *context)) for container in self.training_containers([name])]
 
     def jobs_without(self, field: str) -> list[str]:
         """The training jobs whose containers do not get a *field* of the container from `spec.trainer`.

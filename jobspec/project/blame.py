@@ -19,12 +19,12 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
-from jobspec.overlays.load import Overlay, pieces
+from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import OverlayValue, identity
 from jobspec.project.matrix import filled_text, spec_hash
-from jobspec.project.project import Project, field
+from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
-from jobspec.project.variants import Variant, own_layer
+from jobspec.project.variants import PlannedVariant, own_layer
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -80,7 +80,7 @@ class Blame:
 
     __slots__ = ("_lines", "_now", "_past", "_teller")
 
-    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document, text: str) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, text: str) -> None:
         """*text* is that of the rendered file."""
         self._teller = _HistoryReader(variant, project, cluster, document)
         self._lines = _lines_of(text, cluster)
@@ -121,7 +121,7 @@ class _HistoryReader:
 
     __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
-    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document) -> None:
         self._variant = variant
         self._document = document
         self._causes = Causes(variant, project)
@@ -219,7 +219,7 @@ class Causes:
 
     __slots__ = ("_found",)
 
-    def __init__(self, variant: Variant, project: Project) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject) -> None:
         found: dict[str, list[Cause]] = {}
         matrix = _matrix_causes(variant, project)
         for tree in (variant.entry, *filter(None, [project.defaults])):
@@ -238,7 +238,7 @@ def _without(tree: MarkedTree, name: str) -> MarkedTree:
     return tree.with_value({key: child for key, child in tree.value.items() if key != name})
 
 
-def _matrix_causes(variant: Variant, project: Project) -> dict[str, Cause]:
+def _matrix_causes(variant: PlannedVariant, project: LoadedProject) -> dict[str, Cause]:
     """The matrix's values of a variant, each where the matrix lists it."""
     matrix = variant.entry.get("matrix")
     return {
@@ -249,7 +249,7 @@ def _matrix_causes(variant: Variant, project: Project) -> dict[str, Cause]:
     }
 
 
-def _parameter_causes(overlay: Overlay) -> dict[str, Cause]:
+def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
     """The values of an overlay's parameters, each where it is given; of one without a value there is nothing to tell."""
     defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
     places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
@@ -284,7 +284,7 @@ class Stage:
 
     __slots__ = ("_before", "_cluster", "_overlays", "documents")
 
-    def __init__(self, before: Sequence[Document], overlays: Sequence[Overlay], cluster: Cluster) -> None:
+    def __init__(self, before: Sequence[Document], overlays: Sequence[LoadedOverlay], cluster: Cluster) -> None:
         self._before = before
         self._overlays = overlays
         self._cluster = cluster
@@ -306,7 +306,7 @@ class Stage:
         return None
 
 
-def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stage]:
+def stages_of(variant: PlannedVariant, project: LoadedProject, cluster: Cluster) -> list[Stage]:
     """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name."""
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]
@@ -315,16 +315,16 @@ def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stag
     return [*stages, *(Stage(inside, overlays, cluster) for overlays in _growing(variant, project))]
 
 
-def beneath(job: Document, beside: Sequence[Document], cluster: Cluster) -> Document | None:
+def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Document | None:
     """What `spec.trainer` of a TrainJob overrides: the same fields of the runtime's training container; None for other kinds.
 
-    The runtime is looked for *beside* the job and among the shipped ones.
+    The runtime is looked for *context* the job and among the shipped ones.
     """
     if job.group_kind != TRAINJOB:
         return None
     from jobspec.overlays.trainjob import TRAINER_FIELD, JobRuntime
 
-    runtime = JobRuntime(job, runtime_of(job, beside, cluster.target), cluster.target["trainer"])
+    runtime = JobRuntime(job, runtime_of(job, context, cluster.target), cluster.target["trainer"])
     container = runtime.training_container()
     if container is None:
         return None
@@ -335,12 +335,12 @@ def beneath(job: Document, beside: Sequence[Document], cluster: Cluster) -> Docu
     return Document(inside.data(), inside.marks, file=job.file)
 
 
-def _default_namespace(variant: Variant, project: Project) -> MarkedTree | None:
+def _default_namespace(variant: PlannedVariant, project: LoadedProject) -> MarkedTree | None:
     said = field(project.defaults, "namespace")
     return filled_text(said, variant.values, variant.name) if said else None
 
 
-def _growing(variant: Variant, project: Project) -> Iterator[Sequence[Overlay]]:
+def _growing(variant: PlannedVariant, project: LoadedProject) -> Iterator[Sequence[LoadedOverlay]]:
     """The overlays with one more each; what the defaults say for the variant's own layer comes before that layer."""
     for number, overlay in enumerate(variant.overlays):
         if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:

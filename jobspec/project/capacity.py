@@ -83,13 +83,13 @@ def is_accelerator(resource: str) -> bool:
     return name.startswith("gpu") or "/gpu" in name or f"{vendor}/{name}".startswith(_DEVICES)
 
 
-def capacity_of(job: Document, beside: Iterable[Document], target: Target) -> Capacity:
-    """What a training job asks for once it runs; its runtime is looked for *beside* it."""
+def capacity_of(job: Document, context: Iterable[Document], target: Target) -> Capacity:
+    """What a training job asks for once it runs; its runtime is looked for *context* it."""
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
         return Capacity(list(_of_roles(job)), deadline, list(_outliving(job, target)) if deadline is not None else ())
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
-    runtime = runtime_of(job, beside, target)
+    runtime = runtime_of(job, context, target)
     if runtime is None:
         own = AlikePods(nodes_of(job.data, None), _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
         return Capacity([own], deadline, ["its runtime is not at hand, so only what the job itself says is counted"])
@@ -143,8 +143,8 @@ def _own_resources(job: Document, runtime: Document, role: Role, target: Target)
     policy = value_at(runtime.data, ("spec", "mlPolicy"))
     if policy is None and merges_resources(target["trainer"]):
         return {}
-    beside = role.name == _NODE and value_at(policy, ("mpi", "runLauncherAsNode")) is True
-    found = value_at(job.data, ("spec", "trainer", "resourcesPerNode")) if ancestor(role) == TRAINER or beside else None
+    context = role.name == _NODE and value_at(policy, ("mpi", "runLauncherAsNode")) is True
+    found = value_at(job.data, ("spec", "trainer", "resourcesPerNode")) if ancestor(role) == TRAINER or context else None
     return found or {}
 
 

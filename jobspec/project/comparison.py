@@ -11,7 +11,7 @@ from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import COMPONENTS
-from jobspec.overlays.load import Overlay, pieces
+from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
 from jobspec.project.capacity import Capacity, capacity_of
@@ -21,7 +21,7 @@ from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
 from jobspec.project.matrix import in_layer
 from jobspec.project.rendering import Identity, RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import Files
-from jobspec.project.variants import ANNOTATION, Variant
+from jobspec.project.variants import ANNOTATION, PlannedVariant
 from jobspec.workloads import is_workload
 
 #: Whether a variant is on both sides.
@@ -45,7 +45,7 @@ class ProjectState:
 
     def __init__(
         self,
-        variants: Sequence[Variant],
+        variants: Sequence[PlannedVariant],
         rendered: Sequence[RenderedVariant],
         cluster: Cluster,
         *,
@@ -252,7 +252,7 @@ class ChangedLines:
 
     __slots__ = ("_cluster", "_new", "_old", "_without")
 
-    def __init__(self, old: Variant, new: Variant, cluster: Cluster) -> None:
+    def __init__(self, old: PlannedVariant, new: PlannedVariant, cluster: Cluster) -> None:
         self._old = {each.name: each for each in old.overlays}
         self._new = new
         self._cluster = cluster
@@ -266,7 +266,7 @@ class ChangedLines:
         place = self._parameter(overlay, change.after.mark) if overlay else None
         return replace(change, place=place) if place else change
 
-    def _parameter(self, overlay: Overlay, mark: Mark) -> Mark | None:
+    def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
         """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
         before = self._old.get(overlay.name)
         text = next((tree.value for _, tree in _inside(overlay.tree) if str(tree.mark) == str(mark)), None)
@@ -290,7 +290,7 @@ class ChangedLines:
         said = self._new.entry.get("overlays") if was.layer != self._new.name else None
         return in_layer((said or self._new.entry).place(), self._new.name)
 
-    def _fields_without(self, overlay: Overlay) -> Fields | None:
+    def _fields_without(self, overlay: LoadedOverlay) -> Fields | None:
         """The fields of the job without one of its overlays; None where it cannot be made without."""
         if overlay.name not in self._without:
             rest = [each for each in self._new.overlays if each is not overlay]
@@ -300,7 +300,7 @@ class ChangedLines:
         return self._without[overlay.name]
 
 
-def _may_remove(overlay: Overlay, path: Path) -> bool:
+def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
     """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
     steps = [str(step) for step in path]
     for name, tree in _inside(overlay.spec):
@@ -309,7 +309,7 @@ def _may_remove(overlay: Overlay, path: Path) -> bool:
     return False
 
 
-def _removal_in(overlay: Overlay, path: Path) -> Mark:
+def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
     """The place of a removal in an overlay; that of the overlay itself where the line cannot be told."""
     steps = [str(step) for step in path]
     names = [str(step) for step in path if not isinstance(step, Item)]

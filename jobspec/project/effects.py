@@ -23,7 +23,7 @@ from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
-from jobspec.project.variants import Variant
+from jobspec.project.variants import PlannedVariant
 from jobspec.workloads import is_workload, value_at
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
@@ -91,9 +91,9 @@ def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> Ob
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
-def update(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
+def update(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> ObjectChange:
     """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
-    refused = refusals(old, new, changes, beside, cluster)
+    refused = refusals(old, new, changes, context, cluster)
     if refused:
         meaning: Meaning = "replaced" if is_forced(new) else "refused"
         return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
@@ -132,16 +132,16 @@ _SEALED = (("data",), ("binaryData",), ("stringData",), ("immutable",))
 _SEALABLE = (("v1", "ConfigMap"), ("v1", "Secret"))
 
 
-def refusals(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+def refusals(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> list[str]:
     """Why the update from *old* to *new* is refused, each as one sentence; none where the server takes it.
 
     The new object is a valid one: what is wrong with it now is wrong with the update.
     """
-    return [*_by_rules(old, new, beside, cluster), *_fixed(old, changes), *_by_policy(old, new)]
+    return [*_by_rules(old, new, context, cluster), *_fixed(old, changes), *_by_policy(old, new)]
 
 
-def _by_rules(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[str]:
-    others = [each for each in beside if each is not new]
+def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[str]:
+    others = [each for each in context if each is not new]
     checked = pipeline.check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
     for each in checked.result.diagnostics:
         if each.severity == "error":
@@ -184,7 +184,7 @@ def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> 
     return None if job is None or committed == as_rendered(job.text) else committed
 
 
-def unchangeable(variant: Variant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
+def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
     """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
     documents, _ = objects_of(variant, cluster)
     new = next(filter(is_workload, documents))
@@ -198,12 +198,12 @@ def _document_in(content: bytes) -> Document | None:
     return documents[0] if documents else None
 
 
-def _warning(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
+def _warning(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
     target = cluster.target
     found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path != _DERIVED]
     if not found:
         return
-    change = update(old, new, found, beside, cluster)
+    change = update(old, new, found, context, cluster)
     comes_to = "replaced" if _is_replaced(old, new) else change.meaning
     if comes_to not in _COMES_TO:
         return

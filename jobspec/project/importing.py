@@ -17,7 +17,7 @@ from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_o
 from jobspec.documents.writer import is_plain
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
 from jobspec.project.project import FILE, ReadFile
 from jobspec.project.rendering import RenderedVariant
@@ -343,7 +343,7 @@ class Import:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def import_of(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Import:
+def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> Import:
     """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
     explained = explain(original, overlays, target)
     namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}

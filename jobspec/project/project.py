@@ -11,7 +11,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kubernetes.problems import closest
-from jobspec.overlays.load import Overlay, OverlayFile, load, shipped, shipped_file
+from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
 from jobspec.targets import CHOSEN, RELEASES, known_releases
@@ -25,7 +25,7 @@ FILE = "jobspec.yaml"
 OUTPUT = "rendered"
 
 
-class Project:
+class LoadedProject:
     """A project whose document has passed its schema."""
 
     __slots__ = ("defaults", "engines", "entries", "output", "output_place", "spec", "spelled")
@@ -101,7 +101,7 @@ class Sources:
         self._read = read
         self._cluster = cluster
         self._bases: dict[str, Base | str] = {}
-        self._overlays: dict[str, Overlay | list[Diagnostic] | str] = {}
+        self._overlays: dict[str, LoadedOverlay | list[Diagnostic] | str] = {}
 
     def base(self, path: MarkedTree) -> Base:
         """The base at a path."""
@@ -123,7 +123,7 @@ class Sources:
             return f"a base holds one training job, and this file {len(jobs) or 'none'}"
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
-    def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:
+    def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:
         """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""
         if name not in self._overlays:
             self._overlays[name] = self._overlay(name)
@@ -133,7 +133,7 @@ class Sources:
         hint = "" if _is_path(name) else closest(name, shipped()) or f"jobspec ships {', '.join(shipped())}; your own is given by its path"
         return [Diagnostic("unknown-overlay", found, place, hint=hint)]
 
-    def _overlay(self, name: str) -> Overlay | list[Diagnostic] | str:
+    def _overlay(self, name: str) -> LoadedOverlay | list[Diagnostic] | str:
         if not _is_path(name) and name not in shipped():
             return f"no overlay `{name}`"
         try:

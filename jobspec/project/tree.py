@@ -18,9 +18,9 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
 from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCD, Engines, Flux, Project, ReadFile, Sources
+from jobspec.project.project import ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
-from jobspec.project.variants import Variant, variants_of
+from jobspec.project.variants import PlannedVariant, variants_of
 
 #: Files by their path below the output folder, with `/` between the parts.
 Files = Mapping[str, bytes]
@@ -351,9 +351,9 @@ class Whole:
     rendered: Sequence[RenderedVariant] = ()
     tree: RenderedTree = field(default_factory=RenderedTree)
     """The files of the variants' objects."""
-    project: Project | None = None
+    project: LoadedProject | None = None
     """None where it could not be rendered."""
-    variants: Sequence[Variant] = ()
+    variants: Sequence[PlannedVariant] = ()
     cluster: Cluster = field(default_factory=Cluster)
 
     @property
@@ -362,7 +362,7 @@ class Whole:
         return not has_error(self.diagnostics)
 
 
-def project_in(source: pipeline.Source) -> Project | FileResult:
+def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
     checked = pipeline.checked(source, (), Cluster())
     if not checked.result.valid:
@@ -371,7 +371,7 @@ def project_in(source: pipeline.Source) -> Project | FileResult:
         raise JobspecError(f"{source.name}: a project's file holds one document, the project")
     text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
     assert isinstance(text, str)
-    return Project(checked.documents[0], text)
+    return LoadedProject(checked.documents[0], text)
 
 
 def whole(source: pipeline.Source, read: ReadFile) -> Whole:

@@ -10,7 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import Applied
-from jobspec.overlays.load import Overlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
+from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
     LIMIT,
     Spelling,
@@ -24,7 +24,7 @@ from jobspec.project.matrix import (
     names_in,
     size_of,
 )
-from jobspec.project.project import Base, Engines, Project, Sources, field
+from jobspec.project.project import Base, Engines, LoadedProject, Sources, field
 from jobspec.workloads import KINDS, is_workload, value_at
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -32,13 +32,13 @@ _LONGEST = 200  # characters of a folder's name
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class PlannedVariant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
     name: str
     """Its name, which is that of its folder, too."""
     base: Base
-    overlays: Sequence[Overlay]
+    overlays: Sequence[LoadedOverlay]
     _: KW_ONLY
     job_name: MarkedTree
     """A DNS-1035 label of any length, marked where the project gives the name."""
@@ -57,7 +57,7 @@ class Variant:
     shared: SharedOverlays | None
     """The first of the overlays, where they are applied once for several variants of the base."""
 
-    def with_runs(self, files: Mapping[str, bytes]) -> Variant:
+    def with_runs(self, files: Mapping[str, bytes]) -> PlannedVariant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
         return replace(self, history=self.history.with_runs(files)) if self.history else self
 
@@ -66,25 +66,25 @@ class Variant:
 class Variants:
     """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
 
-    variants: Sequence[Variant]
+    variants: Sequence[PlannedVariant]
     diagnostics: Sequence[Diagnostic]
 
 
-def variants_of(project: Project, sources: Sources) -> Variants:
+def variants_of(project: LoadedProject, sources: Sources) -> Variants:
     """The variants of a project. With an error among the diagnostics, those at fault are missing."""
     found = combinations_of(project, sources)
     made = variants_from(found.combinations, project, sources)
     return Variants(made.variants, [*found.diagnostics, *made.diagnostics])
 
 
-def variants_from(combinations: Sequence[Combination], project: Project, sources: Sources) -> Variants:
+def variants_from(combinations: Sequence[Combination], project: LoadedProject, sources: Sources) -> Variants:
     """The variants of some combinations, and what is wrong with these."""
     made = [variant_of(each, project, sources) for each in combinations]
     wrong = deduplicated(problem for each in made if isinstance(each, list) for problem in each)
     return Variants([each for each in made if not isinstance(each, list)], wrong)
 
 
-def variant_of(combination: Combination, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
+def variant_of(combination: Combination, project: LoadedProject, sources: Sources) -> PlannedVariant | list[Diagnostic]:
     """The variant of one combination, or what is wrong with it."""
     entry, values, name = combination.entry, combination.values, combination.name
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
@@ -102,7 +102,7 @@ def variant_of(combination: Combination, project: Project, sources: Sources) -> 
     problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
     if has_error(problems):
         return problems
-    return Variant(
+    return PlannedVariant(
         name,
         base,
         [*overlays, *([layer] if layer else [])],
@@ -140,7 +140,7 @@ class SharedOverlays:
 
     __slots__ = ("_applied", "has_one_base", "overlays", "problems")
 
-    def __init__(self, overlays: Sequence[Overlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
+    def __init__(self, overlays: Sequence[LoadedOverlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
         self.overlays = overlays
         self.problems = problems
         """What is wrong with the overlays."""
@@ -148,7 +148,7 @@ class SharedOverlays:
         """Whether several combinations have one base in one namespace."""
         self._applied: Applied | None = None
 
-    def applied(self, apply: Callable[[Sequence[Overlay]], Applied]) -> Applied:
+    def applied(self, apply: Callable[[Sequence[LoadedOverlay]], Applied]) -> Applied:
         """The overlays applied to this base: *apply* does so for the first combination, and the others share the result."""
         if self._applied is None:
             self._applied = apply(self.overlays)
@@ -189,7 +189,7 @@ class Combinations:
     diagnostics: Sequence[Diagnostic]
 
 
-def combinations_of(project: Project, sources: Sources) -> Combinations:
+def combinations_of(project: LoadedProject, sources: Sources) -> Combinations:
     """The combinations of a project; none of an entry with a mistake, and none at all where they are too many."""
     entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
     problems = [*project.wrong_releases(), *_too_many(entries)]
@@ -233,7 +233,7 @@ def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
             return
 
 
-def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]:
+def _entry_mistakes(entry: MarkedTree, project: LoadedProject) -> Iterator[Diagnostic]:
     parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
     yield from matrix_mistakes(entry.get("matrix"), parts, project.spelled)
     if not entry.get("base"):
@@ -250,7 +250,7 @@ def _is_hashed(entry: MarkedTree) -> bool:
     return not naming or naming.value == "hash"
 
 
-def _shared_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
+def _shared_overlays(entry: MarkedTree, project: LoadedProject, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
     named = entry.get("overlays")
     if named and any(names_in(named)):
@@ -295,9 +295,9 @@ def _what_differs(first: Combination, second: Combination) -> str:
 
 def overlays_of(
     entries: Sequence[MarkedTree], values: Values, spelled: Spelling, sources: Sources
-) -> tuple[list[Overlay], list[Diagnostic]]:
+) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
     """The overlays of a variant's *entries*, in order, and what is wrong with those; of one that stands twice the later entry counts."""
-    found: dict[str, Overlay] = {}
+    found: dict[str, LoadedOverlay] = {}
     problems: list[Diagnostic] = []
     for entry in entries:
         named = _named(filled(entry, values))
@@ -306,13 +306,13 @@ def overlays_of(
             continue
         name, place, parameters = named
         overlay = sources.overlay(name, place.mark)
-        if not isinstance(overlay, Overlay):
+        if not isinstance(overlay, LoadedOverlay):
             problems += overlay
             continue
         given = {key: ParameterValue(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
         typed, wrong = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
         problems += _at_places(wrong, parameters, place)
-        found[overlay.name] = Overlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
+        found[overlay.name] = LoadedOverlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
     return list(found.values()), problems
 
 
@@ -344,7 +344,7 @@ def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree]
 # What a variant says itself as one more overlay, whose marks are the lines of the project's file.
 
 
-def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[Overlay | None, list[Diagnostic]]:
+def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[LoadedOverlay | None, list[Diagnostic]]:
     """The overlay of a variant's flags, labels, annotations and companions, which overrides others, and what is wrong with it.
 
     None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
@@ -365,7 +365,7 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
     name = here.with_value({"name": here.with_value(variant)})
     tree = here.with_value({"metadata": name, "spec": here.with_value(spec)})
     can_be_wrong = resources or any(map(has_dollar, said.values()))  # a directive, or what is no manifest
-    return Overlay(tree, {}), check_overlay(tree) if can_be_wrong else []
+    return LoadedOverlay(tree, {}), check_overlay(tree) if can_be_wrong else []
 
 
 def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:

@@ -74,14 +74,19 @@ def _padded(text: str, width: int) -> str:
 def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, state: str) -> str:
     """The fields of a file as one JSON object."""
     fields = [
-        {**_told(each.origin), "field": each.field, "renderedLine": each.line, "overrode": list(map(_told, each.history[1:]))}
+        {
+            **_origin_as_json(each.origin),
+            "field": each.field,
+            "renderedLine": each.line,
+            "overrode": list(map(_origin_as_json, each.history[1:])),
+        }
         for each in blamed
     ]
     told = {"file": file, "project": project, "variant": variant, "state": state, "fields": fields}
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
 
 
-def _told(origin: Origin) -> dict[str, Any]:
+def _origin_as_json(origin: Origin) -> dict[str, Any]:
     value = {"field": origin.field, "removed": origin.removed, "value": origin.value}
     causes = [{"kind": each.kind, "name": each.name, "value": each.value, **_place(each.mark)} for each in origin.causes]
     return {**value, **_place(origin.mark), "layer": origin.layer, "causes": causes}

@@ -6,7 +6,7 @@ from jobspec.diagnostics import Mark, Path
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
-from jobspec.operators.expansion import ExpandedJob, Pod, pods_among, value_of
+from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.rendering import order_of
 from jobspec.reports.text import layer_of, paint, visible
 from jobspec.schemas import shapes
@@ -63,7 +63,7 @@ def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]
         yield f"{_INDENT}nothing"
 
 
-def _cells(pods: Sequence[Pod]) -> tuple[list[list[str]], list[int]]:
+def _cells(pods: Sequence[ExpandedPod]) -> tuple[list[list[str]], list[int]]:
     """Rank, name, host name and containers of each pod below their titles, and the widths of the columns."""
     rows = [[each.rank or "-", each.name, each.host_name, ", ".join(text(one, "name") for one, _ in each.containers())] for each in pods]
     cells = [[visible(cell) for cell in row] for row in (_TITLES, *rows)]
@@ -76,7 +76,7 @@ def _grid(cells: list[list[str]], sizes: list[int], *, colour: bool) -> Iterator
         yield _INDENT + (paint(line, _DIM, colour=colour) if number == 0 else line)
 
 
-def _of_group(group: Sequence[Pod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
+def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
     """What is in the containers of equal pods; *with_host*: by which names others reach them, too."""
     first, last = group[0], group[-1]
     which = first.name if first is last else f"{first.name} to {last.name}"
@@ -137,15 +137,15 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
 # What a table tells of the containers of equal pods: image, command, the operator's variables, ports, resources, volumes.
 
 
-def groups(pods: Sequence[Pod]) -> list[list[Pod]]:
+def groups(pods: Sequence[ExpandedPod]) -> list[list[ExpandedPod]]:
     """The pods, those together that differ in nothing but values of variables, and the numbers in their names."""
-    found: dict[str, list[Pod]] = {}
+    found: dict[str, list[ExpandedPod]] = {}
     for pod in pods:
         found.setdefault(_signature(pod), []).append(pod)
     return list(found.values())
 
 
-def _signature(pod: Pod) -> str:
+def _signature(pod: ExpandedPod) -> str:
     parts = ["-".join(part for part in pod.name.split("-") if not part.isdigit())]
     for container, is_init in pod.containers():
         names = [text(each, "name") for each in items(container.get("env"))]
@@ -154,7 +154,7 @@ def _signature(pod: Pod) -> str:
     return "\n".join(parts)
 
 
-def rows(group: Sequence[Pod], at: int) -> Iterator[Row]:
+def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
     """What is told of one container of equal pods, the *at*-th to start."""
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]

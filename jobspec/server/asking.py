@@ -13,7 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant, shipped
+from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
 from jobspec.server import client, webhooks
 from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client
@@ -27,7 +27,7 @@ _RUNTIMES = ((API_VERSION, "TrainingRuntime"), (API_VERSION, _CLUSTER_WIDE))
 #: The kinds that define what others need to be accepted at all.
 _FIRST = (CRD, _NAMESPACE)
 #: The kinds that admission looks up: the server's own plugins for Pods, and the trainer's webhook for TrainJobs.
-_LOOKED_UP = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"), ("node.k8s.io/v1", "RuntimeClass"), *_RUNTIMES)
+_REFERENCED_BY_PODS = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"), ("node.k8s.io/v1", "RuntimeClass"), *_RUNTIMES)
 
 
 def ask(
@@ -39,16 +39,16 @@ def ask(
     Nothing is stored on any other server.
     """
 
-    def answers_to(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
+    def ask_all(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
         return dict(zip(some, client.each(some, server.ask, done=done), strict=True))
 
-    answers = answers_to([each for each in questions if each.gvk in _FIRST])
+    answers = ask_all([each for each in questions if each.gvk in _FIRST])
     if owned:
         _prepare(questions, answers, server, target, crds)
-    looked_up = answers_to([each for each in questions if each.gvk in _LOOKED_UP])
-    rest = [each for each in questions if each.gvk not in (*_FIRST, *_LOOKED_UP)]
+    looked_up = ask_all([each for each in questions if each.gvk in _REFERENCED_BY_PODS])
+    rest = [each for each in questions if each.gvk not in (*_FIRST, *_REFERENCED_BY_PODS)]
     with _stored_meanwhile(looked_up, rest, server, target) if owned else nullcontext():
-        answers |= looked_up | answers_to(rest)
+        answers |= looked_up | ask_all(rest)
     return with_hints(answers, server, target, crds)
 
 
@@ -87,7 +87,7 @@ def _stored_meanwhile(looked_up: dict[Question, ServerAnswer], rest: Sequence[Qu
 
 def _wanted_runtimes(questions: Iterable[Question], server: Server) -> set[tuple[str, str]]:
     """Kind and name of the runtimes that the server's webhooks will look up for TrainJobs."""
-    references = [RuntimeRef(each.document.data) for each in questions if each.gvk == _TRAINJOB]
+    references = [RuntimeReference(each.document.data) for each in questions if each.gvk == _TRAINJOB]
     if not references or webhooks.absent(server, [_TRAINJOB]):
         return set()
     return {(each.kind, each.name) for each in references}
@@ -242,7 +242,7 @@ def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Docume
         return _stands_in(found) or f"make it first: kubectl create namespace {name}"
     job = question.document
     if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and job.group_kind == TRAINJOB:
-        return _stands_in([each for each in documents if is_meant(RuntimeRef(job.data), job, each)])
+        return _stands_in([each for each in documents if is_meant(RuntimeReference(job.data), job, each)])
     return ""
 
 

@@ -29,8 +29,8 @@ class PodQuestion:
 
 def pod_questions(files: Sequence[Checked], target: Target) -> list[PodQuestion]:
     """The questions about the pods of all jobs in checked files that a server accepts."""
-    beside = [document for file in files for document in file.documents]
-    return [each for file in files for job in _accepted_jobs(file) for each in _of_job(job, beside, target)]
+    context = [document for file in files for document in file.documents]
+    return [each for file in files for job in _accepted_jobs(file) for each in _of_job(job, context, target)]
 
 
 def _accepted_jobs(file: Checked) -> list[Document]:
@@ -38,11 +38,11 @@ def _accepted_jobs(file: Checked) -> list[Document]:
     return [each for each in file.documents if is_workload(each) and (each.index, each.kind, each.name) in valid]
 
 
-def _of_job(job: Document, beside: Sequence[Document], target: Target) -> Iterator[PodQuestion]:
-    own = [each for each in beside if each.file == job.file]
-    others = [each for each in beside if each.file != job.file]
+def _of_job(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodQuestion]:
+    own = [each for each in context if each.file == job.file]
+    others = [each for each in context if each.file != job.file]
     try:
-        expansion = expand(resumed(job), [*own, *others], target, ends=True)
+        expansion = expand(resumed(job), [*own, *others], target, first_and_last_only=True)
     except JobspecError:  # more pods than anybody could look at
         return
     for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles():

@@ -10,7 +10,7 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
-from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
+from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant
 from jobspec.operators.webhooks import as_decoded
 from jobspec.pipeline import Judged, judge
 from jobspec.server.api_server import Resource, Server, ServerAnswer
@@ -61,9 +61,9 @@ def with_absent_webhooks(
     kinds = absent(server, {each.gvk for each in answers})
     unseen = [question for question in answers if question.gvk in kinds]
     for file in dict.fromkeys(question.document.file for question in unseen):
-        beside = {each.document: each for each in answers if each.document.file == file and _matters(each, kinds)}
-        for judged in judge(list(beside), _cluster(beside.values(), completed, server, target, closed=closed)):
-            question = beside[judged.document]
+        context = {each.document: each for each in answers if each.document.file == file and _matters(each, kinds)}
+        for judged in judge(list(context), _cluster(context.values(), completed, server, target, closed=closed)):
+            question = context[judged.document]
             if question.gvk in kinds and completed[question].accepts:
                 completed[question] = _and(completed[question], _by_webhooks(question, judged, target, server))
     for gvk, why in kinds.items():
@@ -104,22 +104,22 @@ def _matters(question: Question, kinds: Container[tuple[str, str]]) -> bool:
 
 
 def _cluster(
-    beside: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
+    context: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
 ) -> Cluster:
     """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
-    beside = list(beside)
-    stored = StoredObjects(_live(live, question) for question in beside if (live := answers[question].live))
-    others = [each for each in answers if each not in beside and each.document.group_kind in WEBHOOK_LOOKUPS and answers[each].accepts]
+    context = list(context)
+    stored = StoredObjects(_live(live, question) for question in context if (live := answers[question].live))
+    others = [each for each in answers if each not in context and each.document.group_kind in WEBHOOK_LOOKUPS and answers[each].accepts]
     objects = [each.document for each in others]
-    for job in beside:
+    for job in context:
         if job.document.group_kind == TRAINJOB:
-            objects += _live_runtime(job, [*objects, *(each.document for each in beside)], server)
+            objects += _live_runtime(job, [*objects, *(each.document for each in context)], server)
     return Cluster(target, closed=closed, objects=[as_decoded(each, target) for each in objects], stored=stored)
 
 
 def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:
     """The runtime that a job refers to, where the server has it and it is none of the *known* documents."""
-    reference = RuntimeRef(job.document.data)
+    reference = RuntimeReference(job.document.data)
     resource = server.resource(API_VERSION, str(reference.kind))
     if resource is None or not reference.name or any(is_meant(reference, job.document, each) for each in known):
         return []

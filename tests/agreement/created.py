@@ -79,12 +79,12 @@ def _made(name: str, manifest: Path, golden: Path, release: str, replies: list[O
         return
     target = target_of(release)
     created = json.loads((golden / release / f"{name}.json").read_text())["created"]
-    beside = [each for each in documents(manifest, target) if each.index in accepted]
-    for job in beside:
+    context = [each for each in documents(manifest, target) if each.index in accepted]
+    for job in context:
         stored = accepted[job.index]
         if job.kind == "PyTorchJob" and stored["kind"] == "PyTorchJob":
-            expansion = expand(job, beside, target)
-            ours = [as_recorded(each.data(), stored) for each in with_api_defaults(expansion.objects, beside, target)]
+            expansion = expand(job, context, target)
+            ours = [as_recorded(each.data(), stored) for each in with_api_defaults(expansion.objects, context, target)]
             owned = [each for each in created if _is_owned(each, stored)]
             told = [each.rule for each in expansion.diagnostics]
             yield Made(name, job, stored, by_name(owned), by_name(ours), told)

@@ -13,7 +13,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob
-from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant, shipped
+from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant, shipped
 from tests.agreement.created import Name, Object, as_recorded, by_name, differing
 from tests.agreement.records import Record, records, target_of
 from tests.support import quick_yaml
@@ -102,7 +102,7 @@ def _named(document: Document, stored: Object) -> Document:
 
 
 def _runtime_of(job: Document, there: Sequence[Document], target: Mapping[str, str]) -> Document | None:
-    ref = RuntimeRef(job.data)
+    ref = RuntimeReference(job.data)
     data = _of_source_tree(target["trainer"]).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
     shipped_one = Document(data, marks_at(data, Mark(ref.name)), file=ref.name) if data else None
     return next((each for each in there if is_meant(ref, job, each)), shipped_one)

@@ -135,9 +135,9 @@ def test_contributors_are_told_of_each_room() -> None:
     named = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", section)) - {"tests/house/test_house.py"}
     assert [name for name in named if not (PACKAGE / name).exists() and not any(PACKAGE.glob(f"*/{name}"))] == []
     rooms = [f"{each.parent.name}/" for each in sorted(PACKAGE.glob("*/**/__init__.py"))]
-    beside = [each.name for each in sorted(PACKAGE.glob("*.py")) if not each.name.startswith("__")]
+    context = [each.name for each in sorted(PACKAGE.glob("*.py")) if not each.name.startswith("__")]
     last = {re.sub(r".*/(?=.)", "", name) for name in named}
-    assert [name for name in (*rooms, *beside) if name not in last] == []
+    assert [name for name in (*rooms, *context) if name not in last] == []
 
 
 def _siblings(folder: str) -> dict[str, set[str]]:
@@ -146,8 +146,8 @@ def _siblings(folder: str) -> dict[str, set[str]]:
     for module, path in _modules():
         if module.startswith(folder + "."):
             inside = module[len(folder) + 1 :].partition(".")[0]
-            beside = {each[len(folder) + 1 :].partition(".")[0] for each in _imports(path) if each.startswith(folder + ".")}
-            found.setdefault(inside, set()).update(beside - {inside})
+            context = {each[len(folder) + 1 :].partition(".")[0] for each in _imports(path) if each.startswith(folder + ".")}
+            found.setdefault(inside, set()).update(context - {inside})
     return found
 
 

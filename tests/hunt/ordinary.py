@@ -120,8 +120,8 @@ def _bases() -> list[list[Data]]:
         runtimes = {each["metadata"]["name"]: each for each in documents if each["kind"] == "ClusterTrainingRuntime"}
         for job in documents:
             if job["kind"] in ("PyTorchJob", "TrainJob"):
-                beside = runtimes.get(job["spec"].get("runtimeRef", {}).get("name"))
-                found.append([job, *([beside] if beside else [])])
+                context = runtimes.get(job["spec"].get("runtimeRef", {}).get("name"))
+                found.append([job, *([context] if context else [])])
     return found
 
 

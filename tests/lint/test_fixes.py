@@ -67,9 +67,9 @@ def expanded(texts: Mapping[str, str], cluster: Cluster) -> Values:
     return found
 
 
-def _objects(job: Document, beside: Sequence[Document], cluster: Cluster) -> Sequence[MarkedTree]:
+def _objects(job: Document, context: Sequence[Document], cluster: Cluster) -> Sequence[MarkedTree]:
     try:
-        return expand(job, beside, cluster.target).objects if is_workload(job) else ()
+        return expand(job, context, cluster.target).objects if is_workload(job) else ()
     except JobspecError:  # too many pods
         return ()
 

@@ -47,8 +47,8 @@ def _spec(spec: str, *classes: dict[str, Any]) -> Any:
     """A pod's spec as the server stores it."""
     data = {"containers": [{"name": "a", "image": "a:1"}], **quick_yaml.load(spec)}
     pod = set_by(Mark("pod"), {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": data})
-    beside = [document_of(each, "classes.yaml") for each in classes]
-    return with_api_defaults([pod], beside, choose([]))[0].data()["spec"]
+    context = [document_of(each, "classes.yaml") for each in classes]
+    return with_api_defaults([pod], context, choose([]))[0].data()["spec"]
 
 
 def _holds(whole: Any, part: Any) -> bool:

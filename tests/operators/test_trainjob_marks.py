@@ -58,8 +58,8 @@ def _objects(tmp_path: Path, *overlays: str) -> dict[str, MarkedTree]:
     assert problems == []
     file = checked(tmp_path / "job.yaml", Cluster(TARGET), layers)
     assert file.result.valid
-    *beside, job = file.documents
-    made = with_api_defaults(expand(job, file.documents, TARGET).objects, beside, TARGET)
+    *context, job = file.documents
+    made = with_api_defaults(expand(job, file.documents, TARGET).objects, context, TARGET)
     return {f"{text(each, 'kind')} {text(each, 'metadata', 'name')}": each for each in made}
 
 

@@ -22,7 +22,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.targets import choose
 
 TARGET = choose([])
@@ -373,14 +373,14 @@ def trainjob(release: str) -> Maker:
     """A TrainJob, and its runtime before it, at times."""
 
     def make(r: Random) -> list[Data]:
-        beside = [runtime(r)] if r.random() < 0.75 else []
-        names = [job["name"] for each in beside for job in each["spec"]["template"]["spec"]["replicatedJobs"]] or ["node", "other"]
+        context = [runtime(r)] if r.random() < 0.75 else []
+        names = [job["name"] for each in context for job in each["spec"]["template"]["spec"]["replicatedJobs"]] or ["node", "other"]
         shipped = one_of("torch-distributed", "torchtune-llama3.2-1b", "deepspeed-distributed", "of-the-cluster")
-        spec: Data = {"runtimeRef": {"kind": "TrainingRuntime", "name": "team"} if beside else {"name": shipped(r)}}
+        spec: Data = {"runtimeRef": {"kind": "TrainingRuntime", "name": "team"} if context else {"name": shipped(r)}}
         spec |= {"trainer": some(trainer, share=0.3, least=0)(r)} if r.random() < 0.7 else {}
         spec |= entries(release, names)(r) if r.random() < 0.4 else {}
         job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "job"}, "spec": spec}
-        return [*beside, job]
+        return [*context, job]
 
     return make
 
@@ -429,7 +429,7 @@ def manifest(name: str, spec: Data) -> Data:
     return {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Overlay", "metadata": {"name": name}, "spec": {**spec, **declared}}
 
 
-def overlays(**specs: Data) -> list[Overlay]:
+def overlays(**specs: Data) -> list[LoadedOverlay]:
     """The overlays, through real files."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
@@ -448,7 +448,7 @@ def documents(base: list[Data]) -> list[Document]:
     return found
 
 
-def applied(world: World, base: list[Document], *given: Overlay) -> tuple[list[Document], list[Diagnostic]]:
+def applied(world: World, base: list[Document], *given: LoadedOverlay) -> tuple[list[Document], list[Diagnostic]]:
     """The documents with the overlays applied at once, and the errors."""
     result = apply(base, given, world.target)
     return result.documents, [problem for problem in result.diagnostics if problem.severity == "error"]

@@ -306,11 +306,11 @@ def _trainjob(folder: Path, runtime: str) -> None:
         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
         f"spec: {{runtimeRef: {runtime}, trainer: {{image: own}}}}\n---\n"
     )
-    beside = RUNTIME.replace('v1"}]', 'v1", args: [--lr, "1", --x]}]')
+    context = RUNTIME.replace('v1"}]', 'v1", args: [--lr, "1", --x]}]')
     head = PROJECT.partition("  defaults:")[0] + "  variants:\n"
     write(
         folder,
-        {"base/t.yaml": job + beside, "jobspec.yaml": f"{head}  - {{name: t, base: base/t.yaml, naming: fixed, flags: {{--lr: 2}}}}\n"},
+        {"base/t.yaml": job + context, "jobspec.yaml": f"{head}  - {{name: t, base: base/t.yaml, naming: fixed, flags: {{--lr: 2}}}}\n"},
     )
     assert run_here("render", cwd=folder).returncode == 0
 

@@ -73,9 +73,9 @@ spec:
 
 
 def _capacity(text: str, *target: str) -> Capacity:
-    (job, *beside), problems = read(text, file="job.yaml")
+    (job, *context), problems = read(text, file="job.yaml")
     assert not problems
-    return capacity_of(job, beside, choose(target))
+    return capacity_of(job, context, choose(target))
 
 
 def _numbers(text: str, *target: str) -> tuple[int, int]:
@@ -99,9 +99,9 @@ def test_a_job_that_scales_itself_has_a_number_of_pods_and_the_most_of_them() ->
     assert _cost(elastic) == Decimal("10.00") + 9 * 4 * Decimal("2.50")
 
 
-def _expanded(job: Document, beside: Sequence[Document], target: Mapping[str, str]) -> tuple[int, int] | None:
+def _expanded(job: Document, context: Sequence[Document], target: Mapping[str, str]) -> tuple[int, int] | None:
     """The pods that the operator makes, and their GPUs; None where it makes none."""
-    pods = [each.data() for each in expand(job, beside, target).objects if each.data()["kind"] == "Pod"]
+    pods = [each.data() for each in expand(job, context, target).objects if each.data()["kind"] == "Pod"]
     resources = [each.get("resources") or {} for pod in pods for each in pod["spec"]["containers"]]
     asked = [{**(each.get("requests") or {}), **(each.get("limits") or {})} for each in resources]
     return (len(pods), sum(int(amount) for each in asked for name, amount in each.items() if is_accelerator(name))) if pods else None

@@ -11,9 +11,9 @@ from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.pipeline import Source
-from jobspec.project.project import FILE, Project, Sources
+from jobspec.project.project import FILE, LoadedProject, Sources
 from jobspec.project.rendering import objects_of
-from jobspec.project.variants import Variant, variants_of
+from jobspec.project.variants import PlannedVariant, variants_of
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import examples
 
@@ -36,8 +36,8 @@ spec:
 HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 
 
-def _variants(files: dict[str, str]) -> tuple[Sequence[Variant], Cluster]:
-    project = Project(read(files[FILE], file=FILE)[0][0], files[FILE])
+def _variants(files: dict[str, str]) -> tuple[Sequence[PlannedVariant], Cluster]:
+    project = LoadedProject(read(files[FILE], file=FILE)[0][0], files[FILE])
     cluster = Cluster(project.wishes)
     found = variants_of(project, Sources(lambda path: Source(path, files[path]), cluster))
     assert not found.diagnostics

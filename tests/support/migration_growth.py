@@ -117,8 +117,8 @@ def text_of(random: Random, *objects: Data) -> str:
     if form == "json" and len(objects) == 1:
         return json.dumps(objects[0], indent=random.choice((None, 1, 2, 4, "\t")))
     if form == "json list":
-        beside = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}] if is_beside else []
-        return json.dumps({**_LIST, "items": [*beside, *objects]}, indent=random.choice((None, 2, 4)))
+        context = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}] if is_beside else []
+        return json.dumps({**_LIST, "items": [*context, *objects]}, indent=random.choice((None, 2, 4)))
     texts = [_commented(write([each]).rstrip(), random) for each in objects]
     texts = random.choice(([_OTHER, *texts], [*texts, _OTHER])) if is_beside else texts
     if form != "list":

@@ -69,10 +69,10 @@ def _jobs(random: Random, policy: str) -> list[Data]:
     else:
         jobs = [_job(random, random.choice(["node", "node", "trainer-node"]), part=random.choice(["trainer"] * 9 + [""]))]
     if random.random() < 0.3:
-        beside = _job(random, "logger", part="")
-        beside |= _some(random, {"replicas": 2})
-        beside["template"]["spec"] |= _some(random, {"parallelism": 2})
-        jobs.insert(random.choice([0, len(jobs)]), beside)
+        context = _job(random, "logger", part="")
+        context |= _some(random, {"replicas": 2})
+        context["template"]["spec"] |= _some(random, {"parallelism": 2})
+        jobs.insert(random.choice([0, len(jobs)]), context)
     if random.random() < 0.25:
         jobs.insert(0, _job(random, "dataset-initializer", part="dataset-initializer"))
         jobs[0]["template"]["spec"]["template"]["spec"]["containers"][0]["name"] = "dataset-initializer"

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Overload, Type, list_of, map_of, optional_of
-from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, Tree
+from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, SyntaxTree
 
 Fields = Mapping[str, Mapping[str, Type]]
 
@@ -50,7 +50,7 @@ class CompileError(Exception):
 class CheckedExpression:
     """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
-    def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
+    def __init__(self, tree: SyntaxTree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
         """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
 
         For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`.

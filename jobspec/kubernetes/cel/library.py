@@ -17,7 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
 from jobspec.kubernetes.cel.signatures import DYN, Type
-from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, Tree, parse, walk
+from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
 _TYPES = {
@@ -117,7 +117,7 @@ _RENAMED = {
 _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 
-def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
+def adapted(tree: SyntaxTree, checked: CheckedExpression) -> bytes:
     """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one."""
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
@@ -129,7 +129,7 @@ def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
     return packed.SerializeToString()
 
 
-def _refuse_opaque_types(tree: Tree, checked: CheckedExpression) -> None:
+def _refuse_opaque_types(tree: SyntaxTree, checked: CheckedExpression) -> None:
     """Raises RuntimeError for the name of a type that the library lacks."""
     for node in walk(tree.root):
         is_of_net = isinstance(node, Select) and isinstance(node.operand, Name) and node.operand.name == "net"

@@ -104,7 +104,7 @@ class Comprehension(NamedTuple):
     result: Any
 
 
-class Tree(NamedTuple):
+class SyntaxTree(NamedTuple):
     """A parsed expression: its nodes, its text, the offset of each node in the text, and the library's own message."""
 
     root: Any
@@ -118,7 +118,7 @@ class Tree(NamedTuple):
         return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
-def parse(text: str, within: cel.Env | None = None) -> Tree:
+def parse(text: str, within: cel.Env | None = None) -> SyntaxTree:
     """Parse an expression with the macros of Kubernetes, or with those of another environment.
 
     Raises RuntimeError with the library's message for a syntax error, or an expression too deep for the library.
@@ -130,7 +130,7 @@ def parse(text: str, within: cel.Env | None = None) -> Tree:
         message = ParsedExpr.FromString(packed.value)
     except DecodeError:
         raise RuntimeError(_TOO_DEEP) from None
-    return Tree(_node(message.expr), text, {each.key: each.value for each in message.source_info.positions}, message)
+    return SyntaxTree(_node(message.expr), text, {each.key: each.value for each in message.source_info.positions}, message)
 
 
 def is_too_deep(error: RuntimeError) -> bool:

@@ -271,16 +271,16 @@ def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> di
     Those that run at once are added up; those that start before count where they need more.
     """
     running = sum_of(needs(each) for each in structs(spec, "containers"))
-    beside: dict[str, Amount] = {}
+    context: dict[str, Amount] = {}
     peak: dict[str, Amount] = {}
     for each in structs(spec, "initContainers"):
         own = needs(each)
         if each.get("restartPolicy") == "Always":
-            beside = sum_of((beside, own))
-            peak = most_of(peak, beside)
+            context = sum_of((context, own))
+            peak = most_of(peak, context)
         else:
-            peak = most_of(peak, sum_of((beside, own)))
-    return most_of(sum_of((running, beside)), peak)
+            peak = most_of(peak, sum_of((context, own)))
+    return most_of(sum_of((running, context)), peak)
 
 
 def sum_of(several: Iterable[dict[str, Amount]]) -> dict[str, Amount]:

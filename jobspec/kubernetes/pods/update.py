@@ -86,7 +86,7 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 def _fixed(now: Data, was: Data, *, is_gated: bool) -> Iterator[Problem]:
     """The problems of changes of what cannot change."""
     for path in (*_policies(now, was), *changes(_without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated))):
-        yield Problem("immutable-field", (*_SPEC, *path), _told(path, now, was), _ANEW)
+        yield Problem("immutable-field", (*_SPEC, *path), _described_change(path, now, was), _ANEW)
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
@@ -183,7 +183,7 @@ def _annotations(new: Data, old: Data) -> Iterator[Problem]:
             yield Problem("immutable-field", path, f"the annotation `{key}` of a pod can be neither added, changed nor removed", _ANEW)
 
 
-def _told(path: Path, now: Data, was: Data) -> str:
+def _described_change(path: Path, now: Data, was: Data) -> str:
     """What changed at a path of the spec, in words."""
     name, after, before = f"`{spell(path)}`", _at(path, now), _at(path, was)
     if before is None and after is not None:

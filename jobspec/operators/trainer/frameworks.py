@@ -12,8 +12,8 @@ from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,
     PORT,
+    JobOfTrainer,
     PodSet,
-    TrainJob,
     endpoints,
     first,
     gpus,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Plugin = Callable[[list[PodSet], TrainJob], list[PodSet]]
+    Plugin = Callable[[list[PodSet], JobOfTrainer], list[PodSet]]
 
 
 def _torch() -> Plugin:
@@ -62,12 +62,12 @@ _PLUGINS: dict[str, tuple[str, Callable[[], Plugin], bool]] = {
 }
 
 
-def is_active(job: TrainJob, name: str) -> bool:
+def is_active(job: JobOfTrainer, name: str) -> bool:
     """Whether a runtime has a policy, and the trainer a plugin for it."""
     return job.policy(name) is not None and job.is_at_least(_PLUGINS[name][0])
 
 
-def enforced(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with what the plugins of the runtime's policies make of them."""
     active = [name for name in _PLUGINS if is_active(job, name)]
     for name in active:
@@ -86,7 +86,7 @@ COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-ind
 """Where a pod of an indexed Job finds its number."""
 
 
-def with_torch(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with what PyTorch needs."""
     sets = with_nodes_of(job, sets)
     training = first(sets, lambda each: each.trains)
@@ -104,7 +104,7 @@ def with_torch(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     return _with_injection(with_training_container(sets, container), job, ranks)
 
 
-def _rank_variables(job: TrainJob, nodes: MarkedTree, processes: MarkedTree) -> list[MarkedTree]:
+def _rank_variables(job: JobOfTrainer, nodes: MarkedTree, processes: MarkedTree) -> list[MarkedTree]:
     mark = job.mark
     return [
         set_by(mark, {"name": "PET_NNODES", "value": nodes.with_value(str(nodes.value))}),
@@ -113,14 +113,14 @@ def _rank_variables(job: TrainJob, nodes: MarkedTree, processes: MarkedTree) -> 
     ]
 
 
-def _address_variables(job: TrainJob) -> list[MarkedTree]:
+def _address_variables(job: JobOfTrainer) -> list[MarkedTree]:
     return [
         set_by(job.mark, {"name": "PET_MASTER_ADDR", "value": job.named(job.first_node)}),
         set_by(job.mark, {"name": "PET_MASTER_PORT", "value": str(PORT)}),
     ]
 
 
-def _with_injection(sets: list[PodSet], job: TrainJob, ranks: list[MarkedTree]) -> list[PodSet]:
+def _with_injection(sets: list[PodSet], job: JobOfTrainer, ranks: list[MarkedTree]) -> list[PodSet]:
     """From 2.3 on: the same variables for the further containers that the runtime's policy names."""
     variables = [*ranks, *_address_variables(job)]
     targets = [
@@ -148,13 +148,13 @@ def _with_injection(sets: list[PodSet], job: TrainJob, ranks: list[MarkedTree]) 
 _RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 
 
-def with_plain(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_plain(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with the job's number of nodes and its variables."""
     sets = with_nodes_of(job, sets)
     return with_training_container(sets, lambda container: with_variables(container, job.trainer("env")))
 
 
-def with_jax(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_jax(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with the variables of JAX: one process a node, the first coordinates."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
@@ -163,10 +163,10 @@ def with_jax(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
         {"name": "JAX_PROCESS_ID", "valueFrom": _RANK},
         {"name": "JAX_COORDINATOR_ADDRESS", "value": job.named(f"{job.first_node}:{PORT}")},
     ]
-    return _told(counted, job, variables)
+    return _with_variables_of_torch(counted, job, variables)
 
 
-def with_xgboost(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_xgboost(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with the variables of XGBoost: a worker for each GPU, or one a node."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
@@ -178,7 +178,7 @@ def with_xgboost(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
         {"name": "DMLC_TASK_ID", "valueFrom": _RANK},
         {"name": "DMLC_NUM_WORKER", "value": workers},
     ]
-    return _told(counted, job, variables)
+    return _with_variables_of_torch(counted, job, variables)
 
 
 def _count(sets: list[PodSet]) -> MarkedTree | None:
@@ -186,7 +186,7 @@ def _count(sets: list[PodSet]) -> MarkedTree | None:
     return training.count if training else None
 
 
-def _told(sets: list[PodSet], job: TrainJob, variables: list[dict[str, Any]]) -> list[PodSet]:
+def _with_variables_of_torch(sets: list[PodSet], job: JobOfTrainer, variables: list[dict[str, Any]]) -> list[PodSet]:
     """The container that trains with variables and the port; nothing where the job has no `trainer`."""
     if job.trainer() is None:
         return sets
@@ -208,7 +208,7 @@ _HOSTS = "mpi-hostfile"
 _FOLDER = "/etc/mpi"
 
 
-def with_mpi(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_mpi(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with what MPI needs: the launcher counts as one of the nodes where the runtime says so."""
     slots = slots_per_node(job, sets)
     nodes = first(sets, lambda each: each.name == NODE)
@@ -219,7 +219,7 @@ def with_mpi(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     return [_with_mounts(each, job, slots) if each.name in (NODE, LAUNCHER) else each for each in counted]
 
 
-def slots_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
+def slots_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
     """The number of processes of a node; from 2.1 on a 1 of the runtime stands for the number of GPUs."""
     own = job.trainer("numProcPerNode")
     if own:
@@ -234,7 +234,7 @@ def _number(words: str) -> int:
     return int(words) if words.lstrip("+-").isdecimal() and words.isascii() else 0
 
 
-def _with_mounts(pod_set: PodSet, job: TrainJob, slots: MarkedTree) -> PodSet:
+def _with_mounts(pod_set: PodSet, job: JobOfTrainer, slots: MarkedTree) -> PodSet:
     launches = pod_set.name == LAUNCHER
     name = text(job.name)
     volumes = [_keys_volume(name, job), *([_hosts_volume(name)] if launches else [])]
@@ -260,7 +260,7 @@ def _variables(slots: MarkedTree) -> list[dict[str, Any]]:
     ]
 
 
-def _keys_volume(name: str, job: TrainJob) -> dict[str, Any]:
+def _keys_volume(name: str, job: JobOfTrainer) -> dict[str, Any]:
     """The keys' volume; from 2.3 on with a mode for each file."""
     files = (("ssh-privatekey", "id_rsa", 0o640), ("ssh-publickey", "id_rsa.pub", 0o644), ("ssh-publickey", "authorized_keys", 0o644))
     if job.is_at_least("2.3.0"):
@@ -274,7 +274,7 @@ def _hosts_volume(name: str) -> dict[str, Any]:
     return {"name": _HOSTS, "configMap": {"name": f"{name}-{_HOSTS}", "items": items}}
 
 
-def secret(job: TrainJob) -> dict[str, Any]:
+def secret(job: JobOfTrainer) -> dict[str, Any]:
     """The keys, which the trainer makes up."""
     return {
         "apiVersion": "v1",
@@ -286,7 +286,7 @@ def secret(job: TrainJob) -> dict[str, Any]:
     }
 
 
-def host_file(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> dict[str, Any]:
+def host_file(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> dict[str, Any]:
     """The list of the hosts, for OpenMPI; *spec* is that of the JobSet."""
     slots = slots_per_node(job, sets)
     names = (NODE, LAUNCHER) if is_true(job.policy("mpi"), "runLauncherAsNode") else (NODE,)
@@ -311,13 +311,13 @@ _IMAGE = "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy"
 _REMARK = "# the script that comes with the trainer\n"
 
 
-def with_flux(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_flux(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with what Flux needs: the nodes get an init container that installs it, and volumes."""
     image = _image(sets, job)
     return [_installed(each, job, image) if each.name == NODE else each for each in sets]
 
 
-def wrapped_command(sets: list[PodSet], job: TrainJob) -> MarkedTree:
+def wrapped_command(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree:
     """The command that starts Flux, which starts the job's; in 2.2 the runtime's own command is forgotten."""
     container = _training_container(sets)
     inherited = container.get("command") if container and job.is_at_least("2.3.0") else None
@@ -333,7 +333,7 @@ def _training_container(sets: list[PodSet]) -> MarkedTree | None:
     return next((each for each in training.containers() if text(each, "name") == NODE), None) if training else None
 
 
-def _image(sets: list[PodSet], job: TrainJob) -> MarkedTree:
+def _image(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree:
     """The image with Flux in it: that of a variable of the job, or of the runtime's container."""
     container = _training_container(sets)
     of_runtime = [value for each in items(container.get("env") if container else None) if (value := _value(each))]
@@ -345,7 +345,7 @@ def _value(variable: MarkedTree) -> MarkedTree | None:
     return variable.get("value") if text(variable, "name") == _VIEW else None
 
 
-def _installed(pod_set: PodSet, job: TrainJob, image: MarkedTree) -> PodSet:
+def _installed(pod_set: PodSet, job: JobOfTrainer, image: MarkedTree) -> PodSet:
     settings = f"{text(job.name)}-flux-entrypoint"
     installer = {
         "name": "flux-installer",
@@ -364,7 +364,7 @@ def _installed(pod_set: PodSet, job: TrainJob, image: MarkedTree) -> PodSet:
     return pod_set.with_pod(pod).with_container(NODE, lambda each: with_items(each, "volumeMounts", mounts))
 
 
-def _volumes(job: TrainJob, settings: str) -> list[dict[str, Any]]:
+def _volumes(job: JobOfTrainer, settings: str) -> list[dict[str, Any]]:
     memory: list[dict[str, Any]] = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}]
     return [
         {"name": "spack-install", "emptyDir": {}},
@@ -375,7 +375,7 @@ def _volumes(job: TrainJob, settings: str) -> list[dict[str, Any]]:
     ]
 
 
-def _mounts(job: TrainJob, settings: str) -> list[dict[str, Any]]:
+def _mounts(job: JobOfTrainer, settings: str) -> list[dict[str, Any]]:
     memory: list[dict[str, Any]] = [{"name": "shared-memory", "mountPath": "/dev/shm", "readOnly": True}]  # noqa: S108 (in a pod)
     return [
         {"name": "flux-install", "mountPath": "/mnt/flux"},
@@ -386,7 +386,7 @@ def _mounts(job: TrainJob, settings: str) -> list[dict[str, Any]]:
     ]
 
 
-def settings_and_keys(job: TrainJob) -> list[dict[str, Any]]:
+def settings_and_keys(job: JobOfTrainer) -> list[dict[str, Any]]:
     """The ConfigMap with the scripts, and the Secret with the keys."""
     name = text(job.name)
     scripts = {"entrypoint.sh": _REMARK, "init.sh": _REMARK}

@@ -24,13 +24,13 @@ from jobspec.operators.made import (
     with_variables,
 )
 from jobspec.operators.trainer.frameworks import enforced, host_file, is_active, secret, settings_and_keys, wrapped_command
-from jobspec.operators.trainer.runtimes import RuntimeRef
+from jobspec.operators.trainer.runtimes import RuntimeReference
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,
     POD,
+    JobOfTrainer,
     PodSet,
-    TrainJob,
     is_configured,
     overridden,
     pod_sets,
@@ -54,29 +54,31 @@ def expand_trainjob(
     runtime: Document | None,
     target: Target,
     *,
-    beside: Sequence[Document] = (),
-    ends: bool = False,
-    accepted: bool = False,
+    context: Sequence[Document] = (),
+    first_and_last_only: bool = False,
+    skip_server_checks: bool = False,
 ) -> Expansion:
     """What the trainer, JobSet and Kubernetes make of a TrainJob that a server accepts, in the order in which it comes.
 
-    *beside*: documents in which a priority class of the pods may be; *ends*, *accepted*: as for `expand`.
+    *context*: documents in which a priority class of the pods may be; *first_and_last_only*, *skip_server_checks*: as for `expand`.
     """
     if runtime is None:
         return Expansion((), [_no_runtime(job, target)])
-    train_job = TrainJob(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
+    train_job = JobOfTrainer(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
     managed = _managed_by_others(train_job, job)
     if managed:
         return Expansion((), [managed])
     made = made_by_trainer(train_job, job, runtime, target)
     sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
     jobsets = [stored_jobset(each, target) for each in sent]
-    further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside, ends=ends)]
-    refused = [] if accepted else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
+    further = [
+        each for jobset in jobsets for each in expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
+    ]
+    refused = [] if skip_server_checks else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
 
 
-def _managed_by_others(train_job: TrainJob, job: Document) -> Diagnostic | None:
+def _managed_by_others(train_job: JobOfTrainer, job: Document) -> Diagnostic | None:
     if value_at(job.data, ("spec", "managedBy")) is None:
         return None
     return managed_by_others(train_job, job)
@@ -95,26 +97,34 @@ def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
     return found
 
 
-def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document], ends: bool) -> list[MarkedTree]:
-    """What comes of a stored JobSet. *ends*: as for `expand`."""
+def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
+    """What comes of a stored JobSet. *first_and_last_only*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
-    return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside, ends=ends))]
+    return [
+        *objects,
+        *(
+            pod
+            for each in objects
+            if text(each, "kind") == "Job"
+            for pod in _pods(each, target, context, first_and_last_only=first_and_last_only)
+        ),
+    ]
 
 
-def _pods(job: MarkedTree, target: Target, beside: Sequence[Document], *, ends: bool) -> list[MarkedTree]:
+def _pods(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
     server = api_server(target)
     stored_job = job_defaults(job, server)
-    priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, beside)
-    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, ends=ends)]
+    priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, context)
+    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, first_and_last_only=first_and_last_only)]
 
 
-def _priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree | None:
+def _priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree | None:
     """The priority of the pods of a Job; None where their class is not at hand."""
-    if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in beside):
+    if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in context):
         return spec.get("priority") or set_by(server, 0)
     from jobspec.operators.api_defaults import with_priority
 
-    return with_priority(spec, server, beside).get("priority")
+    return with_priority(spec, server, context).get("priority")
 
 
 def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
@@ -126,7 +136,7 @@ def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
 
 
 def _no_runtime(job: Document, target: Target) -> Diagnostic:
-    ref = RuntimeRef(job.data)
+    ref = RuntimeReference(job.data)
     message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
     hint = "write the runtime into the job's file, or give its file, too"
     return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)
@@ -141,7 +151,7 @@ def _no_runtime(job: Document, target: Target) -> Diagnostic:
 _CHANGES = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
 
 
-def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target: Target) -> Expansion:
+def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, target: Target) -> Expansion:
     """The objects that the trainer sends, the JobSet last; all belong to the job. *document*, *runtime*: for problems in them."""
     template = job.runtime.get("spec", "template", "spec")
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
@@ -152,11 +162,11 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
         return Expansion([_sent(each, job) for each in kept], found)
     sets = enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
     final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
-    beside = _beside(job, sets, spec)
-    return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
+    context = _beside(job, sets, spec)
+    return Expansion([_sent(each, job) for each in (*kept, *context, *_groups(job, sets, final), final)])
 
 
-def _snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
+def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
     """The ConfigMap with the runtime, whose text is made for the first who looks at it."""
 
     def runtime() -> str:
@@ -172,14 +182,14 @@ def _snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
     }
 
 
-def _failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:
+def _failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:
     """Why the trainer makes no JobSet; frameworks that have no such reason are left out."""
     if all(job.policy(name) is None for name in ("flux", "jax", "mpi")):
         return []
     return list(failures(job, sets, document, runtime))
 
 
-def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
+def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTree:
     """The spec of the runtime's JobSet in Go's form, with the changes that the job says."""
     whole = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
     shape = whole and whole.at(("spec",))
@@ -190,14 +200,14 @@ def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
     return as_typed(overridden(typed, job, shape, target), shape)
 
 
-def _command_of_plugin(sets: list[PodSet], job: TrainJob) -> MarkedTree | None:
+def _command_of_plugin(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree | None:
     """What a plugin runs in place of the job's command; None where none does."""
     if not is_active(job, "flux"):
         return None
     return wrapped_command(sets, job)
 
 
-def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[str, Any]]:
+def _beside(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> list[dict[str, Any]]:
     """The settings and keys that plugins send beside the JobSet."""
     found: list[dict[str, Any]] = []
     if job.policy("mpi") is not None:
@@ -207,19 +217,19 @@ def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[st
     return found
 
 
-def _groups(job: TrainJob, sets: list[PodSet], jobset: dict[str, Any]) -> list[dict[str, Any]]:
+def _groups(job: JobOfTrainer, sets: list[PodSet], jobset: dict[str, Any]) -> list[dict[str, Any]]:
     """The pod groups of a runtime that has a policy for them."""
     if job.group_policy() is None:
         return []
     return pod_groups(job, with_resources(sets, job), jobset["metadata"].get("annotations"))
 
 
-def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def _with_late_resources(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """Before 2.3 the job's resources replace those of the runtime only after the plugins have counted these."""
     return sets if job.is_at_least("2.3.0") else with_resources(sets, job)
 
 
-def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
+def _sent(made: dict[str, Any], job: JobOfTrainer) -> MarkedTree:
     """An object in the job's namespace that goes when the job goes."""
     tree = set_by(job.mark, made)
     owner = {
@@ -244,7 +254,7 @@ def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
 _INITIALIZERS = {"dataset-initializer": "dataset", "model-initializer": "model"}
 
 
-def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
+def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
     """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides.
 
     *command*: what a plugin runs in place of the job's command and arguments.
@@ -259,7 +269,7 @@ def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: Mark
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
 
 
-def _command(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
+def _command(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
     """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
     if not job.is_torchtune:
         return job.trainer("command")
@@ -268,17 +278,17 @@ def _command(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
     return command_of(job, sets)
 
 
-def _synced(pod_set: PodSet, job: TrainJob) -> PodSet:
+def _synced(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
     return PodSet(synced(pod_set, job), pod_set.count)
 
 
-def _in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+def _in_group(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     if job.group_policy() is None:
         return replicated
     return in_group(replicated, job)
 
 
-def _propagated(job: TrainJob, name: str) -> MarkedTree | None:
+def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
     """The JobSet's labels or annotations: the runtime's, and the job's own from `spec` (until 2.1) or its patches (2.2 on)."""
     own = [job.tree.get("spec", name)]
     if job.is_at_least("2.2.0"):
@@ -292,7 +302,7 @@ def _propagated(job: TrainJob, name: str) -> MarkedTree | None:
     )
 
 
-def _initializing(pod_set: PodSet, job: TrainJob) -> PodSet:
+def _initializing(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
     """A replicated job that fetches the data or the model, with what the job says of it."""
     if pod_set.ancestor not in _INITIALIZERS:
         return pod_set
@@ -301,7 +311,7 @@ def _initializing(pod_set: PodSet, job: TrainJob) -> PodSet:
     return once.with_container(pod_set.ancestor, lambda each: _fetching(each, initializer, job)) if initializer else once
 
 
-def _fetching(container: MarkedTree, initializer: MarkedTree, job: TrainJob) -> MarkedTree:
+def _fetching(container: MarkedTree, initializer: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     uri = initializer.get("storageUri")
     if uri:
         container = with_items(container, "env", [set_by(job.mark, {"name": "STORAGE_URI", "value": uri})])
@@ -313,11 +323,11 @@ def _fetching(container: MarkedTree, initializer: MarkedTree, job: TrainJob) -> 
     return with_fields(container, {"envFrom": secret.with_value(sources)})
 
 
-def _once(pod_set: PodSet, job: TrainJob) -> PodSet:
+def _once(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
     return PodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
 
 
-def _with_job(pod_set: PodSet, job: TrainJob, program: dict[str, MarkedTree | None]) -> PodSet:
+def _with_job(pod_set: PodSet, job: JobOfTrainer, program: dict[str, MarkedTree | None]) -> PodSet:
     """A replicated job that trains, with what the job says in `spec.trainer`; MPI's further nodes get the variables alone."""
     if pod_set.trains:
         own = {"image": job.trainer("image"), **program}
@@ -369,12 +379,12 @@ _ANNOTATION = "scheduling.k8s.io/group-name"
 _QUEUE = "scheduling.volcano.sh/queue-name"
 
 
-def has_volcano(job: TrainJob) -> bool:
+def has_volcano(job: JobOfTrainer) -> bool:
     """Whether Volcano schedules the job's pods."""
     return job.is_at_least("2.1.0") and job.group_policy("volcano") is not None
 
 
-def in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+def in_group(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     """A replicated job whose pods say that they are in the job's group."""
     template = POD[:-1]
     if job.group_policy("coscheduling"):
@@ -384,7 +394,7 @@ def in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
     return replicated
 
 
-def pod_groups(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
+def pod_groups(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
     """The pod groups; *annotations* are the JobSet's."""
     if not job.group_policy("coscheduling") and not has_volcano(job):
         return []
@@ -402,7 +412,7 @@ def pod_groups(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None
     return groups
 
 
-def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
+def _volcano(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
     """What Volcano wants to know besides: the queue, the priority of the last pods that have one, the network's topology."""
     classes = [name for each in sets if (name := each.job.get(*POD, "priorityClassName"))]
     found = {
@@ -437,7 +447,7 @@ _CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 _MANAGER: Path = ("spec", "managedBy")
 
 
-def managed_by_others(job: TrainJob, document: Document) -> Diagnostic | None:
+def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | None:
     """From 2.3 on the trainer leaves a job alone that others manage; before, it makes its objects all the same."""
     manager = text(job.tree, *map(str, _MANAGER))
     if not job.is_at_least("2.3.0") or manager in ("", _CONTROLLER):
@@ -446,7 +456,7 @@ def managed_by_others(job: TrainJob, document: Document) -> Diagnostic | None:
     return document.problem("nothing-made", message, _MANAGER, severity="info")
 
 
-def failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
+def failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
     if job.policy("flux") is not None and job.is_at_least("2.2.0") and job.trainer("numNodes") is None:
         message = "the trainer fails on a job for Flux that does not say its number of nodes"

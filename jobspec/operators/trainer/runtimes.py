@@ -29,9 +29,17 @@ API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
 TRAINER = "trainer"
 TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune
+#: The variables that the trainer sets itself where the runtime has a policy, and refuses in a TrainJob.
+RESERVED = {
+    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
+    "mpi": tuple(
+        f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "plm_rsh_args", "orte_keep_fqdn_hostnames", "orte_set_default_slots")
+    ),
+    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
+}
 
 
-class RuntimeRef:
+class RuntimeReference:
     """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
 
     __slots__ = ("group", "kind", "name")
@@ -54,13 +62,13 @@ def _field(ref: Any, key: str, default: str) -> Any:
     return default if ref.get(key) is None else ref[key]
 
 
-def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, elsewhere: Iterable[Document] = ()) -> Document | None:
-    """The runtime that a job refers to: *beside* it in its file, else the only one of its name *elsewhere*, else the shipped one.
+def runtime_of(job: Document, context: Iterable[Document], target: Target, *, elsewhere: Iterable[Document] = ()) -> Document | None:
+    """The runtime that a job refers to: *context* it in its file, else the only one of its name *elsewhere*, else the shipped one.
 
     All marks of a shipped runtime are at the reference.
     """
-    ref = RuntimeRef(job.data)
-    found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
+    ref = RuntimeReference(job.data)
+    found = [each for each in context if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
     if len(found) == 1:
         return found[0]
     data = shipped(target).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
@@ -69,7 +77,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, els
     return Document(data, OnePlace(data, lambda: job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
 
 
-def is_meant(ref: RuntimeRef, job: Document, runtime: Document) -> bool:
+def is_meant(ref: RuntimeReference, job: Document, runtime: Document) -> bool:
     """Whether a document is the runtime that a job's reference names."""
     named = (runtime.group_kind, runtime.name) == (ref.group_kind, ref.name)
     return named and (runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
 from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
-from jobspec.operators.trainer.train_job import NODE, PORT, PodSet, TrainJob, first, gpus, processes_per_node, resources_per_node, whole
+from jobspec.operators.trainer.train_job import NODE, PORT, JobOfTrainer, PodSet, first, gpus, processes_per_node, resources_per_node, whole
 
 
-def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
+def command_of(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
     """The command of a job that fine-tunes with torchtune, with what the trainer adds where the runtime is for PyTorch."""
     command = job.trainer("command")
     training = first(sets, lambda each: each.trains)
@@ -22,7 +22,7 @@ def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
     amount = gpus(resources_per_node(job, sets))
     how = _Processes(training.count.value, processes_per_node(job, sets).value, whole(amount) if amount else 0)
     recipe, suffix = _recipe(job, how)
-    added = [f"--rdzv_endpoint={job.first_node}:{PORT}"] if _meets(job, how) else []
+    added = [f"--rdzv_endpoint={job.first_node}:{PORT}"] if _has_rendezvous(job, how) else []
     added += [recipe, "--config", f"{model_of(text(job.tree, 'spec', 'runtimeRef', 'name'))}{suffix}"]
     return command.with_value([*items(command), *(set_by(job.mark, each) for each in added), *_folders(job, sets)])
 
@@ -38,14 +38,14 @@ class _Processes:
         self.gpus = gpus
 
 
-def _meets(job: TrainJob, how: _Processes) -> bool:
+def _has_rendezvous(job: JobOfTrainer, how: _Processes) -> bool:
     """Whether several processes have to find each other."""
     if not job.is_at_least("2.1.0"):
         return how.nodes > 1 or how.each != 1
     return how.nodes > 1 or (how.each > 1 if isinstance(how.each, int) else how.gpus > 1)
 
 
-def _recipe(job: TrainJob, how: _Processes) -> tuple[str, str]:
+def _recipe(job: JobOfTrainer, how: _Processes) -> tuple[str, str]:
     """The recipe, and the end of its configuration's name."""
     if not job.is_at_least("2.1.0"):
         alone = how.nodes == 1 and how.each == 1
@@ -60,13 +60,13 @@ def _full(nodes: int) -> tuple[str, str]:
     return "full_finetune_distributed", "_full_multinode" if nodes > 1 else "_full"
 
 
-def _kind(job: TrainJob) -> str:
+def _kind(job: JobOfTrainer) -> str:
     """How the arguments ask for the model to be tuned: `qlora`, `lora` or `full`."""
     arguments = [str(each.value) for each in items(job.trainer("args"))]
     return "qlora" if is_qlora(arguments, job.release) else "lora" if is_lora(arguments) else "full"
 
 
-def _folders(job: TrainJob, sets: list[PodSet]) -> list[MarkedTree]:
+def _folders(job: JobOfTrainer, sets: list[PodSet]) -> list[MarkedTree]:
     """The words of the runtime's own command that are settings of folders."""
     managed = MANAGED if job.is_at_least("2.1.0") else MANAGED[:-1]
     nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]

@@ -25,7 +25,7 @@ PORT = 29500
 """Where the first node of a training listens."""
 
 
-class TrainJob:
+class JobOfTrainer:
     """A TrainJob and its runtime, both as the server stores them."""
 
     __slots__ = ("mark", "release", "runtime", "tree")
@@ -85,7 +85,7 @@ class TrainJob:
 _TEMPLATE = tuple(map(str, TEMPLATE))
 
 
-def overridden(spec: MarkedTree, job: TrainJob, shape: Shape, target: Target) -> MarkedTree:
+def overridden(spec: MarkedTree, job: JobOfTrainer, shape: Shape, target: Target) -> MarkedTree:
     """The spec of the runtime's JobSet, whose *shape* that is, with the job's changes."""
     own = shapes.load(API_VERSION, "TrainJob", target)
     assert own
@@ -96,7 +96,7 @@ def overridden(spec: MarkedTree, job: TrainJob, shape: Shape, target: Target) ->
     return _overridden_pods(spec, job, shape, own)
 
 
-def _entries(job: TrainJob, field: str, own: Shape) -> list[MarkedTree]:
+def _entries(job: JobOfTrainer, field: str, own: Shape) -> list[MarkedTree]:
     """The changes as the trainer writes them again before it merges them."""
     shape = own.at(("spec", field, 0))
     return [_with_empty_account(as_go_writes(entry, shape), entry) for entry in items(job.tree.get("spec", field))]
@@ -114,7 +114,7 @@ def _with_empty_account(written: MarkedTree, given: MarkedTree) -> MarkedTree:
     return written.with_value({**kept, **empty})
 
 
-def _patched_whole(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+def _patched_whole(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape) -> MarkedTree:
     """From 2.3 on patches are merged with the whole spec; an unknown replicated job comes first, all others keep their order."""
     order = {text(each, "name"): place for place, each in enumerate(items(spec.get("replicatedJobs")))}
     for entry in _entries(job, "runtimePatches", own):
@@ -128,7 +128,7 @@ def _patched_whole(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) ->
     return spec.with_value({**spec.value, "replicatedJobs": jobs.with_value(ordered)})
 
 
-def _patched_jobs(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+def _patched_jobs(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape) -> MarkedTree:
     """In 2.2 patches are merged with each replicated job that they name, one after the other."""
     template = shape.at(("replicatedJobs", 0, "template"))
     for entry in _entries(job, "runtimePatches", own):
@@ -139,7 +139,7 @@ def _patched_jobs(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> 
     return spec
 
 
-def _overridden_pods(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+def _overridden_pods(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape) -> MarkedTree:
     """Until 2.1 overrides are merged with the pods of each replicated job that they name."""
     template = shape.at(("replicatedJobs", 0, *_TEMPLATE))
     for entry in _entries(job, "podSpecOverrides", own) if not job.is_at_least("2.1.0") else ():
@@ -272,12 +272,12 @@ class PodSet:
         return self.with_pod(lambda pod: each_item(pod, among, lambda each: change(each) if text(each, "name") == name else each))
 
 
-def pod_sets(spec: MarkedTree, job: TrainJob) -> list[PodSet]:
+def pod_sets(spec: MarkedTree, job: JobOfTrainer) -> list[PodSet]:
     """The replicated jobs of a JobSet's spec; those that train have as many pods as the policy says, all others as they say themselves."""
     return [PodSet(each, _count(each, job)) for each in items(spec.get("replicatedJobs"))]
 
 
-def _count(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+def _count(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     one = MarkedTree(1, job.mark)
     own = replicated.get("template", "spec", "parallelism") or one
     by_policy = text(replicated, "template", "metadata", "labels", ANCESTOR) == TRAINER and job.policy() is not None
@@ -290,13 +290,13 @@ def first(sets: Iterable[PodSet], condition: Callable[[PodSet], bool]) -> PodSet
     return next(filter(condition, sets), None)
 
 
-def is_configured(pod_set: PodSet, job: TrainJob) -> bool:
+def is_configured(pod_set: PodSet, job: JobOfTrainer) -> bool:
     """Whether the variables and resources of `spec.trainer` are for its pods: from 2.1 on also for the nodes of a launcher that is one."""
     shares = job.is_at_least("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
     return pod_set.trains or (shares and pod_set.name == NODE)
 
 
-def with_nodes_of(job: TrainJob, sets: list[PodSet]) -> list[PodSet]:
+def with_nodes_of(job: JobOfTrainer, sets: list[PodSet]) -> list[PodSet]:
     """The first that trains with as many pods as the job says."""
     training = first(sets, lambda each: each.trains)
     return [each.with_count(job.trainer("numNodes")) if each is training else each for each in sets]
@@ -308,7 +308,7 @@ def with_training_container(sets: list[PodSet], change: Change) -> list[PodSet]:
     return [each.with_container(NODE, change) if each is training else each for each in sets]
 
 
-def synced(pod_set: PodSet, job: TrainJob) -> MarkedTree:
+def synced(pod_set: PodSet, job: JobOfTrainer) -> MarkedTree:
     """The replicated job as the trainer sends it: with its number of pods, and each list put over itself once more.
 
     A list in which two items count as one, such as two ports without a name, then has the later of them twice.
@@ -331,7 +331,7 @@ def synced(pod_set: PodSet, job: TrainJob) -> MarkedTree:
     return changed(replicated, POD, pod)
 
 
-def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
+def endpoints(pod_set: PodSet, job: JobOfTrainer, spec: MarkedTree) -> list[str]:
     """The host names of its pods; before 2.3 those of its first Job alone.
 
     Follows `IdentifyPodNetwork` of the plugin jobset.
@@ -353,7 +353,7 @@ def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
 AMOUNTS = ("limits", "requests")
 
 
-def resources_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
+def resources_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
     """The resources that count for a node: the job's, if it has any, else those of the runtime's container."""
     own = job.trainer("resourcesPerNode")
     if own:
@@ -386,7 +386,7 @@ def whole(amount: MarkedTree) -> int:
     return quantity(text).rounded_up() if is_parsed_quantity(text) else 0
 
 
-def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+def with_resources(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The containers that train with the job's resources: merged with the runtime's from 2.3 on, in place of them before."""
     own = job.trainer("resourcesPerNode")
     counts = job.policy() is not None if job.is_at_least("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
@@ -417,7 +417,7 @@ def _canonical(amounts: MarkedTree) -> MarkedTree:
     return amounts.with_value({name: each.with_value(canonical_quantity(str(each.value))) for name, each in amounts.value.items()})
 
 
-def processes_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
+def processes_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
     """The number of processes of a node of a PyTorch training, counted where the job does not say it; `auto` where torchrun is to count."""
     policy = job.policy("torch", "numProcPerNode") if not job.is_at_least("2.2.0") else None
     wanted = job.trainer("numProcPerNode") or policy or MarkedTree("auto", job.mark)
@@ -431,7 +431,7 @@ def processes_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
     return wanted
 
 
-def _of_job(wanted: MarkedTree, resources: MarkedTree, job: TrainJob) -> MarkedTree:
+def _of_job(wanted: MarkedTree, resources: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     """In 2.0 the limits are looked at, then the requests if the CPUs of the limits do not count; an absent list makes it 1."""
     fallback = MarkedTree(1, job.mark) if wanted.value == "cpu" else wanted
     found = MarkedTree(1, job.mark)
@@ -452,5 +452,5 @@ def _counts_cpus(wanted: MarkedTree, amounts: MarkedTree) -> bool:
     return wanted.value == "cpu" and "cpu" in amounts.value
 
 
-def _at_least_one(amount: MarkedTree | None, job: TrainJob) -> MarkedTree:
+def _at_least_one(amount: MarkedTree | None, job: JobOfTrainer) -> MarkedTree:
     return amount.with_value(max(1, whole(amount))) if amount else MarkedTree(1, job.mark)

@@ -13,7 +13,7 @@ from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIOR
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
-from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeRef, ancestor, is_meant, runtime_of, shipped
+from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeReference, ancestor, is_meant, runtime_of, shipped
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
@@ -38,7 +38,7 @@ _OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.ini
 
 def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
-    ref = RuntimeRef(workload.document.data)
+    ref = RuntimeReference(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
         yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
@@ -81,7 +81,7 @@ def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
 
 
 def _runtime_name(workload: Workload) -> str:
-    return RuntimeRef(workload.document.data).name
+    return RuntimeReference(workload.document.data).name
 
 
 def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -256,12 +256,12 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     alone = diagnostics(WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return Answer([each for each in alone if each.rule == "unsupported-runtime"])
-    ref = RuntimeRef(job.data)
+    ref = RuntimeReference(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
         return Answer([*alone, _refused(ref).diagnostic(job, _RULE)] if objects.closed else alone)  # the runtime's own error says why
-    runtime = runtime_of(job, objects.beside, target, elsewhere=objects.elsewhere)
-    wanted = [] if runtime in objects.beside else [_name_of_runtime(ref, job)]
+    runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
+    wanted = [] if runtime in objects.in_file else [_name_of_runtime(ref, job)]
     if not runtime:
         return Answer([*alone, _no_runtime(ref, job, target, objects).diagnostic(job, _RULE)], wanted)
     workload = Workload(job, runtime=runtime, old=old)
@@ -271,17 +271,17 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
-def _name_of_runtime(ref: RuntimeRef, job: Document) -> Name:
+def _name_of_runtime(ref: RuntimeReference, job: Document) -> Name:
     return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
-def _refused(ref: RuntimeRef) -> Finding:
+def _refused(ref: RuntimeReference) -> Finding:
     message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
     return Finding((*RUNTIME_REF, "name"), message, field=_field(ref))
 
 
-def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Finding:
-    known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
+def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
+    known = [document.name for document in (*objects.in_file, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
     message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
@@ -297,11 +297,11 @@ def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects
 
 def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
     """Whether a TrainingRuntime of the job's namespace has the name."""
-    runtimes = [each for each in (*objects.beside, *objects.elsewhere) if each.group_kind == TRAINING_RUNTIME]
+    runtimes = [each for each in (*objects.in_file, *objects.elsewhere) if each.group_kind == TRAINING_RUNTIME]
     return any((each.name, each.namespace) == (name, job.namespace) for each in runtimes)
 
 
-def _field(ref: RuntimeRef) -> str:
+def _field(ref: RuntimeReference) -> str:
     """The field of the reference as the webhook spells it."""
     return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 
@@ -319,7 +319,7 @@ def _priority_classes(runtime: Document) -> Iterator[str]:
 
 
 def _is_there(priority_class: str, objects: Objects) -> bool:
-    return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.elsewhere))
+    return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.in_file, *objects.elsewhere))
 
 
 def _no_priority_class(name: str, objects: Objects) -> Finding:

@@ -70,14 +70,25 @@ class Replicas:
 class TrainingJob:
     """A PyTorchJob that is stored, and the operator's release."""
 
-    __slots__ = ("elastic", "ends", "gang_scheduler", "name", "namespace", "operator", "processes", "replicas", "since_1_8", "tree")
+    __slots__ = (
+        "elastic",
+        "first_and_last_only",
+        "gang_scheduler",
+        "name",
+        "namespace",
+        "operator",
+        "processes",
+        "replicas",
+        "since_1_8",
+        "tree",
+    )
 
-    def __init__(self, document: Document, target: Target, *, gang_scheduler: str, ends: bool) -> None:
+    def __init__(self, document: Document, target: Target, *, gang_scheduler: str, first_and_last_only: bool) -> None:
         shape = shapes.load(document.api_version, document.kind, target)
         release = target["training-operator"]
         self.gang_scheduler = gang_scheduler
         """What the operator was started with as `--gang-scheduler-name`; empty without gang scheduling."""
-        self.ends = ends
+        self.first_and_last_only = first_and_last_only
         """Whether the first and the last pod of each replica type stand for all between."""
         self.operator = operator_mark("training-operator", release)
         self.tree = stored(document, target)
@@ -96,7 +107,7 @@ class TrainingJob:
 
     def numbers(self, replicas: Replicas) -> Iterable[int]:
         """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
-        return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
+        return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", first_and_last_only=self.first_and_last_only)
 
 
 def _replicas(spec: MarkedTree, template: Shape | None, operator: Mark) -> dict[str, Replicas]:
@@ -204,26 +215,26 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
         return []
     from jobspec.operators.webhooks import undecodable_value
 
-    return list(_told(document, "refused-by-operator", undecodable_value(Workload(document), target)))
+    return list(_by_operator(document, "refused-by-operator", undecodable_value(Workload(document), target)))
 
 
 def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
     if not has_webhook(target["training-operator"]):
-        yield from _told(document, "refused-by-operator", _refused(document, target))
+        yield from _by_operator(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
-    yield from _told(document, "operator-crash", _crashes_at_once(document))
+    yield from _by_operator(document, "operator-crash", _crashes_at_once(document))
 
 
 def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes no pods, which come behind the autoscaler."""
-    yield from _told(document, "refused-by-operator", _not_found(job))
-    yield from _told(document, "operator-crash", _crashes_in_pods(job))
+    yield from _by_operator(document, "refused-by-operator", _not_found(job))
+    yield from _by_operator(document, "operator-crash", _crashes_in_pods(job))
 
 
-def _told(document: Document, rule: str, found: Iterable[Finding]) -> Iterator[Diagnostic]:
+def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> Iterator[Diagnostic]:
     """What the operator itself finds, at fields as the document spells them, and not as a webhook does."""
     return (Finding(each.at, each.message, each.hint).diagnostic(document, rule) for each in found)
 

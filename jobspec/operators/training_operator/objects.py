@@ -39,24 +39,30 @@ _OWN_NAME = "kubeflow.org/training-operator"
 
 
 def expand_pytorchjob(
-    document: Document, target: Target, *, beside: Sequence[Document], gang_scheduler: str, ends: bool, accepted: bool
+    document: Document,
+    target: Target,
+    *,
+    context: Sequence[Document],
+    gang_scheduler: str,
+    first_and_last_only: bool,
+    skip_server_checks: bool,
 ) -> Expansion:
-    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*, *accepted*: as for `expand`.
+    """The objects of an accepted PyTorchJob. *context*: documents in which its priority classes may be; all others as for `expand`.
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
     nothing = _reasons_for_nothing(document, target)
     if nothing:
         return Expansion((), nothing)
-    job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
-    objects, wrong = _autoscalers(job, document, target, accepted=accepted)
+    job = TrainingJob(document, target, gang_scheduler=gang_scheduler, first_and_last_only=first_and_last_only)
+    objects, wrong = _autoscalers(job, document, target, skip_server_checks=skip_server_checks)
     wrong += failures_in_pods(job, document)
     if wrong:
         return Expansion(objects, wrong)
-    if not ends:
+    if not first_and_last_only:
         at_most(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
     if job.gang_scheduler:
-        objects += pod_groups(job, beside, target)
+        objects += pod_groups(job, context, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)
@@ -75,10 +81,12 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
     return list(failures_at_once(document, target)) or suspension(document)
 
 
-def _autoscalers(job: TrainingJob, document: Document, target: Target, *, accepted: bool) -> tuple[list[MarkedTree], list[Diagnostic]]:
+def _autoscalers(
+    job: TrainingJob, document: Document, target: Target, *, skip_server_checks: bool
+) -> tuple[list[MarkedTree], list[Diagnostic]]:
     """The autoscaler, where the job has metrics for one, and why the server refuses it, upon which the operator makes nothing else."""
     made = list(autoscalers(job, target))
-    wrong = [] if accepted else [(each, problem) for each in made for problem in _refusals(each, target)]
+    wrong = [] if skip_server_checks else [(each, problem) for each in made for problem in _refusals(each, target)]
     return made, [_refused(document, text(each, "metadata", "name"), problem) for each, problem in wrong]
 
 

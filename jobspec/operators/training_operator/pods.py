@@ -204,13 +204,13 @@ _VOLCANO = "volcano"
 _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 
 
-def pod_groups(job: TrainingJob, beside: Sequence[Document], target: Target) -> Iterator[MarkedTree]:
+def pod_groups(job: TrainingJob, context: Sequence[Document], target: Target) -> Iterator[MarkedTree]:
     """The PodGroup of a job; none without gang scheduling."""
     if not job.gang_scheduler:
         return
     policy = job.tree.get(*_POLICY) or job.tree.with_value({})
     members = policy.get("minAvailable") or MarkedTree(sum(int(each.count.value) for each in job.replicas.values()), job.operator)
-    resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), beside))
+    resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), context))
     spec: dict[str, Any] = {"minMember": members, "minResources": resources}
     if _is_volcano(job):
         default = "default" if job.since_1_8 else ""
@@ -254,13 +254,13 @@ def _minimum(given: MarkedTree | None, target: Target) -> MarkedTree | None:
     return as_go_writes(given, shape.at((*_POLICY, "minResources"))) if given and shape else None
 
 
-def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document]) -> dict[str, str]:
+def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]) -> dict[str, str]:
     """What the first pods request together, those of the highest priority first; a container without requests counts with its limits."""
     from jobspec.kubernetes.pods.resources import sum_of
 
     total: dict[str, Quantity] = {}
     left = members
-    for replicas in sorted(job.replicas.values(), key=lambda each: -_priority(each, beside)):
+    for replicas in sorted(job.replicas.values(), key=lambda each: -_priority(each, context)):
         count = min(int(replicas.count.value), max(left, 0))
         left -= count
         for container in items(replicas.template.get("spec", "containers")) * count:
@@ -270,8 +270,8 @@ def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document])
     return {name: str(amount) for name, amount in total.items()}
 
 
-def _priority(replicas: Replicas, beside: Sequence[Document]) -> int:
+def _priority(replicas: Replicas, context: Sequence[Document]) -> int:
     from jobspec.operators.api_defaults import value_of_class
 
     named = replicas.template.get("spec", "priorityClassName")
-    return value_of_class(named.value if named else "", beside)
+    return value_of_class(named.value if named else "", context)
