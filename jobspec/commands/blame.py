@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from jobspec import rendering
@@ -126,21 +127,19 @@ def _write(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state
 _HASH = 8  # characters at the end of a job's name
 
 
+@dataclass(frozen=True, slots=True)
 class RenderedFile:
     """A file that a project renders, whether it is there or not."""
 
-    __slots__ = ("_output", "name", "path", "project", "project_path", "variant")
-
-    def __init__(self, path: str, project_path: str, project: LoadedProject, output: str, variant: str, name: str) -> None:
-        self.path = path
-        """As the user gives it."""
-        self.project_path = project_path
-        self.project = project
-        self._output = output
-        self.variant = variant
-        """The name of its folder; of an object that several variants share, that of the folder for those."""
-        self.name = name
-        """Its path from there."""
+    path: str
+    """As the user gives it."""
+    project_path: str
+    project: LoadedProject
+    output: str
+    variant: str
+    """The name of its folder; of an object that several variants share, that of the folder for those."""
+    name: str
+    """Its path from there."""
 
     def name_among(self, files: Collection[str]) -> str:
         """The name under which it is rendered now: a job's changes with its spec.
@@ -168,7 +167,7 @@ class RenderedFile:
     def _hash(self) -> str | None:
         """What the inventory has for it; None without an inventory."""
         try:
-            text = content_of(Found(os.path.join(self._output, tree.NAME), named=True)).decode()
+            text = content_of(Found(os.path.join(self.output, tree.NAME), named=True)).decode()
             return tree.parse(text).get(f"{self.variant}/{self.name}", "")
         except (JobspecError, ValueError):
             return None

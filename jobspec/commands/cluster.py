@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -175,7 +175,10 @@ def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
     """A setting whose cluster knows the contracts that are declared. Raises JobspecError for files that hold none."""
     if not settings or not settings.contracts:
         return cluster
-    return cluster.with_contracts(_read(settings.contracts))
+    try:
+        return cluster.with_contracts({image: _contract(path, _content_of) for image, path in settings.contracts.items()})
+    except OSError as error:
+        raise JobspecError(f"{error.filename}: {error.strerror}") from None
 
 
 def contracts_of(project: LoadedProject, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
@@ -183,7 +186,7 @@ def contracts_of(project: LoadedProject, files: ProjectFiles) -> tuple[dict[str,
     found, wrong = {}, []
     for image, path in project.contracts.items():
         try:
-            found[image] = _in_project(str(path.value), files)
+            found[image] = _contract(str(path.value), lambda each: files.read(each).content)
         except Unreadable as error:
             wrong.append(Diagnostic("invalid-project", f"no contract at `{path.value}`: {error}", path.mark))
         except JobspecError as error:
@@ -191,37 +194,18 @@ def contracts_of(project: LoadedProject, files: ProjectFiles) -> tuple[dict[str,
     return found, wrong
 
 
-def _in_project(path: str, files: ProjectFiles) -> Contract:
+def _contract(path: str, read: Callable[[str], bytes | str]) -> Contract:
+    """The contract at a path; that of jobspec's own trainer for `trainer`, where no file has that name."""
     try:
-        content = files.read(path).content
-    except Unreadable:
+        return Contract(json.loads(read(path)), path)
+    except (Unreadable, FileNotFoundError):
         if path != TRAINER:
             raise
-        return _shipped_contract()
-    return _contract_in(content, path)
-
-
-def _read(paths: Mapping[str, str]) -> dict[str, Contract]:
-    return {image: _contract(path) for image, path in paths.items()}
-
-
-def _contract(path: str) -> Contract:
-    if path == TRAINER and not os.path.exists(path):
-        return _shipped_contract()
-    try:
-        with open(path, "rb") as file:
-            return _contract_in(file.read(), path)
-    except OSError as error:
-        raise JobspecError(f"{path}: {error.strerror}") from None
-
-
-def _shipped_contract() -> Contract:
-    """The contract of jobspec's own trainer, which `trainer` means where no file has that name."""
-    return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
-
-
-def _contract_in(content: bytes | str, path: str) -> Contract:
-    try:
-        return Contract(json.loads(content), path)
+        return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
     except ValueError as error:
         raise JobspecError(f"{path}: this is no JSON: {error}") from None
+
+
+def _content_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

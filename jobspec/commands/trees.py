@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from jobspec.commands.files import Found, content_of, git, git_files
 from jobspec.diagnostics import JobspecError
@@ -16,18 +17,16 @@ from jobspec.project.project import Unreadable
 from jobspec.project.tree import Files, differences
 
 
+@dataclass(frozen=True)
 class OwnedTree:
     """A folder, and what is to be in it."""
 
-    __slots__ = ("_wanted", "folder")
-
-    def __init__(self, folder: str, wanted: Callable[[Files, dict[str, str]], Files]) -> None:
-        self.folder = folder
-        self._wanted = wanted
+    folder: str
+    to_be: Callable[[Files, dict[str, str]], Files]
 
     def wanted(self, found: Files) -> Files:
         """The whole tree to be, given the one that is there. Raises JobspecError where its inventory is none."""
-        return self._wanted(found, hashes_in(self.folder, found))
+        return self.to_be(found, hashes_in(self.folder, found))
 
     def refuse_loss(self, found: Files, wanted: Files) -> None:
         """Raises JobspecError where files would be lost that somebody else wrote or changed."""

@@ -21,7 +21,7 @@ from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import OverlayValue, identity
-from jobspec.project.matrix import filled_text, spec_hash
+from jobspec.project.matrix import filled_text, spec_hash, texts_in
 from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
 from jobspec.project.variants import PlannedVariant, own_layer
@@ -258,22 +258,10 @@ def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
 
 def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, list[Cause]]) -> None:
     """Add the causes of all texts and keys inside a tree, by their places."""
-    for mark, text in _texts(tree):
+    for mark, text in texts_in(tree):
         named = list(dict.fromkeys(part for part, is_name in pieces(text) if is_name and part in causes))
         if named:
             found[str(mark)] = [causes[name] for name in named]
-
-
-def _texts(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
-    if isinstance(tree.value, str):
-        yield tree.mark, tree.value
-    children: Sequence[MarkedTree] = tree.value if isinstance(tree.value, list) else ()
-    for child in children:
-        yield from _texts(child)
-    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
-        if child.key:
-            yield child.key, key
-        yield from _texts(child)
 
 
 # A variant as it is without its later layers: what it would render to if the project said less, one layer after the other.

@@ -9,7 +9,7 @@ from typing import Literal
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.kinds import COMPONENTS
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
@@ -269,7 +269,7 @@ class ChangedLines:
     def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
         """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
         before = self._old.get(overlay.name)
-        text = next((tree.value for _, tree in _inside(overlay.tree) if str(tree.mark) == str(mark)), None)
+        text = next((tree.value for _, tree in walk(overlay.tree) if str(tree.mark) == str(mark)), None)
         if before is None or not isinstance(text, str):
             return None
         names = [name for name, is_name in pieces(text) if is_name and name in overlay.given]
@@ -327,11 +327,6 @@ def _removes(name: str, tree: MarkedTree, steps: list[str]) -> bool:
     return is_removal(tree) and any(str(each.value) in steps for each in tree.value.values())
 
 
-def _inside(tree: MarkedTree, name: str = "") -> Iterator[tuple[str, MarkedTree]]:
+def _inside(tree: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
     """A tree and all inside of it, each with its key; an item of a list has that of the list."""
-    yield name, tree
-    if isinstance(tree.value, dict):
-        for key, child in tree.value.items():
-            yield from _inside(child, key)
-    for child in tree.value if isinstance(tree.value, list) else ():
-        yield from _inside(child, name)
+    return ((next((step for step in path[::-1] if isinstance(step, str)), ""), each) for path, each in walk(tree))

@@ -242,7 +242,7 @@ class Engines:
     __slots__ = ("argocd", "flux", "output", "output_place")
 
     def __init__(self, tree: MarkedTree) -> None:
-        argocd, flux, output = (_given(tree, name) for name in ("argocd", "flux", "output"))
+        argocd, flux, output = (field(tree, name) for name in ("argocd", "flux", "output"))
         self.argocd = ArgoCD(argocd) if argocd else None
         self.flux = Flux(flux) if flux else None
         self.output: str = output.value if output else ENGINES_OUTPUT
@@ -259,11 +259,6 @@ class Engines:
             yield from _wrong_argocd(self.argocd)
         if self.flux:
             yield from _wrong_flux(self.flux)
-
-
-def _given(tree: MarkedTree, name: str) -> MarkedTree | None:
-    child = tree.get(name)
-    return child if child and child.value is not None else None
 
 
 def _repository_of(url: str) -> str:

@@ -401,33 +401,33 @@ def _each_scalar(tree: MarkedTree, change: Callable[[MarkedTree], MarkedTree]) -
 ANNOTATION = "jobspec.dev/run"
 
 
+@dataclass(frozen=True)
 class Run:
     """A job of a variant that stands in the tree."""
 
-    __slots__ = ("job", "number", "path")
+    path: str
+    job: Document
 
-    def __init__(self, path: str, job: Document) -> None:
-        self.path = path
-        self.job = job
-        said = str(value_at(job.data, ("metadata", "annotations", ANNOTATION)) or "")
-        self.number = int(said) if said.isascii() and said.isdigit() else 0
+    @property
+    def number(self) -> int:
         """Counts the runs from 1; 0 for one that was rendered before the variant had a history."""
+        said = str(value_at(self.job.data, ("metadata", "annotations", ANNOTATION)) or "")
+        return int(said) if said.isascii() and said.isdigit() else 0
 
 
+@dataclass(frozen=True)
 class History:
     """How many earlier runs of a variant stay, and those that the tree has."""
 
-    __slots__ = ("limit", "runs")
-
-    def __init__(self, limit: MarkedTree, runs: Sequence[Run] = ()) -> None:
-        self.limit = limit
-        """The number of earlier runs, at its place in the project."""
-        self.runs = sorted(runs, key=lambda each: (each.number, each.path))
-        """The runs in the tree, the newest last."""
+    limit: MarkedTree
+    """The number of earlier runs, at its place in the project."""
+    runs: Sequence[Run] = ()
+    """The runs in the tree, the newest last."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> History:
         """The same with the runs among the files of the variant's folder."""
-        return History(self.limit, [run for path, content in files.items() if (run := _run_in(path, content))])
+        runs = [run for path, content in files.items() if (run := _run_in(path, content))]
+        return History(self.limit, sorted(runs, key=lambda each: (each.number, each.path)))
 
     def number_of(self, job: Document) -> MarkedTree:
         """The number of a rendered job, as the text of its annotation: the next one, unless the job is the newest run already."""

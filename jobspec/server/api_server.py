@@ -49,12 +49,6 @@ class ServerAnswer:
     no_verdict: str = ""
     """Why the server gave no verdict on the document; empty where it gave one."""
 
-    def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
-        """The same answer with other diagnostics."""
-        return ServerAnswer(
-            diagnostics, kind_is_missing=self.kind_is_missing, live=self.live, merged=self.merged, no_verdict=self.no_verdict
-        )
-
     @property
     def accepts(self) -> bool:
         """Whether the server would take the document."""

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, JobspecError
@@ -202,9 +203,8 @@ def with_hints(
     for question, answer in answers.items():
         missing = [_missing_kind(question, definitions, target, server)] if answer.kind_is_missing else []
         found = [*answer.diagnostics, *missing]
-        hinted[question] = answer.with_diagnostics(
-            [each if each.hint else each.with_hint(_hint(each, question, documents, server)) for each in found]
-        )
+        said = [each if each.hint else each.with_hint(_hint(each, question, documents, server)) for each in found]
+        hinted[question] = replace(answer, diagnostics=said)
     return hinted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -75,7 +76,7 @@ def with_absent_webhooks(
 
 
 def _and(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
-    return answer.with_diagnostics([*answer.diagnostics, *diagnostics])
+    return replace(answer, diagnostics=[*answer.diagnostics, *diagnostics])
 
 
 def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> Sequence[Diagnostic]:
