@@ -23,7 +23,7 @@ from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
 from jobspec.project.project import Engines, LoadedProject, Sources, Unreadable
-from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
+from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, render_variant
 from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 
@@ -262,7 +262,7 @@ def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes
     def render_one(combination: Combination) -> RenderedVariant:
         variant = planned.variant(combination)
         if isinstance(variant, list):
-            return refused_variant(combination.name, path, variant)
+            return RenderedVariant(combination.name, Checked(FileResult(path, (), variant), ()), (), ())
         return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster)
 
     return _judged(planned.combinations, render_one, planned.cluster)

@@ -184,7 +184,7 @@ class _Between:
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
-                yield effects.created(document)
+                yield ObjectChange(document, "new-run" if is_workload(document) else "created")
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
         """The job that follows another one; an earlier run that is still there is no new one."""
@@ -192,7 +192,7 @@ class _Between:
         found = self._renamed(old, new, name)
         if keeps_runs and f"{name}/{new.kind.lower()}-{new.name}.yaml" in self._committed:
             return effects.returned(old, new, found)
-        return effects.new_run(old, new, found, is_pruned=not keeps_runs)
+        return ObjectChange(new, "new-run", [(each, "new-run") for each in found], follows=old.name, is_pruned=(not keeps_runs))
 
     def _stored(self, document: Document, name: str) -> Document | None:
         """The object that a document is a new state of, whichever variant rendered it."""

@@ -69,20 +69,10 @@ class ObjectChange:
     """Whether that job is pruned; it is not where the variant keeps earlier runs."""
 
 
-def created(document: Document) -> ObjectChange:
-    """An object that was not there."""
-    return ObjectChange(document, "new-run" if is_workload(document) else "created")
-
-
 def removed(document: Document) -> ObjectChange:
     """An object that is rendered no more, and pruned."""
     notes = ["its volume goes with it, unless the volume's reclaim policy keeps it"] if document.kind == _CLAIM else []
     return ObjectChange(document, "removed", notes=notes)
-
-
-def new_run(old: Document, new: Document, changes: Sequence[FieldChange], *, is_pruned: bool) -> ObjectChange:
-    """A job under another name than before; *is_pruned*: whether the old one goes."""
-    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
 
 
 def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:

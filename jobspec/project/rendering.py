@@ -70,11 +70,6 @@ def render_variant(variant: PlannedVariant, cluster: Cluster) -> RenderedVariant
     return RenderedVariant(variant.name, checked, objects, earlier)
 
 
-def refused_variant(name: str, path: str, problems: Sequence[Diagnostic]) -> RenderedVariant:
-    """A variant that is not rendered, for what the project in the file at *path* says of it."""
-    return RenderedVariant(name, Checked(FileResult(path, (), problems), ()), (), ())
-
-
 def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     """The same variants with the answer of a cluster that has the objects of all of them."""
     checked = pipeline.resolve([each.checked for each in variants], cluster)

@@ -213,17 +213,13 @@ def _missing_kind(question: Question, definitions: Iterable[Document], target: T
     found = verdict(document, target)
     unknown = found.diagnostics[0] if found.status == "unknown" else None  # it tells a wrong version from a wrong kind
     hint = (
-        _where_defined(document, definitions)
+        next((f"its CRD stands in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
         or _how_to_install(question.gvk, target)
         or (unknown.hint if unknown else "")
         or "install the CRD that defines it, or skip the document: --skip-unknown"
     )
     message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
     return document.problem("missing-kind", message, (unknown.field if unknown else "kind",), hint=hint)
-
-
-def _where_defined(document: Document, definitions: Iterable[Document]) -> str:
-    return next((f"its CRD stands in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
 
 
 def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
