@@ -13,12 +13,13 @@ from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
-from jobspec.commands.project import FilesAround, plan, rendered_variants, result_of
+from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
 from jobspec.project.capacity import Prices
 from jobspec.project.comparison import ProjectState, compare
+from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
@@ -77,7 +78,7 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
         return DiffSide(planned.results, planned.read, releases)
-    rendered = rendered_variants(planned.variants, planned.cluster)
+    rendered = judged(planned.variants, lambda each: render_variant(each, planned.cluster), planned.cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines, project = planned.engines, planned.project
     made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree()

@@ -93,9 +93,9 @@ def _existing(project: LoadedProject | None) -> Existing | None:
         return None
     text = decode(content_of(Found(FILE, named=True)), FILE)
     assert isinstance(text, str)  # the file has been read before
-    found = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
+    found, _ = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
-    return Existing(document, text, {each.name.lower() for each in found.combinations})
+    return Existing(document, text, {each.name.lower() for each in found})
 
 
 def _folder(to: str, output: str) -> str:

@@ -95,8 +95,8 @@ class Plan:
         """The same with the variants of all combinations, and with what is wrong with them."""
         if not self.project or not self.sources:
             return self
-        made = variants_from(self.combinations, self.project, self.sources)
-        return replace(self.with_problems(made.diagnostics), variants=made.variants)
+        made, wrong = variants_from(self.combinations, self.project, self.sources)
+        return replace(self.with_problems(wrong), variants=made)
 
     def with_problems(self, wrong: Sequence[Diagnostic]) -> Plan:
         """The same, and what is *wrong* in the project besides."""
@@ -124,8 +124,8 @@ def plan(options: Options, files: FilesAround) -> Plan:
         return Plan([FileResult(path, (), problems)], files, Cluster())
     setting = _setting(project, options)
     sources = Sources(files.read, setting.cluster)
-    found = combinations_of(project, sources)
-    results = setting.wrong or [FileResult(path, (), found.diagnostics)]
+    combinations, problems = combinations_of(project, sources)
+    results = setting.wrong or [FileResult(path, (), problems)]
     output = files.output(project.output)
     return Plan(
         results,
@@ -135,7 +135,7 @@ def plan(options: Options, files: FilesAround) -> Plan:
         sources=sources,
         output=output,
         remarks=setting.remarks,
-        combinations=found.combinations,
+        combinations=combinations,
         engines=_engines(project, files, output),
     )
 
@@ -265,19 +265,11 @@ def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes
             return RenderedVariant(combination.name, Checked(FileResult(path, (), variant), ()), (), ())
         return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster)
 
-    return _judged(planned.combinations, render_one, planned.cluster)
+    return judged(planned.combinations, render_one, planned.cluster)
 
 
-def rendered_variants(variants: Sequence[PlannedVariant], cluster: Cluster) -> list[RenderedVariant]:
+def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     """The variants of a project rendered; many of them are spread over processes."""
-
-    def render_one(variant: PlannedVariant) -> RenderedVariant:
-        return render_variant(variant, cluster)
-
-    return _judged(variants, render_one, cluster)
-
-
-def _judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     rendered = with_progress(items, render_one, how_to_run(items), done_to_each=("rendered", "variant"))
     return judged_together(rendered, cluster)
 
@@ -330,27 +322,16 @@ def write_project(options: Options, path: str) -> int:
     if options.overlay or options.set or options.target:
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
     rendered = render_project(options, path, only=options.only)
-    if not rendered.valid:
-        deliver(
-            rendered.results, rendered.releases, options, sys.stderr if options.output == "text" else sys.stdout, read=reader(rendered.read)
-        )
-        return 1
-    return _compare(rendered, options.only) if options.check else _write(options, rendered)
-
-
-def _compare(rendered: RenderedProject, only: Collection[str]) -> int:
-    lines = owned_trees.compare(_trees(rendered, only))
-    sys.stdout.writelines(lines)
-    return 1 if lines else 0
-
-
-def _write(options: Options, rendered: RenderedProject) -> int:
-    changed = owned_trees.write(_trees(rendered, options.only))
+    stream = sys.stderr if options.output == "text" else sys.stdout
+    if rendered.valid and options.check:
+        lines = owned_trees.compare(_trees(rendered, options.only))
+        sys.stdout.writelines(lines)
+        return 1 if lines else 0
+    changed = owned_trees.write(_trees(rendered, options.only)) if rendered.valid else []
     if options.output == "text":
         sys.stdout.writelines(f"{path}\n" for path in changed)
-    stream = sys.stderr if options.output == "text" else sys.stdout
     deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
-    return 0
+    return 0 if rendered.valid else 1
 
 
 def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:

@@ -30,16 +30,14 @@ class OwnedTree:
 
     def refuse_loss(self, found: Files, wanted: Files) -> None:
         """Raises JobspecError where files would be lost that somebody else wrote or changed."""
-        state = tree.state_of(found, hashes_in(self.folder, found), wanted)
-        if state.foreign:
-            more = f" and {len(state.foreign) - 1} more" if len(state.foreign) > 1 else ""
-            raise JobspecError(
-                f"{self.folder} holds {state.foreign[0]}{more}, which jobspec did not write and would remove: nothing is written"
-            )
-        if state.edited:
-            before = {path: wanted[path] for path in state.edited if path in wanted}
-            lines = "".join(differences(before, {path: found[path] for path in state.edited}, self.folder))
-            names = ", ".join(f"{self.folder}/{path}" for path in state.edited)
+        edited, foreign = tree.state_of(found, hashes_in(self.folder, found), wanted)
+        if foreign:
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise JobspecError(f"{self.folder} holds {foreign[0]}{more}, which jobspec did not write and would remove: nothing is written")
+        if edited:
+            before = {path: wanted[path] for path in edited if path in wanted}
+            lines = "".join(differences(before, {path: found[path] for path in edited}, self.folder))
+            names = ", ".join(f"{self.folder}/{path}" for path in edited)
             hint = "put the change into a base, an overlay or the project, then restore or delete the file"
             raise JobspecError(f"{names}: edited by hand since it was rendered; nothing is written: {hint}\n{lines}")
 

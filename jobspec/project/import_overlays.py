@@ -43,36 +43,29 @@ class Use:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What is left of a job's text, and the overlays that make the job of it."""
-
-    text: str
-    uses: Sequence[Use]
-
-
 def shipped_overlays(target: Target) -> dict[str, LoadedOverlay]:
     """The overlays that come with jobspec by name, in the order of the names, without values for their parameters."""
     return {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
 
 
-def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> Explained:
-    """The smallest base that *overlays* make an original of, each tried once, in their order."""
-    best = Explained(original.text, ())
+def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> tuple[str, list[Use]]:
+    """The smallest base that *overlays* make an original of, each tried once, in their order; and those that are used."""
+    best: str = original.text
+    uses: list[Use] = []
     if original.is_fixed:
-        return best
+        return best, uses
     worker = _Worker(original, target)
     applied: list[LoadedOverlay] = []
     for name, overlay in overlays.items():
         if _is_for_another(overlay, overlays, original.job):
             continue
-        found = [worker.explained(best.text, applied, overlay, guess) for guess in worker.guesses(overlay, best.text, applied)]
+        found = [worker.explained(best, applied, overlay, guess) for guess in worker.guesses(overlay, best, applied)]
         less = min((each for each in found if each), key=lambda each: len(each[0]), default=None)
-        if less and len(less[0]) < len(best.text):
-            text, guess, with_values = less
-            best = Explained(text, [*best.uses, Use(name, guess)])
-            applied = [*applied, with_values]
-    return best
+        if less and len(less[0]) < len(best):
+            best, guess, with_values = less
+            uses.append(Use(name, guess))
+            applied.append(with_values)
+    return best, uses
 
 
 def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay], job: Document) -> bool:

@@ -345,13 +345,12 @@ class Import:
 
 def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> Import:
     """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
-    explained = explain(original, overlays, target)
+    text, uses = explain(original, overlays, target)
     namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
-    text = explained.text
     if namespace and not original.is_fixed:
         text = _without_in_all(text, ("metadata", "namespace"), target)
-    return Import(original, text, explained.uses, namespace)
+    return Import(original, text, uses, namespace)
 
 
 def documents_in(text: str, target: Target) -> Sequence[Document]:

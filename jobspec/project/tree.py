@@ -212,16 +212,6 @@ def as_rendered(text: str) -> bytes:
 NAME = ".jobspec-inventory"
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A folder as it is found, compared with its inventory and with what is to be written."""
-
-    edited: list[str]
-    """Paths of our files that somebody changed, stale ones too."""
-    foreign: list[str]
-    """Paths of files that are not ours."""
-
-
 def text_of(hashes: Mapping[str, str]) -> str:
     """The inventory of hashes by path."""
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
@@ -250,11 +240,14 @@ def ours(found: Mapping[str, bytes], hashes: Mapping[str, str]) -> dict[str, byt
     return {path: content for path, content in found.items() if path in hashes and digest_of(content) == hashes[path]}
 
 
-def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> State:
-    """What somebody else did to a folder that holds the files *found*; a file that is as *wanted* is ours whoever wrote it."""
+def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
+    """Of a folder with the files *found*: our files that somebody changed, stale ones too, and files that are not ours.
+
+    A file that is as *wanted* is ours whoever wrote it.
+    """
     others = [path for path in sorted(found) if path != NAME and found[path] != wanted.get(path)]
     edited = [path for path in others if path in hashes and digest_of(found[path]) != hashes[path]]
-    return State(edited, [path for path in others if path not in hashes])
+    return edited, [path for path in others if path not in hashes]
 
 
 # The folder of the engines' objects. It stands beside the rendered tree, which an engine that synced its own objects could lock up.
@@ -383,9 +376,9 @@ def whole(source: pipeline.Source, read: ReadFile) -> Whole:
     if wrong:
         return Whole(wrong)
     cluster = Cluster(project.wishes)
-    planned = variants_of(project, Sources(read, cluster))
-    if not FileResult(source.name, (), planned.diagnostics).valid:
-        return Whole(planned.diagnostics)
-    rendered = judged_together([render_variant(each, cluster) for each in planned.variants], cluster)
+    variants, problems = variants_of(project, Sources(read, cluster))
+    if not FileResult(source.name, (), problems).valid:
+        return Whole(problems)
+    rendered = judged_together([render_variant(each, cluster) for each in variants], cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
-    return Whole([*planned.diagnostics, *tree.diagnostics], rendered, tree, project, planned.variants, cluster)
+    return Whole([*problems, *tree.diagnostics], rendered, tree, project, variants, cluster)

@@ -62,26 +62,20 @@ class PlannedVariant:
         return replace(self, history=self.history.with_runs(files)) if self.history else self
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
-    """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
-
-    variants: Sequence[PlannedVariant]
-    diagnostics: Sequence[Diagnostic]
-
-
-def variants_of(project: LoadedProject, sources: Sources) -> Variants:
-    """The variants of a project. With an error among the diagnostics, those at fault are missing."""
-    found = combinations_of(project, sources)
-    made = variants_from(found.combinations, project, sources)
-    return Variants(made.variants, [*found.diagnostics, *made.diagnostics])
+def variants_of(project: LoadedProject, sources: Sources) -> tuple[list[PlannedVariant], list[Diagnostic]]:
+    """The variants of a project, and what is wrong with what it says of them; with an error, those at fault are missing."""
+    found, problems = combinations_of(project, sources)
+    made, wrong = variants_from(found, project, sources)
+    return made, [*problems, *wrong]
 
 
-def variants_from(combinations: Sequence[Combination], project: LoadedProject, sources: Sources) -> Variants:
+def variants_from(
+    combinations: Sequence[Combination], project: LoadedProject, sources: Sources
+) -> tuple[list[PlannedVariant], list[Diagnostic]]:
     """The variants of some combinations, and what is wrong with these."""
     made = [variant_of(each, project, sources) for each in combinations]
     wrong = deduplicated(problem for each in made if isinstance(each, list) for problem in each)
-    return Variants([each for each in made if not isinstance(each, list)], wrong)
+    return [each for each in made if not isinstance(each, list)], wrong
 
 
 def variant_of(combination: Combination, project: LoadedProject, sources: Sources) -> PlannedVariant | list[Diagnostic]:
@@ -181,20 +175,15 @@ class Combination:
         return bool(history and history.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Combinations:
-    """The combinations of a project in the order of its file, and what is wrong with the entries and names."""
+def combinations_of(project: LoadedProject, sources: Sources) -> tuple[list[Combination], list[Diagnostic]]:
+    """The combinations of a project in the order of its file, and what is wrong with the entries and names.
 
-    combinations: Sequence[Combination]
-    diagnostics: Sequence[Diagnostic]
-
-
-def combinations_of(project: LoadedProject, sources: Sources) -> Combinations:
-    """The combinations of a project; none of an entry with a mistake, and none at all where they are too many."""
+    There are none of an entry with a mistake, and none at all where they are too many.
+    """
     entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
     problems = [*project.wrong_releases(), *_too_many(entries)]
     if problems:
-        return Combinations((), problems)
+        return [], problems
     found: list[Combination] = []
     for entry in entries:
         wrong = list(_entry_mistakes(entry, project))
@@ -202,7 +191,7 @@ def combinations_of(project: LoadedProject, sources: Sources) -> Combinations:
         if not wrong:
             overlays = _shared_overlays(entry, project, sources)
             found += [Combination(entry, values, overlays) for values in combinations(field(entry, "matrix"), project.spelled)]
-    return Combinations(found, [*problems, *_repeated(found)])
+    return found, [*problems, *_repeated(found)]
 
 
 def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:

@@ -301,7 +301,7 @@ def test_a_wave_has_its_place_in_the_project() -> None:
     text = _project(TWO, BOTH)
     files = {**FILES, "base/with.yaml": "---\n".join([JOB, NAMESPACE.replace("ml}", "ml, annotations: {a: b}}")])}
     project = LoadedProject(read(text, file="jobspec.yaml")[0][0], text)
-    variants = variants_of(project, Sources(lambda path: Source(path, files[path]), Cluster())).variants
+    variants, _ = variants_of(project, Sources(lambda path: Source(path, files[path]), Cluster()))
     objects = {each.kind: each for variant in variants for each in objects_of(variant, Cluster())[0]}
     line = text.splitlines().index(ARGOCD.rstrip("\n")) + 1
     for kind in ("Namespace", "TrainingRuntime"):

@@ -39,9 +39,9 @@ HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 def _variants(files: dict[str, str]) -> tuple[Sequence[PlannedVariant], Cluster]:
     project = LoadedProject(read(files[FILE], file=FILE)[0][0], files[FILE])
     cluster = Cluster(project.wishes)
-    found = variants_of(project, Sources(lambda path: Source(path, files[path]), cluster))
-    assert not found.diagnostics
-    return found.variants, cluster
+    variants, problems = variants_of(project, Sources(lambda path: Source(path, files[path]), cluster))
+    assert not problems
+    return variants, cluster
 
 
 def _places(marks: Marks) -> Iterator[tuple[Any, ...]]:
