@@ -61,14 +61,14 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
         if isinstance(value, dict):
             yield from _object(value, shape, path, typed=typed)
         else:
-            yield _mistyped(value, shape, path)
+            yield wrong_type(value, shape, path)
     elif kind == "array":
         if isinstance(value, list):
             yield from _list(value, shape, path, typed=typed)
         else:
-            yield _mistyped(value, shape, path)
+            yield wrong_type(value, shape, path)
     elif kind == "bare":
-        yield from _dropped(value, None, path)
+        yield from unknown_fields(value, None, path)
     elif kind == "any":
         yield from _anything(value, shape, path, typed=typed)
     else:
@@ -117,7 +117,7 @@ def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Proble
                 unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
                 yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
-            yield from _decoded(value, child, (name,)) if typed else _dropped(value, child, (name,))
+            yield from _decoded(value, child, (name,)) if typed else unknown_fields(value, child, (name,))
         elif value is not None:
             yield from _value(value, child, (*path, name), typed=typed or child.meta)
         elif child.nullable and child.conditions:
@@ -215,7 +215,7 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
 
 def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
-        yield from _bytes(value, path) if typed else _dropped(value, None, path)
+        yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
         return
     problem = _scalar_problem(value, shape, path, typed=typed)
     if problem:
@@ -246,7 +246,7 @@ def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Pro
     if kind is float and shape.type == "integer" and value.is_integer():  # the reader makes an integer of any that has 64 bits
         return beyond_bits(value, BITS.get(shape.format, 63), path)
     if kind not in TYPES[shape.type] and not (kind is float and typed and shape.format == "quantity"):
-        return _mistyped(value, shape, path)
+        return wrong_type(value, shape, path)
     return _wrong_format(value, shape, path, typed=typed) or (_wrong_text if kind is str else _wrong_number)(value, shape, path)
 
 
@@ -293,20 +293,11 @@ def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | Non
     return wrong_size(size, what, bound, limit, path)
 
 
-def _dropped(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
-    """The unknown fields in a value that the server drops; nothing else in it is checked."""
-    yield from unknown_fields(value, shape, path)
-
-
 def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
     """The problems of a built-in kind's `status`, which the server decodes and then drops."""
     for problem in _value(value, shape, path, typed=True) if value is not None else ():
         if problem.rule != "missing-field":
             yield problem
-
-
-def _mistyped(value: Any, shape: Shape, path: Path) -> Problem:
-    return wrong_type(value, shape, path)
 
 
 # Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.

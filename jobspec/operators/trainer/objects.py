@@ -38,14 +38,13 @@ from jobspec.operators.trainer.train_job import (
     with_resources,
 )
 from jobspec.schemas import shapes
-from jobspec.workloads import REPLICATED_JOB, value_at
+from jobspec.workloads import REPLICATED_JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.kubernetes.admission.limits import Amounts
     from jobspec.targets import Target
 
 
@@ -65,7 +64,7 @@ def expand_trainjob(
     if runtime is None:
         return Expansion((), [_no_runtime(job, target)])
     train_job = JobOfTrainer(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
-    managed = _managed_by_others(train_job, job)
+    managed = managed_by_others(train_job, job)
     if managed:
         return Expansion((), [managed])
     made = made_by_trainer(train_job, job, runtime, target)
@@ -74,18 +73,8 @@ def expand_trainjob(
     further = [
         each for jobset in jobsets for each in expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
     ]
-    refused = [] if skip_server_checks else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
+    refused = [] if skip_server_checks else [each for jobset in jobsets for each in refusals(jobset, job, target)]
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
-
-
-def _managed_by_others(train_job: JobOfTrainer, job: Document) -> Diagnostic | None:
-    if value_at(job.data, ("spec", "managedBy")) is None:
-        return None
-    return managed_by_others(train_job, job)
-
-
-def _refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
-    return refusals(jobset, job, target)
 
 
 def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
@@ -157,13 +146,17 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
     kept = [_snapshot(job, target)] if job.is_at_least("2.3.0") else []
-    found = _failures(job, before, document, runtime)
+    found = list(failures(job, before, document, runtime))
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
     sets = enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
-    final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
-    context = _beside(job, sets, spec)
-    return Expansion([_sent(each, job) for each in (*kept, *context, *_groups(job, sets, final), final)])
+    has_flux = is_active(job, "flux")
+    late = sets if job.is_at_least("2.3.0") else with_resources(sets, job)  # before 2.3 the plugins have counted the runtime's own
+    final = jobset(job, late, spec, command=wrapped_command(before, job) if has_flux else None)
+    plugins = [secret(job), host_file(job, sets, spec)] if job.policy("mpi") is not None else []
+    plugins += settings_and_keys(job) if has_flux else []
+    groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
+    return Expansion([_sent(each, job) for each in (*kept, *plugins, *groups, final)])
 
 
 def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
@@ -182,13 +175,6 @@ def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
     }
 
 
-def _failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:
-    """Why the trainer makes no JobSet; frameworks that have no such reason are left out."""
-    if all(job.policy(name) is None for name in ("flux", "jax", "mpi")):
-        return []
-    return list(failures(job, sets, document, runtime))
-
-
 def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTree:
     """The spec of the runtime's JobSet in Go's form, with the changes that the job says."""
     whole = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
@@ -198,35 +184,6 @@ def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTr
     if not any(job.tree.get("spec", name) for name in _CHANGES):
         return typed
     return as_typed(overridden(typed, job, shape, target), shape)
-
-
-def _command_of_plugin(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree | None:
-    """What a plugin runs in place of the job's command; None where none does."""
-    if not is_active(job, "flux"):
-        return None
-    return wrapped_command(sets, job)
-
-
-def _beside(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> list[dict[str, Any]]:
-    """The settings and keys that plugins send beside the JobSet."""
-    found: list[dict[str, Any]] = []
-    if job.policy("mpi") is not None:
-        found += [secret(job), host_file(job, sets, spec)]
-    if is_active(job, "flux"):
-        found += settings_and_keys(job)
-    return found
-
-
-def _groups(job: JobOfTrainer, sets: list[PodSet], jobset: dict[str, Any]) -> list[dict[str, Any]]:
-    """The pod groups of a runtime that has a policy for them."""
-    if job.group_policy() is None:
-        return []
-    return pod_groups(job, with_resources(sets, job), jobset["metadata"].get("annotations"))
-
-
-def _with_late_resources(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
-    """Before 2.3 the job's resources replace those of the runtime only after the plugins have counted these."""
-    return sets if job.is_at_least("2.3.0") else with_resources(sets, job)
 
 
 def _sent(made: dict[str, Any], job: JobOfTrainer) -> MarkedTree:
@@ -262,7 +219,8 @@ def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: 
     program: dict[str, MarkedTree | None] = (
         {"command": command} if command else {"command": _command(job, sets), "args": job.trainer("args")}
     )
-    jobs = [_in_group(_with_job(_initializing(each, job), job, program).job, job) for each in (_synced(each, job) for each in sets)]
+    sent = [PodSet(synced(each, job), each.count) for each in sets]
+    jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in sent]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
     metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
@@ -276,16 +234,6 @@ def _command(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
     from jobspec.operators.trainer.torchtune import command_of
 
     return command_of(job, sets)
-
-
-def _synced(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
-    return PodSet(synced(pod_set, job), pod_set.count)
-
-
-def _in_group(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
-    if job.group_policy() is None:
-        return replicated
-    return in_group(replicated, job)
 
 
 def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
@@ -428,12 +376,9 @@ def _requests(sets: list[PodSet]) -> dict[str, str]:
     from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
     from jobspec.kubernetes.pods.resources import sum_of
 
-    every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
-    return {name: str(amount) for name, amount in sorted(sum_of(every).items())}
-
-
-def _times(amounts: Amounts, count: int) -> Amounts:
-    return {name: each.times(count) for name, each in amounts.items()}
+    every = [(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
+    total = sum_of([{name: each.times(count) for name, each in amounts.items()} for amounts, count in every])
+    return {name: str(amount) for name, amount in sorted(total.items())}
 
 
 # What keeps the trainer from making anything of a TrainJob that the server has accepted.
