@@ -7,7 +7,7 @@ import os
 import sys
 
 from jobspec import __version__
-from jobspec.commands import COMMANDS, command_line
+from jobspec.commands import COMMANDS
 from jobspec.commands.options import Options, parser_for, read
 from jobspec.diagnostics import JobspecError
 
@@ -82,7 +82,9 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         _tell_commands(arguments)
-    line = command_line(command)
+    module = f"jobspec.commands.{COMMANDS[command][1]}"
+    __import__(module)  # importlib takes a millisecond to load
+    line = sys.modules[module]
     if hasattr(line, "options") and (options := read(arguments[1:], line.options())):
         return line.run, options
     parser = parser_for(f"jobspec {command}", COMMANDS[command][0])

@@ -1,16 +1,7 @@
-"""The commands, one module each: its options and what it does. A module is loaded when its command is asked for.
+"""The commands, one module each: its options and what it does, with values in and an exit code out.
 
 A module is loaded when its command is asked for. `options`, where a module has it, lets plain command lines be read without argparse.
 """
-
-from __future__ import annotations
-
-import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-
 
 #: Each command, in the order of a job's way: what it does, and the module of its command line.
 COMMANDS = {
@@ -29,13 +20,3 @@ COMMANDS = {
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", "schema"),
     "completion": ("print what has a shell complete commands, options and files", "completion"),
 }
-
-
-def command_line(command: str) -> ModuleType:
-    """The module of a command."""
-    name = f"{__name__}.{COMMANDS[command][1]}"
-    __import__(name)  # importlib takes a millisecond to load
-    return sys.modules[name]
-
-
-# The commands, one module each: values in, exit code out.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import Action, ArgumentParser
+from importlib import import_module
 
 import shtab
 
-from jobspec.commands import COMMANDS, command_line
+from jobspec.commands import COMMANDS
 from jobspec.commands.options import Options, parser_for
 from jobspec.rules.ignores import SEVERITIES
 
@@ -22,8 +23,8 @@ def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     whole = parser_for("jobspec", "")
     commands = whole.add_subparsers()
-    for name, (what, _) in COMMANDS.items():
-        command_line(name).add_arguments(commands.add_parser(name, help=what))
+    for name, (what, module) in COMMANDS.items():
+        import_module(f"jobspec.commands.{module}").add_arguments(commands.add_parser(name, help=what))
     return print_completion(whole, options.shell)
 
 
