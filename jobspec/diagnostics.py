@@ -191,7 +191,11 @@ class Problem:
         self.belongs = belongs
         """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
         self.remedy = remedy
-        """What mends it, where the hint is certain."""
+        """What fixes it, where the hint is certain."""
+
+    def moved_to(self, path: Path) -> Problem:
+        """The same problem at another path."""
+        return Problem(self.rule, path, self.message, self.hint, at_key=self.at_key)
 
 
 # Changes of a document's data that fix a problem; `fixes` makes them in the text of its file.

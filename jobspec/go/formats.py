@@ -1,10 +1,16 @@
-"""Check times, quantities and bytes: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
+"""Check times, quantities, bytes and addresses: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
 
 Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON` and `MicroTime.UnmarshalJSON`, k8s.io/apimachinery
 pkg/apis/meta/v1, `time.Parse`, and `base64.StdEncoding`.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+    Address = IPv4Address | IPv6Address
 
 _SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"))
 #: The blanks that Go trims around a quantity in JSON; others (tabs, line breaks, U+2028) are escaped there, and not trimmed.
@@ -100,3 +106,19 @@ EXAMPLES = {
     "micro-time": "a time such as `2026-01-31T12:00:00.000000Z`",
     "byte": "bytes in base64",
 }
+
+
+def address(text: str) -> Address | None:
+    """The IP address that a text is; None for other texts, and for an address with a zone."""
+    from ipaddress import ip_address
+
+    try:
+        return None if "%" in text else ip_address(text)
+    except ValueError:
+        return None
+
+
+def plain_address(text: str) -> Address | None:
+    """The IP address that a text is; None also for one of IPv4 written as IPv6, which programs read differently."""
+    found = address(text)
+    return None if getattr(found, "ipv4_mapped", None) else found

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import excluded, missing, unsupported, wrong_name
+from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Prob
     yield from _reference(scaled, ("spec", "scaleTargetRef"))
     if old is None or any(scaled.get(field) != was.get(field) for field in ("apiVersion", "kind")):
         yield from _api_version(scaled, ("spec", "scaleTargetRef"), core=scaled.get("kind") == "ReplicationController")
-    kept = any(_bad_api_version(each) for each in _described_objects(stored))
+    described = [each["object"] for each in stored.get("metrics", ()) if each.get("type") == "Object" and "object" in each]
+    kept = any(_bad_api_version(each.get("describedObject", {})) for each in described)
     for index, metric in enumerate(spec.get("metrics", ())):
         yield from _metric(metric, ("spec", "metrics", index), any_version=kept)
     for direction in ("scaleUp", "scaleDown"):
@@ -67,15 +68,7 @@ def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
 
 def _reference(reference: Fields, path: Path) -> Iterator[Problem]:
     for field, what in (("kind", "a kind"), ("name", "an object")):
-        yield from _segment(reference, field, what, path)
-
-
-def _segment(around: Fields, field: str, what: str, path: Path) -> Iterator[Problem]:
-    name = around.get(field, "")
-    if not name:
-        yield missing(field, around, path)
-    elif why := bad_path_segment(name):
-        yield wrong_name(name, what, why, (*path, field))
+        yield from required_name(reference, field, what, bad_path_segment, path)
 
 
 def _api_version(reference: Fields, path: Path, *, core: bool) -> Iterator[Problem]:
@@ -92,12 +85,6 @@ def _bad_api_version(reference: Fields, *, core: bool = True) -> str:
     return "" if core or (version.partition("/")[1] and not version.startswith("/")) else "it names no group"
 
 
-def _described_objects(spec: Fields) -> Iterator[Fields]:
-    for metric in spec.get("metrics", ()):
-        if metric.get("type") == "Object" and "object" in metric:
-            yield metric["object"].get("describedObject", {})
-
-
 # Metrics: each has a type, and describes its source and a target in the one field of that type.
 
 
@@ -105,10 +92,7 @@ def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Proble
     kind = metric.get("type", "")
     present = [field for field in _SOURCES.values() if field in metric]
     expected = _SOURCES.get(kind)
-    if not kind:
-        yield missing("type", metric, path)
-    elif not expected:
-        yield unsupported(kind, sorted(_SOURCES), (*path, "type"))
+    yield from required_choice(metric, "type", sorted(_SOURCES), path)
     if present:
         source, at = metric[present[0]], (*path, present[0])
         yield from _CHECKS[present[0]](source, at)
@@ -125,19 +109,23 @@ def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Proble
 
 def _object(source: Fields, path: Path) -> Iterator[Problem]:
     yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
-    yield from _segment(source.get("metric", {}), "name", "a metric", (*path, "metric"))
+    yield from _name_of_metric(source, path)
     yield from _one_of(source, ("value", "averageValue"), path)
 
 
+def _name_of_metric(source: Fields, path: Path) -> Iterator[Problem]:
+    return required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
+
+
 def _external(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _segment(source.get("metric", {}), "name", "a metric", (*path, "metric"))
+    yield from _name_of_metric(source, path)
     yield from _one_of(source, ("value", "averageValue"), path)
     if all(field in source.get("target", {}) for field in ("value", "averageValue")):
         yield excluded((*path, "target", "value"), "`value` and `averageValue` exclude each other", "keep one of the two")
 
 
 def _pods(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _segment(source.get("metric", {}), "name", "a metric", (*path, "metric"))
+    yield from _name_of_metric(source, path)
     yield from _one_of(source, ("averageValue",), path)
 
 
@@ -152,13 +140,9 @@ def _resource(source: Fields, path: Path) -> Iterator[Problem]:
 
 def _container_resource(source: Fields, path: Path) -> Iterator[Problem]:
     yield from _resource(source, path)
-    name, container = source.get("name", ""), source.get("container", "")
-    if name and (why := bad_container_resource(name)):
-        yield wrong_name(name, "a resource of containers", why, (*path, "name"))
-    if not container:
-        yield missing("container", source, path)
-    elif why := bad_label_name(container):
-        yield wrong_name(container, "a container", why, (*path, "container"))
+    if source.get("name"):
+        yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
+    yield from required_name(source, "container", "a container", bad_label_name, path)
 
 
 def _one_of(source: Fields, fields: tuple[str, ...], path: Path) -> Iterator[Problem]:
@@ -171,11 +155,7 @@ def _one_of(source: Fields, fields: tuple[str, ...], path: Path) -> Iterator[Pro
 
 
 def _target(target: Fields, path: Path) -> Iterator[Problem]:
-    kind = target.get("type", "")
-    if not kind:
-        yield missing("type", target, path, "it is `Utilization`, `Value` or `AverageValue`")
-    elif kind not in _TARGETS:
-        yield unsupported(kind, _TARGETS, (*path, "type"))
+    yield from required_choice(target, "type", _TARGETS, path, "it is `Utilization`, `Value` or `AverageValue`")
     for field in ("value", "averageValue"):
         if field in target and amount_of(target[field]) <= 0:
             yield Problem("out-of-range", (*path, field), f"`{field}` has to be above 0, and is {target[field]}")
@@ -198,25 +178,18 @@ _CHECKS: dict[str, Callable[[Fields, Path], Iterator[Problem]]] = {
 
 def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
     yield from _between(rules.get("stabilizationWindowSeconds", 0), 0, _LONGEST_WINDOW, (*path, "stabilizationWindowSeconds"))
-    choice = rules.get("selectPolicy", "Max")
-    if choice not in _CHOICES_OF_POLICY:
-        yield unsupported(choice, _CHOICES_OF_POLICY, (*path, "selectPolicy"))
+    yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
         yield missing("policies", rules, path, "leave it out for the server's own")
     for index, policy in enumerate(rules.get("policies", ())):
-        yield from _policy(policy, (*path, "policies", index))
+        at, value = (*path, "policies", index), policy.get("value", 0)
+        yield from one_of(policy.get("type", ""), _POLICIES, (*at, "type"))
+        if value < 1:
+            yield Problem("out-of-range", (*at, "value"), f"`value` has to be at least 1, and is {value}")
+        yield from _between(policy.get("periodSeconds", 0), 1, _LONGEST_PERIOD, (*at, "periodSeconds"))
     tolerance = rules.get("tolerance", "0")
     if amount_of(tolerance) < 0:
         yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` cannot be negative, as {tolerance} is")
-
-
-def _policy(policy: Fields, path: Path) -> Iterator[Problem]:
-    kind, value = policy.get("type", ""), policy.get("value", 0)
-    if kind not in _POLICIES:
-        yield unsupported(kind, _POLICIES, (*path, "type"))
-    if value < 1:
-        yield Problem("out-of-range", (*path, "value"), f"`value` has to be at least 1, and is {value}")
-    yield from _between(policy.get("periodSeconds", 0), 1, _LONGEST_PERIOD, (*path, "periodSeconds"))
 
 
 def _between(value: int, least: int, most: int, path: Path) -> Iterator[Problem]:

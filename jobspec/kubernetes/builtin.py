@@ -12,7 +12,7 @@ from jobspec.diagnostics import Diagnostic, Mark, Path, Problem
 from jobspec.go.values import decode_as_go
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
-from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
+from jobspec.kubernetes.metadata import generation_problems, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
@@ -54,19 +54,15 @@ def builtin_problems(
     if is_judged(known, api_version):
         untyped = _UNTYPED.get((known.group, known.name))
         found = untyped(data, found, shape, old) if untyped else merged(found, _of_go_code(data, known.name, shape, old, encoded=encoded))
-    return [*found, *_of_metadata(data, known)]
+    meta = data.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        return found
+    return [*found, *metadata_problems(meta or {}, names=known.names, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is whole, since we follow the Go code that the server has for it."""
     return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
-
-
-def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
-    meta = data.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        return []
-    return list(metadata_problems(meta or {}, names=kind.names, namespaced=kind.namespaced, builtin=kind.needs_domains))
 
 
 def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:
@@ -114,27 +110,20 @@ def _rules_of(kind: str) -> KindRules:
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
     """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
-    generation = made.get("metadata", {}).get("generation", 0)
-    if old is None and kind not in _SETS_GENERATION and generation < 0:
-        message = f"`generation` cannot be negative, as {generation} is"
-        yield Problem("out-of-range", ("metadata", "generation"), message, "leave it out; the server sets it")
-    of_any, of_update = _page_rules(kind)
+    if old is None and kind not in _SETS_GENERATION:
+        yield from generation_problems(made.get("metadata"))
+    if kind == "HorizontalPodAutoscaler":
+        from jobspec.kubernetes.autoscalers import autoscaler_problems
+
+        yield from autoscaler_problems(made, old)
+        return
+    from jobspec.kubernetes import limits, namespaced_kinds
+
+    of_any, of_update = (limits.RULES if kind in limits.RULES else namespaced_kinds.RULES).get(kind, (None, None))
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)
     if of_update and old is not None:
         yield from of_update(made, old)
-
-
-def _page_rules(kind: str) -> tuple[KindRules | None, KindRules | None]:
-    """The rules on each object of a kind, and those on an update besides."""
-    if kind == "HorizontalPodAutoscaler":
-        from jobspec.kubernetes.autoscalers import autoscaler_problems
-
-        return autoscaler_problems, None
-    from jobspec.kubernetes import limits, namespaced_kinds
-
-    rules = limits.RULES if kind in ("LimitRange", "ResourceQuota") else namespaced_kinds.RULES
-    return rules.get(kind, (None, None))
 
 
 #: The kinds of which an update looks at what changes, and not at the rest.
@@ -167,19 +156,15 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems; those that another release of the kind's operator does not have say so."""
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     others = [release for release in RELEASES[component] if release != target[component]]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
-
-
-def _component(kind: tuple[str, str]) -> str:
-    return COMPONENTS.get(kind, "kubernetes")
 
 
 def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
@@ -193,7 +178,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
-    component = _component(kind)
+    component = COMPONENTS.get(kind, "kubernetes")
     releases = list(RELEASES[component])
     own = releases.index(target[component])
     name = f"`{problem.path[-1]}`"

@@ -5,7 +5,6 @@ A raw shape is an entry of the table that `shapes.linked` takes; it refers to ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from jobspec.go.text_formats import CHECKS
@@ -33,17 +32,10 @@ def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
     return linked(table)[0]
 
 
-def shape_of(schema: Schema, metadata: Shape) -> Shape:
-    """The shape of the values of a part of a schema."""
+def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Shape:
+    """The shape of the values of a part of a schema; all limits, formats and choices of a branch of `anyOf` are `conditions`."""
     table: list[Any] = [{}, metadata]
-    table[0] = _raw(schema, table)
-    return linked(table)[0]
-
-
-def branch_shape(schema: Schema, metadata: Shape) -> Shape:
-    """The shape of a schema compiled as a branch of `anyOf` is: all its limits, formats and choices are `conditions`."""
-    table: list[Any] = [{}, metadata]
-    table[0] = _raw(schema, table, is_branch=True)
+    table[0] = _raw(schema, table, is_branch=is_branch)
     return linked(table)[0]
 
 
@@ -66,23 +58,20 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
         _add_fields(raw, schema, table, is_branch=is_branch, is_resource=(is_resource or is_embedded) and not is_branch)
     if kind in ("array", "any") and isinstance(schema.get("items"), dict):
         raw["items"] = _place(schema["items"], table, is_open=is_open, is_branch=is_branch)
-        _add_list_type(raw, schema)
+        list_type = schema.get("x-kubernetes-list-type")
+        raw |= {"keys": schema.get("x-kubernetes-list-map-keys") or []} if list_type == "map" else {}
+        raw["unique"] = list_type == "set"
     raw |= limits_of(kind, schema, is_branch=is_branch)
     _add_branches(raw, schema, table)
     raw["rules"] = [rule for rule in schema.get("x-kubernetes-validations") or () if rule and rule.get("rule")]
-    inner = [table[index] for index in _inner(raw)]
+    inside = [*raw.get("fields", {}).values(), *(raw[key] for key in ("values", "items") if key in raw)]
+    inner = [table[index] for index in inside if index != _META]
     is_seen = _is_seen(raw, table)
     raw["ruled_on_create"] = is_seen and (any(map(_holds_on_create, raw["rules"])) or any(each["ruled_on_create"] for each in inner))
     raw["ruled_on_update"] = is_seen and (bool(raw["rules"]) or any(each["ruled_on_update"] for each in inner))
     raw["combined"] = bool(raw.get("branches")) or any(each["combined"] for each in inner)
     raw["embeds"] = is_embedded or any(each["embeds"] for each in inner)
     return {**raw, "plain": True} if is_plain(raw) else raw
-
-
-def _inner(raw: Raw) -> Iterator[int]:
-    """The indices of the shapes of fields, map values and items; metadata is left out."""
-    inside = [*raw.get("fields", {}).values(), *(raw[key] for key in ("values", "items") if key in raw)]
-    return (index for index in inside if index != _META)
 
 
 def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, is_resource: bool) -> None:
@@ -94,7 +83,8 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
     elif isinstance(others, dict):
         raw["values"] = _place(others, table, is_branch=is_branch)
     elif others:
-        raw["values"] = _place_bare(table)
+        table.append({"type": "bare", "ruled_on_create": False, "ruled_on_update": False, "combined": False, "embeds": False})
+        raw["values"] = len(table) - 1
     elif others is False or not raw["open"]:
         raw["fields"] = {}
     if others is False:
@@ -120,18 +110,6 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
     defaulted = [name for name in raw.get("defaulted", ()) if name in known]
     table[index] |= {"meta": True, "open": False, "fields": {**fields, **own}, "defaulted": defaulted}
     return index
-
-
-def _place_bare(table: list[Any]) -> int:
-    table.append({"type": "bare", "ruled_on_create": False, "ruled_on_update": False, "combined": False, "embeds": False})
-    return len(table) - 1
-
-
-def _add_list_type(raw: Raw, schema: Schema) -> None:
-    kind = schema.get("x-kubernetes-list-type")
-    if kind == "map":
-        raw["keys"] = schema.get("x-kubernetes-list-map-keys") or []
-    raw["unique"] = kind == "set"
 
 
 def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:

@@ -34,7 +34,9 @@ def broken_conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]
         yield from _unmet_text(value, asked, path)
     elif kind in (int, float):
         yield from _unmet_number(value, shape, path)
-    yield from _wrong_choice(value, asked, path)
+    choices = asked.get("enum")
+    if choices and not any(_is_choice(value, choice) for choice in choices):
+        yield unsupported(value, choices, path)
 
 
 def has_format_of_texts(conditions: Conditions) -> bool:
@@ -56,13 +58,8 @@ def _unmet_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
     if form in text_formats.CHECKS and not text_formats.CHECKS[form](value):
         yield wrong_format(value, text_formats.EXAMPLES.get(form, f"the format `{written}`"), path)
     pattern = asked.get("pattern")
-    if pattern:
-        yield from _unmet_pattern(value, pattern, path)
-
-
-def _unmet_pattern(value: str, pattern: str, path: Path) -> Iterator[Problem]:
     try:
-        if not regex.matches(pattern, value):
+        if pattern and not regex.matches(pattern, value):
             yield wrong_pattern(value, pattern, path)
     except regex.NotEvaluated as error:
         yield Problem("rule-not-evaluated", path, f"whether {name_of(path)} matches `{pattern}` was not checked: {error}")
@@ -120,12 +117,6 @@ def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
     return times == whole or (whole != 0 and abs(times - whole) / (abs(times) + abs(whole)) < 1e-9)
 
 
-def _wrong_choice(value: Any, asked: Conditions, path: Path) -> Iterator[Problem]:
-    choices = asked.get("enum")
-    if choices and not any(_is_choice(value, choice) for choice in choices):
-        yield unsupported(value, choices, path)
-
-
 def _is_choice(value: Any, choice: Any) -> bool:
     """Whether a value equals a choice. A number is converted to the type of the choice first, as in Go; null equals nothing."""
     if value is None or choice is None:
@@ -172,8 +163,12 @@ def _of_fields(value: dict[str, Any], branch: Shape, path: Path) -> Iterator[Pro
 
 def _of_value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
     try:
-        yield from _one_of_them(value, shape.branches.get("anyOf", []), path)
-        yield from _exactly_one(value, shape.branches.get("oneOf", []), path)
+        any_of, one_of = shape.branches.get("anyOf"), shape.branches.get("oneOf")
+        if any_of and not any(_fits(value, branch) for branch, _ in any_of):
+            yield _unfit(value, path, "at least one of", "anyOf", any_of)
+        number = sum(_fits(value, branch) for branch, _ in one_of) if one_of else 1
+        if one_of and number != 1:
+            yield _unfit(value, path, "exactly one of", "oneOf", one_of, f"; {number} hold" if number else "")
         for branch, text in shape.branches.get("not", []):
             if _fits(value, branch):
                 yield Problem("wrong-combination", path, f"{name_of(path)} cannot be what `not` excludes: {text}")
@@ -181,17 +176,6 @@ def _of_value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
         yield Problem("rule-not-evaluated", path, str(error))
     for branch, _ in shape.branches.get("allOf", []):
         yield from broken_branch(value, branch, path)
-
-
-def _one_of_them(value: Any, branches: Branches, path: Path) -> Iterator[Problem]:
-    if branches and not any(_fits(value, branch) for branch, _ in branches):
-        yield _unfit(value, path, "at least one of", "anyOf", branches)
-
-
-def _exactly_one(value: Any, branches: Branches, path: Path) -> Iterator[Problem]:
-    number = sum(_fits(value, branch) for branch, _ in branches)
-    if branches and number != 1:
-        yield _unfit(value, path, "exactly one of", "oneOf", branches, f"; {number} hold" if number else "")
 
 
 def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branches, more: str = "") -> Problem:
@@ -202,7 +186,10 @@ def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branch
 
 def _fits(value: Any, branch: Shape) -> bool:
     """Whether a value is valid against a branch."""
-    if not _fits_type(value, branch):
+    if value is None and branch.type != "any" and not branch.nullable:
+        return False
+    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
+    if value is not None and (not _has_type(value, branch) or (text_only and not isinstance(value, (str, list)))):
         return False
     found = list(broken_branch(value, branch, ()))
     unsure = [problem for problem in found if problem.rule == "rule-not-evaluated"]
@@ -214,10 +201,3 @@ def _fits(value: Any, branch: Shape) -> bool:
 def _has_type(value: Any, shape: Shape) -> bool:
     """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
     return value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
-
-
-def _fits_type(value: Any, branch: Shape) -> bool:
-    if value is None:
-        return branch.type == "any" or branch.nullable
-    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
-    return _has_type(value, branch) and not (text_only and not isinstance(value, (str, list)))

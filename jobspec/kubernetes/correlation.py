@@ -99,12 +99,9 @@ def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
         return [_UNEQUAL]  # an item without its keys is equal to nothing
     if len(old) != len(value) or not (shape.keys or shape.unique):
         return old
-    found = [_match(item, old, shape) for item in value]
+    sets = None if shape.keys else [next((each for each in old if deep_equal(each, item)), None) for item in value]
+    found = [_counterpart(item, old, shape) for item in value] if sets is None else sets
     return old if None in found else [aligned(each, item, shape.items) for each, item in zip(found, value, strict=True)]
-
-
-def _match(item: Any, old: list[Any], shape: Shape) -> Any:
-    return _counterpart(item, old, shape) if shape.keys else next((each for each in old if deep_equal(each, item)), None)
 
 
 def _counterpart(item: Any, old: list[Any], shape: Shape) -> Any:

@@ -12,7 +12,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import Kind, find
+from jobspec.kinds import find
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
@@ -167,13 +167,6 @@ _RULES = {
 }
 
 
-def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
-    """The problems of metadata; an object without a *kind* that jobspec knows is a custom resource."""
-    if kind is None:
-        return metadata.metadata_problems(meta, names="subdomain", builtin=False)
-    return metadata.metadata_problems(meta, names=kind.names, builtin=kind.needs_domains, namespaced=kind.namespaced)
-
-
 class JSONSchema:
     """The JSON Schema of a file, checked once. Raises JobspecError, with the file, if the library cannot use it."""
 
@@ -213,7 +206,9 @@ class JSONSchema:
                 yield Problem(rule, path, f"the JSON Schema says: {each.message}")
         meta = document.data.get("metadata")
         if meta is None or isinstance(meta, dict):
-            yield from _metadata_problems(meta or {}, kinds.find(document.api_version, document.kind))
+            known = kinds.find(document.api_version, document.kind)
+            names, builtin, namespaced = (known.names, known.needs_domains, known.namespaced) if known else ("subdomain", False, True)
+            yield from metadata.metadata_problems(meta or {}, names=names, builtin=builtin, namespaced=namespaced)
 
     def _errors(self, data: Any) -> list[ValidationError]:
         """The errors that the library finds in an object."""

@@ -159,4 +159,4 @@ def resource_problems(value: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
         named = meta if meta.get("name") else {**meta, "name": "unnamed"}
         for problem in metadata.metadata_problems(named, names="made-segment", builtin=False):
-            yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
+            yield problem.moved_to((*path, *problem.path))

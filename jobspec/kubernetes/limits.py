@@ -9,8 +9,8 @@ from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
-from jobspec.kubernetes.pods.resources import bad_container_resource, can_be_promised_twice, is_extended
-from jobspec.kubernetes.problems import closest, listed, missing, unsupported
+from jobspec.kubernetes.pods.resources import COUNTED, bad_container_resource, can_be_promised_twice, is_extended
+from jobspec.kubernetes.problems import closest, listed, missing, one_of, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,23 +43,23 @@ def limitrange_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
     for index, item in enumerate(made.get("spec", {}).get("limits", ())):
         path: Path = ("spec", "limits", index)
         kind = item.get("type", "")
-        yield from _type(kind, (*path, "type")) if kind else (missing("type", item, path, f"it is one of {listed(_TYPES)}"),)
+        if not kind:
+            yield missing("type", item, path, f"it is one of {listed(_TYPES)}")
+        elif why := bad_qualified_name(kind):
+            yield Problem("invalid-name", (*path, "type"), f"`{kind}` is no type: {why}", f"it is one of {listed(_TYPES)}")
+        elif "/" not in kind:
+            yield from one_of(kind, _TYPES, (*path, "type"))
         if kind in seen:
             yield Problem("duplicate-item", (*path, "type"), f"there are limits of the type `{kind}` already", "put both in one item")
         seen.add(kind)
         yield from _item(item, kind, path)
 
 
-def _type(kind: str, path: Path) -> Iterator[Problem]:
-    if why := bad_qualified_name(kind):
-        yield Problem("invalid-name", path, f"`{kind}` is no type: {why}", f"it is one of {listed(_TYPES)}")
-    elif "/" not in kind and kind not in _TYPES:
-        yield unsupported(kind, _TYPES, path)
-
-
 def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
     given: Amounts = {field: item.get(field, {}) for field in _FIELDS}
-    bad_name = bad_container_resource if kind in ("Pod", "Container") else bad_resource
+    bad_name = (
+        bad_container_resource if kind in ("Pod", "Container") else lambda name: "" if name == "storage" else bad_quota_resource(name)
+    )
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if given.pop(field):
@@ -72,15 +72,12 @@ def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
         yield Problem(
             "missing-field", (*path, "limits"), "limits of claims need the least or the most `storage`", "write `max: {storage: 1Ti}`"
         )
-    filled = _filled(given) if kind == "Container" else given
+    filled = given
+    if kind == "Container":  # the server fills in limits from the most, requests from limits or else from the least
+        limits = given["max"] | given["default"]
+        filled = {**given, "default": limits, "defaultRequest": given["min"] | limits | given["defaultRequest"]}
     for name in dict.fromkeys(name for amounts in filled.values() for name in amounts):
         yield from _resource(name, filled, given, path)
-
-
-def _filled(given: Amounts) -> Amounts:
-    """The amounts with those that the server fills in: limits from the most, requests from limits or else from the least."""
-    limits = given["max"] | given["default"]
-    return {**given, "default": limits, "defaultRequest": given["min"] | limits | given["defaultRequest"]}
 
 
 def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Iterator[Problem]:
@@ -212,11 +209,6 @@ def _condition(condition: dict[str, Any], hard: Iterable[str], path: Path) -> It
 # `IsStandardResourceName`, `IsStandardQuotaResourceName` and `IsIntegerResourceName`, pkg/apis/core/helper, 1.36.
 
 
-#: What there are whole numbers of.
-COUNTED = (
-    *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
-    *("services.nodeports", "services.loadbalancers"),
-)
 _COMPUTED = ("cpu", "memory", "ephemeral-storage")
 _OF_QUOTAS = frozenset(
     (*COUNTED, *_COMPUTED, *(f"requests.{each}" for each in (*_COMPUTED, "storage")), *(f"limits.{each}" for each in _COMPUTED))
@@ -234,11 +226,6 @@ def bad_quota_resource(name: str) -> str:
     if why := bad_qualified_name(name):
         return why
     return "" if "/" in name or is_of_quota(name) else "it is no resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
-
-
-def bad_resource(name: str) -> str:
-    """Why there is no resource of a name; empty if there can be one."""
-    return "" if name == "storage" else bad_quota_resource(name)
 
 
 #: Kind -> the rules on each object, and those on an update besides.

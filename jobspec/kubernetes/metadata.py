@@ -53,6 +53,14 @@ def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
             yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
 
 
+def generation_problems(metadata: Any) -> Iterator[Problem]:
+    """The problem of `metadata.generation`, where the server does not set it itself."""
+    generation = metadata.get("generation") if isinstance(metadata, dict) else None
+    if isinstance(generation, int | float) and generation < 0:
+        message = f"`generation` cannot be negative, as {generation} is"
+        yield Problem("out-of-range", (*_METADATA, "generation"), message, "leave it out; the server sets it")
+
+
 def generated_name(prefix: str) -> str:
     """A name as the server generates it from `generateName`."""
     return prefix[:MAX_PREFIX] + "xxxxx"
@@ -245,15 +253,21 @@ def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
     if not isinstance(selector, dict):
         return
     labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
-    for key, value in labels.items() if isinstance(labels, dict) else ():
-        yield from _label_key(key, (*path, "matchLabels", Key(key)), at_key=True)
-        yield from _label_value(value, (*path, "matchLabels", Key(key)))
+    if isinstance(labels, dict):
+        yield from wanted_label_problems(labels, (*path, "matchLabels"))
     for index, condition in enumerate(expressions if isinstance(expressions, list) else ()):
         if condition is None:
             message = f"the condition {index} of `matchExpressions` is empty, without the required `key` and `operator`"
             yield Problem("missing-field", (*path, "matchExpressions", index), message, "remove it, or write the condition")
         elif isinstance(condition, dict):
             yield from _condition(condition, (*path, "matchExpressions", index))
+
+
+def wanted_label_problems(labels: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of labels that others have to have, of pods or of nodes."""
+    for key, value in labels.items():
+        yield from _label_key(key, (*path, Key(key)), at_key=True)
+        yield from _label_value(value, (*path, Key(key)))
 
 
 def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:

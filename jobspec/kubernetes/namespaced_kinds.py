@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import missing, unsupported
+from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
 from jobspec.kubernetes.workloads.services import bad_range
 
 TYPE_CHECKING = False
@@ -47,14 +47,18 @@ def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
 
 def configmap_update_problems(config: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """The problems of changes to a ConfigMap that is immutable."""
+    yield from _immutable("ConfigMap", config, old, {"data": lambda each: each.get("data", {}), "binaryData": _bytes})
+
+
+def _immutable(kind: str, made: dict[str, Any], old: dict[str, Any], contents: dict[str, Callable[[Any], Any]]) -> Iterator[Problem]:
+    """The problems of changes to an object that is immutable; *contents* gives what is in each of its fields."""
     if not old.get("immutable"):
         return
-    if not config.get("immutable"):
-        yield fixed(("immutable",), "the ConfigMap is immutable, and stays so", "make another one")
-    if config.get("data", {}) != old.get("data", {}):
-        yield fixed(("data",), "the ConfigMap is immutable, so its `data` cannot change")
-    if _bytes(config) != _bytes(old):
-        yield fixed(("binaryData",), "the ConfigMap is immutable, so its `binaryData` cannot change")
+    if not made.get("immutable"):
+        yield fixed(("immutable",), f"the {kind} is immutable, and stays so", "make another one")
+    for field, content in contents.items():
+        if content(made) != content(old):
+            yield fixed((field,), f"the {kind} is immutable, so its `{field}` cannot change")
 
 
 def _bytes(config: dict[str, Any]) -> dict[str, bytes]:
@@ -104,7 +108,11 @@ def networkpolicy_problems(policy: dict[str, Any], old: dict[str, Any] | None) -
                 yield from _port(port, (*path, "ports", number))
             for number, peer in enumerate(rule.get(peers, ())):
                 yield from _peer(peer, (*path, peers, number), known)
-    yield from _types(spec.get("policyTypes", []))
+    types = spec.get("policyTypes", [])
+    if len(types) > len(_TYPES):
+        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes` takes at most 2 items, and has {len(types)}")
+    for index, each in enumerate(types if len(types) <= len(_TYPES) else ()):
+        yield from one_of(each, _TYPES, ("spec", "policyTypes", index))
 
 
 def _ranges(spec: dict[str, Any]) -> Iterator[str]:
@@ -115,19 +123,9 @@ def _ranges(spec: dict[str, Any]) -> Iterator[str]:
                 yield from (block.get("cidr", ""), *block.get("except", ()))
 
 
-def _types(types: list[str]) -> Iterator[Problem]:
-    if len(types) > len(_TYPES):
-        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes` takes at most 2 items, and has {len(types)}")
-        return
-    for index, each in enumerate(types):
-        if each not in _TYPES:
-            yield unsupported(each, _TYPES, ("spec", "policyTypes", index))
-
-
 def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
-    protocol, port, end = made.get("protocol"), made.get("port"), made.get("endPort")
-    if protocol is not None and protocol not in _PROTOCOLS:
-        yield unsupported(protocol, _PROTOCOLS, (*path, "protocol"))
+    port, end = made.get("port"), made.get("endPort")
+    yield from one_of(made.get("protocol", "TCP"), _PROTOCOLS, (*path, "protocol"))
     if isinstance(port, int):
         yield from number_problems(port, (*path, "port"))
         if end is not None and end < port:
@@ -140,8 +138,8 @@ def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem(
             "conflicting-values", (*path, "endPort"), f"`endPort` ends a range of numbers, and {what}", "write a number as `port`"
         )
-    if port is not None and (why := bad_port_name(port)):
-        yield Problem("invalid-name", (*path, "port"), f"`{port}` is no name for a port: {why}")
+    if port is not None:
+        yield from named(port, "a port", bad_port_name, (*path, "port"))
 
 
 def _peer(peer: dict[str, Any], path: Path, known: Container[str]) -> Iterator[Problem]:
@@ -170,7 +168,7 @@ def _block(block: dict[str, Any], path: Path, known: Container[str]) -> Iterator
         at = (*path, "except", index)
         if inner not in known and (why := bad_range(inner)):
             yield Problem("wrong-format", at, f"`{inner}` is no range of addresses: {why}")
-        elif (found := _network(inner)) and around and not _is_inside(found, around):
+        elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):
             yield Problem("conflicting-values", at, f"`{inner}` is no part of `{whole}`, which it is to be left out of")
 
 
@@ -185,10 +183,6 @@ def _network(text: str) -> Network | None:
         return ip_network(f"{place}/{int(bits)}", strict=False) if bits.isascii() and bits.isdecimal() and "%" not in place else None
     except ValueError:
         return None
-
-
-def _is_inside(inner: Network, outer: Network) -> bool:
-    return inner.version == outer.version and inner.network_address in outer and inner.prefixlen > outer.prefixlen
 
 
 # What the server's Go code says of a PodDisruptionBudget.
@@ -210,9 +204,8 @@ def poddisruptionbudget_problems(budget: dict[str, Any], _: Any) -> Iterator[Pro
         if field in spec:
             yield from share_problems(spec[field], ("spec", field))
     yield from selector_problems(spec.get("selector"), ("spec", "selector"))
-    policy = spec.get("unhealthyPodEvictionPolicy")
-    if policy is not None and policy not in _EVICTION_POLICIES:
-        yield unsupported(policy, _EVICTION_POLICIES, ("spec", "unhealthyPodEvictionPolicy"))
+    if "unhealthyPodEvictionPolicy" in spec:
+        yield from one_of(spec["unhealthyPodEvictionPolicy"], _EVICTION_POLICIES, ("spec", "unhealthyPodEvictionPolicy"))
 
 
 # What the server's Go code says of a PriorityClass.
@@ -233,16 +226,15 @@ def priorityclass_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
     field = "name" if metadata.get("name") else "generateName"
     name = metadata.get(field, "")
     if name.startswith(_PREFIX):
-        yield from _of_system(name, value, ("metadata", field), is_default=made.get("globalDefault", False))
+        if _OF_SYSTEM.get(name) != value or made.get("globalDefault", False) or field != "name":
+            message = f"`{name}` cannot name the class: names that begin with `{_PREFIX}` are Kubernetes' own"
+            yield Problem("invalid-name", ("metadata", field), message, f"write `{name.removeprefix(_PREFIX)}`" if name != _PREFIX else "")
     elif value > _MAX_PRIORITY:
         yield Problem(
             "out-of-range", ("value",), f"`value` takes at most {_MAX_PRIORITY:,}, and {value:,} is above; more is Kubernetes' own"
         )
-    policy = made.get("preemptionPolicy")
-    if policy == "":
-        yield missing("preemptionPolicy", made, ())
-    elif policy is not None and policy not in _PREEMPTION_POLICIES:
-        yield unsupported(policy, _PREEMPTION_POLICIES, ("preemptionPolicy",))
+    if "preemptionPolicy" in made:
+        yield from required_choice(made, "preemptionPolicy", _PREEMPTION_POLICIES, ())
 
 
 def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
@@ -251,12 +243,6 @@ def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> 
         yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
     if made.get("preemptionPolicy", _PREEMPTION_POLICIES[0]) != old.get("preemptionPolicy", _PREEMPTION_POLICIES[0]):
         yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
-
-
-def _of_system(name: str, value: int, path: tuple[str, str], *, is_default: bool) -> Iterator[Problem]:
-    if _OF_SYSTEM.get(name) != value or is_default or path[1] != "name":
-        message = f"`{name}` cannot name the class: names that begin with `{_PREFIX}` are Kubernetes' own"
-        yield Problem("invalid-name", path, message, f"write `{name.removeprefix(_PREFIX)}`" if name != _PREFIX else "")
 
 
 # What the server's Go code says of a Role or a ClusterRole.
@@ -280,21 +266,15 @@ def role_problems(role: dict[str, Any], _: Any) -> Iterator[Problem]:
 def _rule(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
     if not rule.get("verbs"):
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
-    if rule.get("nonResourceURLs"):
-        yield from _of_urls(rule, (*path, "nonResourceURLs"), namespaced=namespaced)
-        return
-    if not rule.get("apiGroups"):
+    at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
+    if of_urls and namespaced:
+        yield excluded(at, "a Role is about one namespace, and `nonResourceURLs` are in none", "write a ClusterRole")
+    elif of_urls and any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
+        yield excluded(at, "one rule is about resources or about `nonResourceURLs`, not about both", "write two rules")
+    if not of_urls and not rule.get("apiGroups"):
         yield missing("apiGroups", rule, path, 'the core group is `""`')
-    if not rule.get("resources"):
+    if not of_urls and not rule.get("resources"):
         yield missing("resources", rule, path, "write them in the plural, such as `[pods, configmaps]`")
-
-
-def _of_urls(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
-    if namespaced:
-        yield Problem("conflicting-values", path, "a Role is about one namespace, and `nonResourceURLs` are in none", "write a ClusterRole")
-    elif any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-        message = "one rule is about resources or about `nonResourceURLs`, not about both"
-        yield Problem("conflicting-values", path, message, "write two rules")
 
 
 # What the server's Go code says of a RoleBinding or a ClusterRoleBinding.
@@ -326,37 +306,23 @@ def _meant(role: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _role(role: dict[str, Any], kinds: tuple[str, ...]) -> Iterator[Problem]:
-    path, (group, kind, name) = ("roleRef",), _meant(role)
-    if group != _GROUP:
-        yield unsupported(group, (_GROUP,), (*path, "apiGroup"))
-    if not kind:
-        yield missing("kind", role, path, f"it is {' or '.join(f'`{each}`' for each in kinds)}")
-    elif kind not in kinds:
-        yield unsupported(kind, kinds, (*path, "kind"))
-    if not name:
-        yield missing("name", role, path)
-    elif why := bad_path_segment(name):
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a role: {why}")
+    path = ("roleRef",)
+    yield from one_of(role.get("apiGroup") or _GROUP, (_GROUP,), (*path, "apiGroup"))
+    yield from required_choice(role, "kind", kinds, path, f"it is {' or '.join(f'`{each}`' for each in kinds)}")
+    yield from required_name(role, "name", "a role", bad_path_segment, path)
 
 
 def _subject(subject: dict[str, Any], path: Path, *, is_cluster: bool) -> Iterator[Problem]:
     kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
     if not name:
         yield missing("name", subject, path)
-    if not kind:
-        yield missing("kind", subject, path, "it is `ServiceAccount`, `User` or `Group`")
-    elif kind not in _SUBJECTS:
-        yield unsupported(kind, _SUBJECTS, (*path, "kind"))
-    elif kind == "ServiceAccount":
-        yield from _account(subject, path, is_cluster=is_cluster)
-    elif group not in ("", _GROUP):
-        yield unsupported(group, (_GROUP,), (*path, "apiGroup"))
-
-
-def _account(subject: dict[str, Any], path: Path, *, is_cluster: bool) -> Iterator[Problem]:
-    name, group = subject.get("name", ""), subject.get("apiGroup", "")
-    if name and (why := bad_subdomain(name)):
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a ServiceAccount: {why}")
+    yield from required_choice(subject, "kind", _SUBJECTS, path, "it is `ServiceAccount`, `User` or `Group`")
+    if kind in ("User", "Group"):
+        yield from one_of(group or _GROUP, (_GROUP,), (*path, "apiGroup"))
+    if kind != "ServiceAccount":
+        return
+    if name:
+        yield from named(name, "a ServiceAccount", bad_subdomain, (*path, "name"))
     if group:
         yield Problem("unsupported-choice", (*path, "apiGroup"), f"a ServiceAccount is of the core group, not of `{group}`", "leave it out")
     if is_cluster and not subject.get("namespace"):
@@ -398,12 +364,7 @@ def secret_update_problems(secret: dict[str, Any], old: dict[str, Any]) -> Itera
     """The problems of a changed type, and of changes to a Secret that is immutable."""
     if _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")
-    if not old.get("immutable"):
-        return
-    if not secret.get("immutable"):
-        yield fixed(("immutable",), "the Secret is immutable, and stays so", "make another one")
-    if _values(secret) != _values(old):
-        yield fixed(("data",), "the Secret is immutable, so its `data` cannot change")
+    yield from _immutable("Secret", secret, old, {"data": _values})
 
 
 def _type(secret: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, Problem, set_to
 from jobspec.go.quantities import exponent_of, is_endless
 from jobspec.go.values import mapping
-from jobspec.kubernetes.metadata import bad_subdomain, selector_problems
+from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
 
 TYPE_CHECKING = False
@@ -41,18 +41,13 @@ def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool) 
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] != _SPEC]
     reported = {problem.path for problem in kept}
     meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], problem.meant, problem.belongs)}
-    for problem in (*(_generation(data.get("metadata")) if is_new else ()), *_claim(data)):
+    spec = data.get("spec")
+    of_sources = given_source_problems(*sources(spec)) if isinstance(spec, dict) else ()
+    for problem in (*(generation_problems(data.get("metadata")) if is_new else ()), *claim_spec_problems(data), *of_sources):
         is_meant = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
         if not is_meant and problem.path not in reported:
             kept.append(problem)
     return kept
-
-
-def _claim(data: dict[str, Any]) -> Iterator[Problem]:
-    yield from claim_spec_problems(data)
-    spec = data.get("spec")
-    if isinstance(spec, dict):
-        yield from source_problems(spec)
 
 
 def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
@@ -68,16 +63,11 @@ def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
     yield from _storage(spec.get("resources"))
     yield from _class_name(spec, "storageClassName")
     yield from _class_name(spec, "volumeAttributesClassName")
-    yield from _volume_mode(spec.get("volumeMode"))
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in _VOLUME_MODES:
+        message = f"`volumeMode` takes one of {listed(_VOLUME_MODES)}, not {describe(mode)}"
+        yield Problem("unsupported-choice", (*_SPEC, "volumeMode"), message, closest(mode, _VOLUME_MODES))
     yield from selector_problems(spec.get("selector"), (*_SPEC, "selector"))
-
-
-def _generation(metadata: Any) -> Iterator[Problem]:
-    """The problem of `metadata.generation`: the server sets that of a new custom resource itself, but keeps a claim's."""
-    generation = metadata.get("generation") if isinstance(metadata, dict) else None
-    if isinstance(generation, int | float) and generation < 0:
-        message = f"`generation` cannot be negative, as {generation} is"
-        yield Problem("out-of-range", ("metadata", "generation"), message, "leave it out; the server sets it")
 
 
 def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
@@ -152,12 +142,6 @@ def _class_name(spec: dict[str, Any], field: str) -> Iterator[Problem]:
         yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is no name for a class: {why}")
 
 
-def _volume_mode(mode: Any) -> Iterator[Problem]:
-    if mode is not None and mode not in _VOLUME_MODES:
-        message = f"`volumeMode` takes one of {listed(_VOLUME_MODES)}, not {describe(mode)}"
-        yield Problem("unsupported-choice", (*_SPEC, "volumeMode"), message, closest(mode, _VOLUME_MODES))
-
-
 # Check what a PersistentVolumeClaim's volume is filled from: `dataSource` and `dataSourceRef`.
 #
 # Follows `validateDataSource` and `validateDataSourceRef`, k8s.io/kubernetes pkg/apis/core/validation, and `DropDisabledFields` and
@@ -176,14 +160,10 @@ def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if isinstance(reference, dict) and reference.get("namespace"):
         reference = None
-    if reference is None and isinstance(source, dict) and not _is_claim_or_snapshot(source):
+    kinds_kept = (("", _CLAIM), _SNAPSHOT)
+    if reference is None and isinstance(source, dict) and (source.get("apiGroup") or "", source.get("kind")) not in kinds_kept:
         source = None
     return source, reference
-
-
-def source_problems(spec: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of the sources that the server keeps."""
-    yield from given_source_problems(*sources(spec))
 
 
 def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
@@ -198,10 +178,6 @@ def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "dataSource"), message, "leave out `dataSource`; the server fills it in")
 
 
-def _is_claim_or_snapshot(source: dict[str, Any]) -> bool:
-    return (source.get("apiGroup") or "", source.get("kind")) in (("", _CLAIM), _SNAPSHOT)
-
-
 def _source(source: Any, field: str) -> Iterator[Problem]:
     if not isinstance(source, dict):
         return
@@ -209,17 +185,13 @@ def _source(source: Any, field: str) -> Iterator[Problem]:
     yield from (missing(name, source, path) for name in ("kind", "name") if not source.get(name))
     group, kind = source.get("apiGroup"), source.get("kind")
     if isinstance(group, str) and group and (why := bad_subdomain(group)):
-        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is no name for an API group: {why}", _group_hint(group))
+        name = group.partition("/")[0]
+        hint = f"write `{name}`, without a version" if name != group and not bad_subdomain(name) else ""
+        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is no name for an API group: {why}", hint)
     if not group and kind and kind != _CLAIM:
         message = f"without an `apiGroup`, `kind` can only be `{_CLAIM}`, not {describe(kind)}"
         hint = f"add `apiGroup: {_SNAPSHOT[0]}`" if kind == _SNAPSHOT[1] else closest(kind, (_CLAIM,)) or "add the kind's `apiGroup`"
         yield Problem("unsupported-choice", (*path, "kind"), message, hint)
-
-
-def _group_hint(group: str) -> str:
-    """The hint for an API version written as API group."""
-    name = group.partition("/")[0]
-    return f"write `{name}`, without a version" if name != group and not bad_subdomain(name) else ""
 
 
 # Check which fields an update of a PersistentVolumeClaim changes.

@@ -9,7 +9,7 @@ from jobspec.go.formats import is_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
@@ -291,6 +291,57 @@ def wrong_id(value: int, path: Path) -> Iterator[Problem]:
     """The problem of a number that is no ID of a user or a group."""
     if not 0 <= value <= _MAX_ID:
         yield Problem("out-of-range", path, f"IDs of users and groups are from 0 to {_MAX_ID:,}, and {value} is not")
+
+
+# Checks of one field that the rules of many kinds make: each gives the problem of a value, or none.
+
+
+def one_of(value: Any, choices: Sequence[Any], path: Path) -> Iterator[Problem]:
+    """The problem of a value that is none of the choices."""
+    if value not in choices:
+        yield unsupported(value, choices, path)
+
+
+def required_choice(around: dict[str, Any], field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Iterator[Problem]:
+    """The problem of a field, of an object at *path*, that is absent, empty or none of the choices."""
+    if not around.get(field):
+        yield missing(field, around, path, hint)
+    else:
+        yield from one_of(around[field], choices, (*path, field))
+
+
+def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Iterator[Problem]:
+    """The problem of a text that is no name for *what*, such as "a container"; *bad_name* says why."""
+    if why := bad_name(value):
+        yield wrong_name(value, what, why, path)
+
+
+def required_name(
+    around: dict[str, Any], field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = ""
+) -> Iterator[Problem]:
+    """The problem of a field, of an object at *path*, that is absent, empty or no name for *what*."""
+    if not around.get(field):
+        yield missing(field, around, path, hint)
+    else:
+        yield from named(around[field], what, bad_name, (*path, field))
+
+
+def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Iterator[Problem]:
+    """The problem of a text that is no *what*, such as "label key"; *bad_form* says why."""
+    if why := bad_form(value):
+        yield Problem("wrong-format", path, f'"{value}" is no {what}: {why}', at_key=at_key)
+
+
+def within(value: Any, least: int | None, most: int | None, path: Path) -> Iterator[Problem]:
+    """The problem of a number below *least* or above *most*."""
+    if (least is not None and value < least) or (most is not None and value > most):
+        yield outside(value, least, most, path)
+
+
+def at_most(most: int, size: int, what: str, path: Path) -> Iterator[Problem]:
+    """The problem of a value that has more than *most* of *what*, such as "item"."""
+    if size > most:
+        yield wrong_size(size, what, "most", most, path)
 
 
 # Bring together what the walk on the structure found in an object, and what Go code found in what was decoded of it.

@@ -63,7 +63,9 @@ def _judge(
     known = RULES.get(rule["rule"])
     own = known is not None and not rule.get("optionalOldSelf") and not rule.get("messageExpression")
     about = known.about if known and own else ()
-    if any(_hides(problem, (*path, *about)) for problem in found):
+    place = (*path, *about)
+    # a rule about a place waits for a problem there or inside, and for a wrong type around it
+    if any(each.path[: len(place)] == place or (each.rule == "wrong-type" and place[: len(each.path)] == each.path) for each in found):
         return
     if known is None or not own:
         from jobspec.kubernetes.cel.evaluation import run_rule
@@ -73,11 +75,6 @@ def _judge(
         yield from _broken(known, rule, value, shape, path, touched)
     elif old is not None:
         yield from _changed(known, rule, value, old, shape, path)
-
-
-def _hides(problem: Problem, place: Path) -> bool:
-    """Whether a rule about a place waits for a problem: one there or inside, or a wrong type around it."""
-    return problem.path[: len(place)] == place or (problem.rule == "wrong-type" and place[: len(problem.path)] == problem.path)
 
 
 def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:

@@ -48,7 +48,7 @@ spec:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 27, 140),
-        (("lint", "simple.yaml"), 45, 410),
+        (("lint", "simple.yaml"), 46, 410),
         (("render", "simple.yaml", "--overlay", "cpu"), 34, 430),
         (("render",), 56, 1000),
     ],

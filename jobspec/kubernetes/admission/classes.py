@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from jobspec.kinds import GroupKind
+
     Data = dict[str, Any]
 
 
@@ -37,9 +39,13 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     name, chosen = found
     filled = priority_of(own, objects)
     if filled is None:
-        return pod, [_unknown_priority_class(own, objects)] if objects.closed else []
-    fields = ("priority", "preemptionPolicy") if chosen else ()
-    wrong = [_differs(field, spec[field], filled[field], name) for field in fields if _is_other(spec, field, filled)]
+        return pod, [_unknown(PRIORITY_CLASS, own, "priorityClassName", objects)] if objects.closed else []
+    wrong = []
+    for field in ("priority", "preemptionPolicy") if chosen else ():
+        if spec.get(field) is not None and spec[field] != filled[field]:
+            computed = f"the server takes `{field}` from the priority class `{name}`, which has {filled[field]}"
+            message = f"{computed}, so it cannot be {spec[field]}"
+            wrong.append(Problem("refused-by-class", ("spec", field), message, "leave it out"))
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
@@ -52,19 +58,12 @@ def priority_of(named: str, objects: PolicyObjects) -> Data | None:
     return {"priorityClassName": name, **filled} if name else filled
 
 
-def _is_other(spec: Data, field: str, filled: Data) -> bool:
-    return spec.get(field) is not None and spec[field] != filled[field]
-
-
-def _differs(field: str, own: Any, computed: Any, name: str) -> Problem:
-    message = f"the server takes `{field}` from the priority class `{name}`, which has {computed}, so it cannot be {own}"
-    return Problem("refused-by-class", ("spec", field), message, "leave it out")
-
-
-def _unknown_priority_class(name: str, objects: PolicyObjects) -> Problem:
-    message = f"there is no PriorityClass `{name}`, so the server refuses the pod"
-    hint = closest(name, objects.names(PRIORITY_CLASS)) or "give its file, too"
-    return Problem("unresolved-reference", ("spec", "priorityClassName"), message, hint)
+def _unknown(kind: GroupKind, name: str, field: str, objects: PolicyObjects, namespace: str = "") -> Problem:
+    """The problem of a field that names an object that is not there."""
+    own, where = ([_DEFAULT], " in the namespace of the pod") if kind == SERVICE_ACCOUNT else ([], "")
+    message = f"there is no {kind[1]} `{name}`{where}, so the server refuses the pod"
+    hint = closest(name, [*own, *objects.names(kind, namespace)]) or "give its file, too"
+    return Problem("unresolved-reference", ("spec", field), message, hint)
 
 
 # The runtime class of a pod: the overhead and the nodes that it brings.
@@ -83,7 +82,7 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
         return pod, []
     runtime_class = objects.find(RUNTIME_CLASS, "", name)
     if runtime_class is None:
-        return pod, [_unknown_runtime_class(name, objects)] if objects.closed else []
+        return pod, [_unknown(RUNTIME_CLASS, name, "runtimeClassName", objects)] if objects.closed else []
     scheduling = mapping(runtime_class, "scheduling")
     overhead = mapping(runtime_class, "overhead", "podFixed") if runtime_class.get("overhead") is not None else None
     wrong = [*_overhead(spec, overhead), *_nodes(spec, scheduling, name)]
@@ -143,13 +142,6 @@ def _covers(wide: Data, narrow: Data) -> bool:
     return is_exists or (narrow.get("operator") == "Equal" and (narrow.get("value") or "") == (wide.get("value") or ""))
 
 
-def _unknown_runtime_class(name: str, objects: PolicyObjects) -> Problem:
-    message = f"there is no RuntimeClass `{name}`, so the server refuses the pod"
-    return Problem(
-        "unresolved-reference", ("spec", "runtimeClassName"), message, closest(name, objects.names(RUNTIME_CLASS)) or "give its file, too"
-    )
-
-
 # The ServiceAccount of a pod: whether it is there, and which Secrets it lets the pod use.
 #
 # Follows `Plugin.Admit` and `limitSecretReferences`, k8s.io/kubernetes plugin/pkg/admission/serviceaccount, 1.36.
@@ -176,18 +168,12 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
     filled = {**spec, "serviceAccountName": name}
     if account is None:
         is_missing = objects.closed and name != _DEFAULT
-        return {**pod, "spec": filled}, [_unknown_account(spec, name, namespace, objects)] if is_missing else []
+        field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+        return {**pod, "spec": filled}, [_unknown(SERVICE_ACCOUNT, name, field, objects, namespace)] if is_missing else []
     if not sequence(spec, "imagePullSecrets") and sequence(account, "imagePullSecrets"):
         filled["imagePullSecrets"] = [{"name": each.get("name")} for each in sequence(account, "imagePullSecrets")]
     enforced = mapping(account, "metadata", "annotations").get(_ENFORCED) in _TRUE
     return {**pod, "spec": filled}, list(_secrets(filled, name, account)) if enforced else []
-
-
-def _unknown_account(spec: Data, name: str, namespace: str, objects: PolicyObjects) -> Problem:
-    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
-    message = f"there is no ServiceAccount `{name}` in the namespace of the pod, so the server refuses the pod"
-    hint = closest(name, [_DEFAULT, *objects.names(SERVICE_ACCOUNT, namespace)]) or "give its file, too"
-    return Problem("unresolved-reference", ("spec", field), message, hint)
 
 
 def _secrets(spec: Data, name: str, account: Data) -> Iterator[Problem]:

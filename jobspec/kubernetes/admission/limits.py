@@ -34,7 +34,10 @@ def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Da
     for _, item in _items(objects, namespace, "Container"):
         limits = {**_given(item, "max"), **_given(item, "default")}
         requests = {**_given(item, "min"), **limits, **_given(item, "defaultRequest")}
-        spec = _filled(spec, limits, requests)
+        spec = {
+            **spec,
+            **{field: [_filled(each, limits, requests) for each in sequence(spec, field)] for field in CONTAINERS if field in spec},
+        }
     return {**pod, "spec": spec}
 
 
@@ -84,13 +87,10 @@ def _given(data: Any, field: str) -> Data:
     return {name: each for name, each in mapping(data, field).items() if each is not None}
 
 
-def _filled(spec: Data, limits: Data, requests: Data) -> Data:
-    def change(container: Data) -> Data:
-        own = mapping(container, "resources")
-        filled = {"limits": {**limits, **_given(own, "limits")}, "requests": {**requests, **_given(own, "requests")}}
-        return {**container, "resources": {**own, **filled}}
-
-    return {**spec, **{field: [change(each) for each in sequence(spec, field)] for field in CONTAINERS if field in spec}}
+def _filled(container: Data, limits: Data, requests: Data) -> Data:
+    own = mapping(container, "resources")
+    filled = {"limits": {**limits, **_given(own, "limits")}, "requests": {**requests, **_given(own, "requests")}}
+    return {**container, "resources": {**own, **filled}}
 
 
 def _of_pod(spec: Data, field: str) -> Amounts:
@@ -177,15 +177,12 @@ def _ratio(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> It
         yield Problem(_RULE, bounded.at("requests", name), f"{factor}, and it requests none", "request it")
     elif not limited:
         yield Problem(_RULE, bounded.at("limits", name), f"{factor}, and it has no limit", "limit it")
-    elif _exceeds(limited / asked, bound):
-        message = f"{factor}, not {limited / asked:.4g} times: the limit is {limit}, the request {request}"
-        yield Problem(_RULE, bounded.at("limits", name), message)
-
-
-def _exceeds(ratio: float, bound: Quantity) -> bool:
-    """Whether a ratio is more than a bound, in thousandths where those can be counted."""
-    whole = bound.rounded_up()
-    return ratio * 1000 > float(bound.nanos // _MILLI) if whole <= _MOST_MILLIS else ratio > float(whole)
+    else:
+        ratio, whole = limited / asked, bound.rounded_up()
+        # in thousandths, where those can be counted
+        if ratio * 1000 > float(bound.nanos // _MILLI) if whole <= _MOST_MILLIS else ratio > float(whole):
+            message = f"{factor}, not {ratio:.4g} times: the limit is {limit}, the request {request}"
+            yield Problem(_RULE, bounded.at("limits", name), message)
 
 
 def _comparable(*several: Quantity | None) -> list[int]:

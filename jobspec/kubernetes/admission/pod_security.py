@@ -6,6 +6,8 @@ label says more, and no exemptions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
@@ -38,7 +40,7 @@ def template_warnings(template: Data, path: Path, namespace: str, labels: Mappin
     """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
     level = levels_of(labels).warn
     found = [_problem(each, level, f"the namespace `{namespace}` warns by") for _, each in breaches(template, level)]
-    return [Problem(each.rule, (*path, *each.path), each.message, each.hint) for each in found]
+    return [each.moved_to((*path, *each.path)) for each in found]
 
 
 def _problem(breach: Breach, level: Level, says: str) -> Problem:
@@ -75,27 +77,23 @@ _TOO_MANY = 2**63
 """The first number that the server's own numbers do not reach."""
 
 
+@dataclass(frozen=True, slots=True)
 class Level:
     """A level of Pod Security in a version."""
 
-    __slots__ = ("minor", "name")
-
-    def __init__(self, name: str, minor: int) -> None:
-        self.name = name
-        self.minor = minor
+    name: str
+    minor: int
 
     def __str__(self) -> str:
         return f"{self.name}:{'latest' if self.minor == LATEST else f'v1.{self.minor}'}"
 
 
+@dataclass(frozen=True, slots=True)
 class Levels:
     """The levels of a namespace: what its pods have to keep, and what the server warns of."""
 
-    __slots__ = ("enforce", "warn")
-
-    def __init__(self, enforce: Level, warn: Level) -> None:
-        self.enforce = enforce
-        self.warn = warn
+    enforce: Level
+    warn: Level
 
 
 def levels_of(labels: Mapping[str, Any]) -> Levels:
@@ -138,28 +136,24 @@ def label_problems(labels: Mapping[str, Any]) -> Iterator[Problem]:
 # A breach: what a pod has or lacks, against a check of Pod Security, and where.
 
 
+@dataclass(frozen=True, slots=True)
 class Breach:
     """One place of a pod that breaks a check: `forbids ...` or `wants ...`, and what to write instead."""
 
-    __slots__ = ("hint", "path", "why")
-
-    def __init__(self, path: Path, why: str, hint: str = "") -> None:
-        self.path = path
-        self.why = why
-        self.hint = hint
+    path: Path
+    why: str
+    hint: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Check:
     """A check of a level: the first minor version of each of its forms, the name under which the server reports it."""
 
-    __slots__ = ("forms", "name", "reason", "replaces")
-
-    def __init__(self, name: str, reason: str, forms: dict[int, Find], *, replaces: str = "") -> None:
-        self.name = name
-        self.reason = reason
-        self.forms = forms
-        self.replaces = replaces
-        """The check of the level `baseline` that `restricted` leaves out, since this one is stricter."""
+    name: str
+    reason: str
+    forms: dict[int, Find]
+    replaces: str = ""
+    """The check of the level `baseline` that `restricted` leaves out, since this one is stricter."""
 
     def at(self, minor: int) -> Find | None:
         """The form that the check has at a minor version, None before its first."""

@@ -13,6 +13,7 @@ from jobspec.kinds import RESOURCE_QUOTA
 from jobspec.kubernetes.admission.limits import amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import sum_of
+from jobspec.kubernetes.pods.scheduling import pod_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,16 +48,17 @@ class Quota:
 def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
     """What ResourceQuotas have against one more pod, whose containers have their defaults."""
     asked = pod_usage(pod)
-    for quota in _quotas_of_pods(pod, namespace, objects):
-        yield from _missing(quota, mapping(pod, "spec"))
-        yield from _exceeded(quota, asked, quota.used, "the pod asks for", _WHOLE)
+    for quota in _quotas(namespace, objects):
+        if _counts(quota, pod):
+            yield from _missing(quota, mapping(pod, "spec"))
+            yield from _exceeded(quota, asked, quota.used, "the pod asks for", _WHOLE)
 
 
 def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
     """What ResourceQuotas have against one more claim."""
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
-        if any(map(is_of_claims, quota.hard)) and matches_claim(quota.data, claim):
+        if any(map(_is_of_claims, quota.hard)) and _matches_claim(quota.data, claim):
             yield from _exceeded(quota, asked, quota.used, "the claim asks for", ("spec", "resources", "requests"))
 
 
@@ -81,12 +83,9 @@ def _quotas(namespace: str, objects: PolicyObjects) -> list[Quota]:
     return [Quota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
 
 
-def _quotas_of_pods(pod: Data, namespace: str, objects: PolicyObjects) -> list[Quota]:
-    return [quota for quota in _quotas(namespace, objects) if _counts(quota, pod)]
-
-
 def _counts(quota: Quota, pod: Data) -> bool:
-    return any(map(is_of_pods, quota.hard)) and matches_pod(quota.data, mapping(pod, "spec"))
+    """Whether a quota counts a pod, which is in all of its scopes."""
+    return any(map(_is_of_pods, quota.hard)) and all(_has_pod(each, mapping(pod, "spec")) for each in _selectors(quota.data))
 
 
 def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
@@ -119,12 +118,7 @@ def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path)
 # pkg/apis/core/v1/helper/qos, 1.36.
 
 
-def matches_pod(quota: Data, spec: Data) -> bool:
-    """Whether a pod of this spec is in all scopes of a quota."""
-    return all(_has_pod(each, spec) for each in _selectors(quota))
-
-
-def matches_claim(quota: Data, claim: Data) -> bool:
+def _matches_claim(quota: Data, claim: Data) -> bool:
     """Whether a claim is in all scopes of a quota."""
     attributes = mapping(claim, "spec").get("volumeAttributesClassName") or ""
     selectors = _selectors(quota)
@@ -140,35 +134,23 @@ def _selectors(quota: Data) -> list[Data]:
 def _has_pod(selector: Data, spec: Data) -> bool:
     deadline = spec.get("activeDeadlineSeconds")
     terminates = deadline is not None and deadline >= 0
-    match selector.get("scopeName"):
-        case "Terminating":
-            return terminates
-        case "NotTerminating":
-            return not terminates
-        case "BestEffort":
-            return _is_best_effort(spec)
-        case "NotBestEffort":
-            return not _is_best_effort(spec)
-        case "PriorityClass":
-            return _selects(selector, spec.get("priorityClassName") or "")
-        case "CrossNamespacePodAffinity":
-            return _looks_into_other_namespaces(spec)
-    return False
+    others = [each for each, _ in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
+    scopes = {
+        "Terminating": terminates,
+        "NotTerminating": not terminates,
+        "BestEffort": _is_best_effort(spec),
+        "NotBestEffort": not _is_best_effort(spec),
+        "PriorityClass": _selects(selector, spec.get("priorityClassName") or ""),
+        "CrossNamespacePodAffinity": bool(others),
+    }
+    return scopes.get(selector.get("scopeName", ""), False)
 
 
 def _selects(selector: Data, value: str) -> bool:
     """Whether a selector takes the name of a class; an empty name is none."""
-    values = sequence(selector, "values")
-    match selector.get("operator"):
-        case "Exists":
-            return bool(value)
-        case "DoesNotExist":
-            return not value
-        case "In":
-            return bool(value) and value in values
-        case "NotIn":
-            return not value or value not in values
-    return False
+    is_in = bool(value) and value in sequence(selector, "values")
+    answers = {"Exists": bool(value), "DoesNotExist": not value, "In": is_in, "NotIn": not is_in}
+    return answers.get(selector.get("operator", ""), False)
 
 
 def _is_best_effort(spec: Data) -> bool:
@@ -188,16 +170,6 @@ def _is_best_effort(spec: Data) -> bool:
     )
 
 
-def _looks_into_other_namespaces(spec: Data) -> bool:
-    terms = []
-    for field in ("podAffinity", "podAntiAffinity"):
-        affinity = mapping(spec, "affinity", field)
-        terms += sequence(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
-        preferred = sequence(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
-        terms += [mapping(each, "podAffinityTerm") for each in preferred]
-    return any(each.get("namespaces") or each.get("namespaceSelector") is not None for each in terms)
-
-
 # What quotas count of a pod and of a claim.
 #
 # Follows `PodUsageFunc`, `podComputeUsageHelper`, `podEvaluator.MatchingResources` and `pvcEvaluator.Usage`, k8s.io/kubernetes
@@ -212,7 +184,7 @@ _CLASS = ".storageclass.storage.k8s.io/"
 _DEVICES = "deviceclass.resource.kubernetes.io/"
 
 
-def is_of_pods(name: str) -> bool:
+def _is_of_pods(name: str) -> bool:
     """Whether a quota that names this counts pods."""
     if name in _POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")):
         return True
@@ -220,7 +192,7 @@ def is_of_pods(name: str) -> bool:
     return name.startswith("requests.") and (is_extended or name.startswith(f"requests.{_DEVICES}"))
 
 
-def is_of_claims(name: str) -> bool:
+def _is_of_claims(name: str) -> bool:
     """Whether a quota that names this counts claims."""
     return name in ("count/persistentvolumeclaims", *_CLAIM_NAMES) or name.endswith(tuple(_CLASS + each for each in _CLAIM_NAMES))
 
@@ -255,12 +227,7 @@ def claim_usage(claim: Data) -> Amounts:
     size = amounts(mapping(spec, "resources").get("requests")).get("storage")
     if size is not None:
         found["requests.storage"] = Quantity(size.rounded_up() * _ONE, size.format)
-    storage_class = _storage_class(claim)
+    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")  # which is older than the field
+    storage_class = annotation if annotation is not None else spec.get("storageClassName") or ""
     of_class = {f"{storage_class}{_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found}
     return found | of_class if storage_class else found
-
-
-def _storage_class(claim: Data) -> str:
-    """The class of a claim's volume: by its older annotation, or by its field."""
-    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")
-    return str(annotation if annotation is not None else mapping(claim, "spec").get("storageClassName") or "")

@@ -36,7 +36,7 @@ class PodReview:
         self.pod = pod
         """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
         self.refusals = refusals
-        """Why the server refuses it; the server tells the first alone. Paths are those of the pod as it was given."""
+        """Why the server refuses it; the server reports the first alone. Paths are those of the pod as it was given."""
         self.warnings = warnings
         """What the server warns of, where it refuses nothing."""
         self.waits = waits
@@ -46,90 +46,29 @@ class PodReview:
 def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
     """The answer of the plugins to a new pod, whose structure the server accepts."""
     from jobspec.kubernetes.admission.classes import with_account, with_priority, with_runtime_class
-
-    decoded = _decoded(pod, target)
-    accounted, by_account = with_account(_limited(decoded, namespace, objects), namespace, objects)
-    ranked, by_priority = with_priority(accounted, objects)
-    filled, by_class = with_runtime_class(ranked, objects)
-    by_limits = _by_limits(decoded, filled, namespace, objects, target)
-    by_labels, warned = _by_labels(filled, namespace, objects)
-    refusals = [*by_account, *by_priority, *by_class, *by_limits, *by_labels, *_by_quota(filled, namespace, objects)]
-    return PodReview(filled, refusals, [] if refusals else warned, _waits(filled, namespace, objects))
-
-
-def _decoded(pod: Data, target: Target) -> Data:
-    """A pod as the plugins get it: decoded, and with the defaults of pods."""
+    from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults, with_limit_defaults
     from jobspec.kubernetes.pods.defaults import filled_in
 
     shape = shapes.load("v1", "Pod", target)
     assert shape
     typed = decode_as_go(pod, shape)
-    return {**typed, "spec": filled_in(typed.get("spec") or {})}
-
-
-def _limited(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
-    if not objects.in_namespace(LIMIT_RANGE, namespace):
-        return pod
-    from jobspec.kubernetes.admission.limits import with_limit_defaults
-
-    return with_limit_defaults(pod, namespace, objects)
-
-
-def _by_limits(pod: Data, filled: Data, namespace: str, objects: PolicyObjects, target: Target) -> list[Problem]:
-    if not objects.in_namespace(LIMIT_RANGE, namespace):
-        return []
-    from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults
-
-    return [*problems_of_defaults(pod, filled, target), *limit_problems(filled, namespace, objects)]
-
-
-def _by_labels(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[list[Problem], list[Problem]]:
-    """Why the namespace refuses the pod by its labels, and what it warns of."""
-    labels = objects.labels(namespace)
-    if not labels:
-        return [], []
-    from jobspec.kubernetes.admission.pod_security import pod_security_problems
-
-    return pod_security_problems(pod, namespace, labels)
-
-
-def _by_quota(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
-    if not objects.in_namespace(RESOURCE_QUOTA, namespace):
-        return []
-    from jobspec.kubernetes.admission.quotas import quota_problems
-
-    return list(quota_problems(pod, namespace, objects))
-
-
-def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
-    if not objects.closed:
-        return []
-
-    return list(waiting_problems(pod, namespace, objects))
-
-
-def claim_problems(claim: Data, namespace: str, objects: PolicyObjects, *, is_new: bool) -> list[Problem]:
-    """Why the plugins refuse a claim."""
-    found: list[Problem] = []
+    decoded = {**typed, "spec": filled_in(typed.get("spec") or {})}
+    accounted, by_account = with_account(with_limit_defaults(decoded, namespace, objects), namespace, objects)
+    ranked, by_priority = with_priority(accounted, objects)
+    filled, by_class = with_runtime_class(ranked, objects)
+    refusals, warned = [*by_account, *by_priority, *by_class], list[Problem]()
     if objects.in_namespace(LIMIT_RANGE, namespace):
-        from jobspec.kubernetes.admission.limits import claim_limit_problems
+        refusals += [*problems_of_defaults(decoded, filled, target), *limit_problems(filled, namespace, objects)]
+    if labels := objects.labels(namespace):
+        from jobspec.kubernetes.admission.pod_security import pod_security_problems
 
-        found += claim_limit_problems(claim, namespace, objects)
-    if is_new and objects.in_namespace(RESOURCE_QUOTA, namespace):
-        from jobspec.kubernetes.admission.quotas import claim_quota_problems
+        by_labels, warned = pod_security_problems(filled, namespace, labels)
+        refusals += by_labels
+    if objects.in_namespace(RESOURCE_QUOTA, namespace):
+        from jobspec.kubernetes.admission.quotas import quota_problems
 
-        found += claim_quota_problems(claim, namespace, objects)
-    return found
-
-
-def template_warnings(data: Data, path: tuple[str, ...], namespace: str, objects: PolicyObjects) -> list[Problem]:
-    """What the server warns of where a workload has its pod template at *path*: it refuses only the pods, which come later."""
-    template, labels = mapping(data, *path), objects.labels(namespace)
-    if not template or not labels:
-        return []
-    from jobspec.kubernetes.admission.pod_security import template_warnings as warnings_of
-
-    return warnings_of(template, path, namespace, labels)
+        refusals += quota_problems(filled, namespace, objects)
+    return PodReview(filled, refusals, [] if refusals else warned, list(_waits(filled, namespace, objects)))
 
 
 # The plugins' answer to a document: the problems of its pod, claim or labels as diagnostics, and the objects that were looked up.
@@ -144,8 +83,13 @@ def answer(document: Document, target: Target, policies: PolicyObjects, *, old: 
     if document.group_kind == kinds.NAMESPACE:
         return Answer(list(_of_labels(document, old)))
 
-    found = template_warnings(document.data, kinds.POD_TEMPLATES[document.group_kind], document.namespace, policies)
-    return Answer(_diagnostics(document, found, "warning"))
+    path, labels = kinds.POD_TEMPLATES[document.group_kind], policies.labels(document.namespace)
+    template = mapping(document.data, *path)
+    if not template or not labels:
+        return Answer([])
+    from jobspec.kubernetes.admission.pod_security import template_warnings
+
+    return Answer(_diagnostics(document, template_warnings(template, path, document.namespace, labels), "warning"))
 
 
 def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> Answer:
@@ -181,8 +125,15 @@ def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
 
 
 def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> Answer:
+    found: list[Problem] = []
+    if policies.in_namespace(LIMIT_RANGE, document.namespace):
+        from jobspec.kubernetes.admission.limits import claim_limit_problems
 
-    found = claim_problems(document.data, document.namespace, policies, is_new=old is None)
+        found += claim_limit_problems(document.data, document.namespace, policies)
+    if old is None and policies.in_namespace(RESOURCE_QUOTA, document.namespace):
+        from jobspec.kubernetes.admission.quotas import claim_quota_problems
+
+        found += claim_quota_problems(document.data, document.namespace, policies)
     return Answer(_diagnostics(document, found, "error"))
 
 
@@ -207,7 +158,7 @@ _EVERYWHERE = "kube-root-ca.crt"
 """The ConfigMap that every namespace has."""
 
 
-def waiting_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
     """What the pod needs and does not find, where the world is closed."""
     for each in references(mapping(pod, "spec")) if objects.closed else ():
         if each.is_optional:

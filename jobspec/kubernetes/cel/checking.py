@@ -77,9 +77,6 @@ class CheckedExpression:
         self._types[node.at] = found
         return found
 
-    def _literal(self, node: Literal) -> Type:
-        return Type(node.kind)
-
     def _name(self, node: Name) -> Type:
         found = self._lookup(node.name)
         if found is None:
@@ -149,7 +146,8 @@ class CheckedExpression:
         found = [result for result in results if result is not None]
         if not found:
             listed = ", ".join(str(self._known(each)) for each in arguments)
-            raise CompileError(node.at, f"`{_source_form(function)}` does not take ({listed})")
+            written = function if function[0].isalpha() else function.lstrip("@").replace("_", "")  # `==` for `_==_`
+            raise CompileError(node.at, f"`{written}` does not take ({listed})")
         return found[0] if all(result == found[0] for result in found) else DYN
 
     def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
@@ -223,7 +221,7 @@ class CheckedExpression:
 
 
 _CHECKS: dict[type, Callable[[CheckedExpression, Any], Type]] = {
-    Literal: CheckedExpression._literal,
+    Literal: lambda _, node: Type(node.kind),
     Name: CheckedExpression._name,
     Select: CheckedExpression._select,
     Call: CheckedExpression._call,
@@ -240,11 +238,6 @@ def _qualified_name(node: Any) -> str:
         return node.name
     inner = _qualified_name(node.operand) if isinstance(node, Select) and not node.is_test else ""
     return f"{inner}.{node.field}" if inner else ""
-
-
-def _source_form(function: str) -> str:
-    """A function as it is written in an expression: `==` for `_==_`."""
-    return function if function[0].isalpha() else function.lstrip("@").replace("_", "")
 
 
 # Decide which CEL types are assignable to which, and infer type variables.

@@ -6,7 +6,8 @@ use. A rule that it cannot compile, or that would need it where it is not instal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -81,14 +82,10 @@ def _run(text: str, value: Any, old: Any, *, optional: bool) -> Any:
     """The value of an expression; *optional*: `oldSelf` is an optional value in it."""
     if optional:
         text = f"cel.bind(oldSelf, {'optional.none()' if old is None else 'optional.of(oldSelf)'}, {text}\n)"
-    return _program(text).run({"self": value, "oldSelf": old})
-
-
-def _program(text: str) -> Program:
-    found = _compiled(text)
-    if isinstance(found, str):
-        raise NotEvaluated(found)
-    return found
+    program = _compiled(text)
+    if isinstance(program, str):
+        raise NotEvaluated(program)
+    return program.run({"self": value, "oldSelf": old})
 
 
 @lru_cache(maxsize=1000)
@@ -101,12 +98,8 @@ def _compiled(text: str) -> Program | str:
     except ImportError:
         return "the CEL library is not installed (cel-expr-python)"
     except RuntimeError as error:
-        return f"the CEL library cannot compile it ({_complaint(str(error))})"
-
-
-def _complaint(text: str) -> str:
-    """The first line of the library's error message, without prefix and position."""
-    return text.splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]
+        complaint = str(error).splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]  # without prefix and position
+        return f"the CEL library cannot compile it ({complaint})"
 
 
 def as_cel(value: Any, shape: Shape) -> Any:
@@ -126,7 +119,10 @@ def as_cel(value: Any, shape: Shape) -> Any:
         return [as_cel(item, shape.items) for item in value] if shape.items else _UNFIT
     if shape.type == "number":
         return float(value)
-    return _converted(value, _format(shape)) if has_type_in_cel(shape) else value
+    try:
+        return _CONVERSIONS[_format(shape)](value) if has_type_in_cel(shape) else value
+    except ValueError:
+        return _UNFIT
 
 
 def has_type_in_cel(shape: Shape) -> bool:
@@ -157,14 +153,6 @@ def _unseen(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _converted(text: str, form: str) -> Any:
-    """A text converted to the CEL type of its format; `_UNFIT` where it is not of that format."""
-    try:
-        return _CONVERSIONS[form](text)
-    except ValueError:
-        return _UNFIT
-
-
 def _duration(text: str) -> Any:
     from google.protobuf.duration_pb2 import Duration
 
@@ -192,10 +180,4 @@ def _time(text: str) -> Any:
     return made
 
 
-def _bytes(text: str) -> bytes:
-    from base64 import b64decode
-
-    return b64decode(text)
-
-
-_CONVERSIONS = {"duration": _duration, "date": _time, "date-time": _time, "byte": _bytes}
+_CONVERSIONS: dict[str, Callable[[str], Any]] = {"duration": _duration, "date": _time, "date-time": _time, "byte": b64decode}

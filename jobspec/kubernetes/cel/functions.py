@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Address, ip_address, ip_interface, ip_network
+from itertools import pairwise
 from typing import Any
 
 from jobspec.go import formats, regex, text_formats
+from jobspec.go.formats import plain_address
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel import signatures
@@ -35,16 +37,8 @@ def _order(value: Opaque) -> Any:
     return number_of(value) if "quantity" in value else signatures.precedence(value)
 
 
-def _is_greater(one: Opaque, other: Opaque) -> bool:
-    return bool(_order(one) > _order(other))
-
-
-def _is_less(one: Opaque, other: Opaque) -> bool:
-    return bool(_order(one) < _order(other))
-
-
 def _compare(one: Opaque, other: Opaque) -> int:
-    return _is_greater(one, other) - _is_less(one, other)
+    return bool(_order(one) > _order(other)) - bool(_order(one) < _order(other))
 
 
 def _is(make: Callable[..., Opaque]) -> Callable[..., bool]:
@@ -60,30 +54,8 @@ def _is(make: Callable[..., Opaque]) -> Callable[..., bool]:
     return check
 
 
-def _find(text: str, pattern: str) -> str:
-    return next(iter(regex.find_all(pattern, text, 1)), "")
-
-
-def _is_sorted(items: list[Any]) -> bool:
-    return all(items[index] <= items[index + 1] for index in range(len(items) - 1))
-
-
 def _sum(items: list[Any]) -> Any:
     return sum(items, start=timedelta()) if items and isinstance(items[0], timedelta) else sum(items)
-
-
-def _nanoseconds(text: str) -> int:
-    """The nanoseconds of a duration, passed as a string since Python's `timedelta` has microseconds only."""
-    return int(Decimal(text.removesuffix("s")).scaleb(9))
-
-
-def _index_in(items: list[Any], wanted: Any) -> int:
-    """The first index of *wanted* in a list, -1 where it is not in it."""
-    return next(_indices(items, wanted), -1)
-
-
-def _last_index_in(items: list[Any], wanted: Any) -> int:
-    return max(_indices(items, wanted), default=-1)
 
 
 def _indices(items: list[Any], wanted: Any) -> Iterator[int]:
@@ -97,45 +69,12 @@ def _insert_all(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]
     return {**entries, **more}
 
 
-def _insert(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
-    return _insert_all(entries, {key: value})
-
-
 def ip(text: str) -> Address:
     """Parse an IP address. Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address."""
-    return {"ip": str(_parsed(text))}
-
-
-def _parsed(text: str) -> IPv4Address | IPv6Address:
     address = ip_address(text)
-    if "%" in text or (isinstance(address, IPv6Address) and address.ipv4_mapped):
+    if plain_address(text) is None:
         raise ValueError(f"{text} has a zone, or another address inside")
-    return address
-
-
-def is_canonical(text: str) -> bool:
-    """Whether an address is written in its canonical form. Raises ValueError for a text that is no address."""
-    return ip(text)["ip"] == text
-
-
-def family(one: Address) -> int:
-    """The IP version: 4 or 6."""
-    return ip_address(one["ip"]).version
-
-
-def is_unspecified(one: Address) -> bool:
-    """Whether it is `0.0.0.0` or `::`."""
-    return ip_address(one["ip"]).is_unspecified
-
-
-def is_loopback(one: Address) -> bool:
-    """Whether it is a loopback address."""
-    return ip_address(one["ip"]).is_loopback
-
-
-def is_link_local(one: Address) -> bool:
-    """Whether it is a link-local unicast address."""
-    return ip_address(one["ip"]).is_link_local
+    return {"ip": str(address)}
 
 
 def is_link_local_multicast(one: Address) -> bool:
@@ -155,7 +94,7 @@ def is_global_unicast(one: Address) -> bool:
 def cidr(text: str) -> Address:
     """Parse a network such as `10.0.0.1/8`; its host bits are kept. Raises ValueError for other texts."""
     address, _, length = text.partition("/")
-    _parsed(address)
+    ip(address)
     if not re.fullmatch("0|[1-9][0-9]*", length, re.ASCII):
         raise ValueError(f"{text} has no length of a prefix")
     return {"cidr": str(ip_interface(text))}
@@ -172,26 +111,6 @@ def contains_cidr(network: Address, other: Address | str) -> bool:
     found = cidr(other) if isinstance(other, str) else other
     outer, inner = ip_network(network["cidr"], strict=False), ip_network(found["cidr"], strict=False)
     return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # both are of one version
-
-
-def address_of(one: Address) -> Address:
-    """The address of a network, host bits included."""
-    return {"ip": one["cidr"].partition("/")[0]}
-
-
-def prefix_length(one: Address) -> int:
-    """The prefix length of a network in bits."""
-    return int(one["cidr"].partition("/")[2])
-
-
-def masked(one: Address) -> Address:
-    """A network with its host bits set to zero."""
-    return {"cidr": str(ip_network(one["cidr"], strict=False))}
-
-
-def text_of(one: Address) -> str:
-    """The canonical text of an address or a network."""
-    return one.get("ip") or one["cidr"]
 
 
 def url(text: str) -> Address:
@@ -310,11 +229,6 @@ def as_integer(one: Quantity) -> int:
     return int(number_of(one))
 
 
-def as_float(one: Quantity) -> float:
-    """The value of a quantity as a 64-bit float, rounded."""
-    return float(number_of(one))
-
-
 def sum_with(factor: int) -> Callable[[Quantity, Quantity | int], Quantity]:
     """A function that adds *factor* times a quantity or an integer to a quantity: `add` for 1, `sub` for -1."""
 
@@ -334,11 +248,6 @@ def sum_with(factor: int) -> Callable[[Quantity, Quantity | int], Quantity]:
 _TEXTS = ("uri", "uuid", "byte", "date", "datetime")
 
 
-def _as_prefix(check: Check) -> Check:
-    """The check of a name's prefix, which may end with a dash."""
-    return lambda text: check(metadata.masked(text))
-
-
 def _as_format(name: str) -> Check:
     return lambda text: "" if CHECKS[name](text) else f"it has not the format `{name}`"
 
@@ -349,9 +258,9 @@ FORMATS: dict[str, Check] = {
     "dns1123Subdomain": metadata.bad_subdomain,
     "dns1035Label": metadata.bad_dns1035_label,
     "qualifiedName": metadata.bad_qualified_name,
-    "dns1123LabelPrefix": _as_prefix(metadata.bad_label_name),
-    "dns1123SubdomainPrefix": _as_prefix(metadata.bad_subdomain),
-    "dns1035LabelPrefix": _as_prefix(metadata.bad_dns1035_label),
+    "dns1123LabelPrefix": lambda text: metadata.bad_label_name(metadata.masked(text)),
+    "dns1123SubdomainPrefix": lambda text: metadata.bad_subdomain(metadata.masked(text)),
+    "dns1035LabelPrefix": lambda text: metadata.bad_dns1035_label(metadata.masked(text)),
     "labelValue": metadata.bad_label_value,
     **{name: _as_format(name) for name in _TEXTS},
 }
@@ -375,21 +284,18 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("sign(Quantity) int", sign),
     ("Quantity.isInteger() bool", is_integer),
     ("Quantity.asInteger() int", as_integer),
-    ("Quantity.asApproximateFloat() double", as_float),
+    ("Quantity.asApproximateFloat() double", lambda one: float(number_of(one))),
     ("Quantity.add(Quantity) Quantity", sum_with(1)),
     ("Quantity.add(int) Quantity", sum_with(1)),
     ("Quantity.sub(Quantity) Quantity", sum_with(-1)),
     ("Quantity.sub(int) Quantity", sum_with(-1)),
-    ("Quantity.isGreaterThan(Quantity) bool", _is_greater),
-    ("Quantity.isLessThan(Quantity) bool", _is_less),
-    ("Quantity.compareTo(Quantity) int", _compare),
     ("semver(string) Semver", signatures.semver),
     ("semver(string, bool) Semver", signatures.semver),
     ("isSemver(string) bool", _is(signatures.semver)),
     ("isSemver(string, bool) bool", _is(signatures.semver)),
-    ("Semver.isGreaterThan(Semver) bool", _is_greater),
-    ("Semver.isLessThan(Semver) bool", _is_less),
-    ("Semver.compareTo(Semver) int", _compare),
+    *((f"{kind}.isGreaterThan({kind}) bool", lambda one, other: _order(one) > _order(other)) for kind in ("Quantity", "Semver")),
+    *((f"{kind}.isLessThan({kind}) bool", lambda one, other: _order(one) < _order(other)) for kind in ("Quantity", "Semver")),
+    *((f"{kind}.compareTo({kind}) int", _compare) for kind in ("Quantity", "Semver")),
     ("Semver.major() int", lambda one: signatures.precedence(one)[0]),
     ("Semver.minor() int", lambda one: signatures.precedence(one)[1]),
     ("Semver.patch() int", lambda one: signatures.precedence(one)[2]),
@@ -403,13 +309,13 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("URL.getQuery() map", query),
     ("ip(string) IP", ip),
     ("isIP(string) bool", _is(ip)),
-    ("ip.isCanonical(string) bool", is_canonical),
-    ("ip.text(map) string", text_of),
-    ("IP.family() int", family),
-    ("IP.isUnspecified() bool", is_unspecified),
-    ("IP.isLoopback() bool", is_loopback),
+    ("ip.isCanonical(string) bool", lambda text: ip(text)["ip"] == text),
+    ("ip.text(map) string", lambda one: one.get("ip") or one["cidr"]),
+    ("IP.family() int", lambda one: ip_address(one["ip"]).version),
+    ("IP.isUnspecified() bool", lambda one: ip_address(one["ip"]).is_unspecified),
+    ("IP.isLoopback() bool", lambda one: ip_address(one["ip"]).is_loopback),
     ("IP.isLinkLocalMulticast() bool", is_link_local_multicast),
-    ("IP.isLinkLocalUnicast() bool", is_link_local),
+    ("IP.isLinkLocalUnicast() bool", lambda one: ip_address(one["ip"]).is_link_local),
     ("IP.isGlobalUnicast() bool", is_global_unicast),
     ("cidr(string) CIDR", cidr),
     ("isCIDR(string) bool", _is(cidr)),
@@ -417,23 +323,28 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("CIDR.containsIP(string) bool", contains_ip),
     ("CIDR.containsCIDR(CIDR) bool", contains_cidr),
     ("CIDR.containsCIDR(string) bool", contains_cidr),
-    ("CIDR.ip() IP", address_of),
-    ("CIDR.prefixLength() int", prefix_length),
-    ("CIDR.masked() CIDR", masked),
-    ("string.find(string) string", _find),
+    ("CIDR.ip() IP", lambda one: {"ip": one["cidr"].partition("/")[0]}),
+    ("CIDR.prefixLength() int", lambda one: int(one["cidr"].partition("/")[2])),
+    ("CIDR.masked() CIDR", lambda one: {"cidr": str(ip_network(one["cidr"], strict=False))}),
+    ("string.find(string) string", lambda text, pattern: next(iter(regex.find_all(pattern, text, 1)), "")),
     ("string.findAll(string) strings", lambda text, pattern: regex.find_all(pattern, text)),
     ("string.findAll(string, int) strings", lambda text, pattern, most: regex.find_all(pattern, text, most)),
-    ("list.isSorted() bool", _is_sorted),
+    ("list.isSorted() bool", lambda items: all(one <= other for one, other in pairwise(items))),
     ("list.sum() dyn", _sum),
     ("list.min() dyn", lambda items: min(items)),
     ("list.max() dyn", lambda items: max(items)),
     ("string.indexIn(string) int", str.find),
     ("string.lastIndexIn(string) int", str.rfind),
-    *((f"list.indexIn({kind}) int", _index_in) for kind in RUNTIME_TYPES),
-    *((f"list.lastIndexIn({kind}) int", _last_index_in) for kind in RUNTIME_TYPES),
-    ("nanosecondsIn(string) int", _nanoseconds),
+    *((f"list.indexIn({kind}) int", lambda items, wanted: next(_indices(items, wanted), -1)) for kind in RUNTIME_TYPES),
+    *((f"list.lastIndexIn({kind}) int", lambda items, wanted: max(_indices(items, wanted), default=-1)) for kind in RUNTIME_TYPES),
+    # passed as a text, since Python's `timedelta` has microseconds only
+    ("nanosecondsIn(string) int", lambda text: int(Decimal(text.removesuffix("s")).scaleb(9))),
     ("mapInsert(map, map) map", _insert_all),
-    *((f"mapInsert(map, {key}, {value}) map", _insert) for key in _KEYS for value in RUNTIME_TYPES),
+    *(
+        (f"mapInsert(map, {key}, {value}) map", lambda entries, name, inner: _insert_all(entries, {name: inner}))
+        for key in _KEYS
+        for value in RUNTIME_TYPES
+    ),
     ("NamedFormat.validate(string) dyn", validate),
     ("format.named(string) map", named),
     *((f"format.{name}() NamedFormat", partial(named, name)) for name in FORMATS),

@@ -16,7 +16,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
-from jobspec.kubernetes.cel.signatures import DYN, Type
+from jobspec.kubernetes.cel.signatures import DYN
 from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
@@ -28,12 +28,8 @@ _TYPES = {
 }
 
 
-def _returning(implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose durations and times are protobuf messages, as the library expects them back, also inside lists and maps."""
-    return lambda *arguments: _as_returned(implementation(*arguments))
-
-
 def _as_returned(value: Any) -> Any:
+    """A value whose durations and times are protobuf messages, as the library expects them back, also inside lists and maps."""
     if isinstance(value, list):
         return [_as_returned(each) for each in value]
     if isinstance(value, dict):
@@ -49,15 +45,6 @@ def _as_returned(value: Any) -> Any:
     return value
 
 
-def _declared() -> list[cel.FunctionDecl]:
-    """The declarations of Kubernetes' functions: their overloads by name."""
-    made: dict[str, dict[str, cel.Overload]] = {}
-    for signature, implementation in FUNCTIONS:
-        name, parameters, overload = _overload(signature, implementation)
-        made.setdefault(name, {}).setdefault(parameters, overload)
-    return [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
-
-
 def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, str, cel.Overload]:
     """The name of a function, its parameters as the library tells overloads apart, and the overload."""
     call, _, result = signature.rpartition(" ")
@@ -66,16 +53,20 @@ def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, 
     receiver, _, name = found[1].rpartition(".")
     is_member = receiver in _TYPES
     takes = [_TYPES[each] for each in ([receiver] if is_member else []) + (found[2].split(", ") if found[2] else [])]
-    overload = cel.Overload(call, _TYPES[result], takes, is_member, _returning(implementation))
+    overload = cel.Overload(call, _TYPES[result], takes, is_member, lambda *arguments: _as_returned(implementation(*arguments)))
     return name if is_member else found[1], ", ".join(each.name() for each in takes), overload
 
 
 @cache
 def environment() -> cel.Env:
     """The environment in which expressions are evaluated, without types: `self` and `oldSelf` may be anything."""
-    variables = {"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}
+    made: dict[str, dict[str, cel.Overload]] = {}
+    for signature, implementation in FUNCTIONS:
+        name, parameters, overload = _overload(signature, implementation)
+        made.setdefault(name, {}).setdefault(parameters, overload)
+    functions = [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
     config = cel.NewEnvConfigFromYaml(f"{EXTENSIONS}- name: bindings\n")
-    return cel.NewEnv(config=config, variables=variables, functions=_declared())
+    return cel.NewEnv(config=config, variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}, functions=functions)
 
 
 class Program:
@@ -154,8 +145,11 @@ def _adapt_call(expr: Any, checked: CheckedExpression) -> None:
         _wrap(expr, "optional.ofNonZeroValue")
     elif form in _RENAMED:
         call.function = _RENAMED[form]
-    elif len(call.args) == 1 and call.function in ("int", "string"):
-        _adapt_conversion(call, checked.type_at(call.args[0].id))
+    elif form == ("string", 1) and checked.type_at(call.args[0].id).name in ("ip", "cidr"):
+        call.function = "ip.text"
+    elif form == ("int", 1) and checked.type_at(call.args[0].id).name == "duration":
+        _wrap(call.args[0], "string")
+        call.function = "nanosecondsIn"
 
 
 def _wrap(expr: Any, function: str) -> None:
@@ -165,12 +159,3 @@ def _wrap(expr: Any, function: str) -> None:
     expr.call_expr.Clear()
     expr.call_expr.function = function
     expr.call_expr.args.add().CopyFrom(inner)
-
-
-def _adapt_conversion(call: Any, argument: Type) -> None:
-    """Replace the conversions that the library lacks by functions in Python."""
-    if call.function == "string" and argument.name in ("ip", "cidr"):
-        call.function = "ip.text"
-    elif call.function == "int" and argument.name == "duration":
-        _wrap(call.args[0], "string")
-        call.function = "nanosecondsIn"

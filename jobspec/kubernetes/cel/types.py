@@ -55,7 +55,8 @@ class SchemaTypes:
         try:
             tree = syntax.parse(text)
         except RuntimeError as error:
-            return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(_first_line(str(error)))
+            first = str(error).splitlines()[0]
+            return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(first.rpartition("<input>:")[2] or first)
         try:
             checked = CheckedExpression(tree, {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind}, self._fields)
             validate(checked)
@@ -96,11 +97,6 @@ class SchemaTypes:
         return own
 
 
-def _first_line(message: str) -> str:
-    """The first line of the library's message, without the name of its input."""
-    return message.splitlines()[0].rpartition("<input>:")[2] or message.splitlines()[0]
-
-
 # The checks of an expression beyond types: constants, patterns, format strings, and lists and maps with items of one type.
 #
 # Follows `ValidateDurationLiterals`, `ValidateTimestampLiterals`, `ValidateRegexLiterals` and `ValidateHomogeneousAggregateLiterals`,
@@ -124,22 +120,19 @@ _CLAUSES = {
 
 def validate(checked: CheckedExpression) -> None:
     """Check an expression whose types fit together. Raises CompileError for what a server refuses."""
-    mixed = _nodes_in_formats(checked)
+    formatting = [node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format"]
+    # the nodes in targets and arguments of `format`, whose lists may hold items of several types
+    mixed = {part.at for call in formatting for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
     for node in walk(checked.tree.root):
-        if isinstance(node, Literal):
-            _check_literal(node)
-        elif isinstance(node, Call):
+        if isinstance(node, Literal) and node.kind == "double" and abs(node.value) == float("inf"):
+            raise CompileError(node.at, "the number is too large")
+        if isinstance(node, Call):
             _check_call(node, checked)
         elif isinstance(node, ListOf) and node.at not in mixed:
             _check_one_type([(item, index in node.optional) for index, item in enumerate(node.items)], checked)
         elif isinstance(node, MapOf) and node.at not in mixed:
             _check_one_type([(key, False) for key, _, _ in node.entries], checked)
             _check_one_type([(value, optional) for _, value, optional in node.entries], checked)
-
-
-def _check_literal(node: Literal) -> None:
-    if node.kind == "double" and abs(node.value) == float("inf"):
-        raise CompileError(node.at, "the number is too large")
 
 
 def _check_call(node: Call, checked: CheckedExpression) -> None:
@@ -173,19 +166,12 @@ def _value_type(item: Any, kind: Type) -> Type:
     return kind.inside[0]
 
 
-def _nodes_in_formats(checked: CheckedExpression) -> set[int]:
-    """The numbers of the nodes in targets and arguments of `format`, whose lists may hold items of several types."""
-    calls = (node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format")
-    return {part.at for call in calls for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
-
-
 def _check_format(text: Literal, items: Sequence[Any], checked: CheckedExpression) -> None:
     used = 0
-    for clause in _clauses(text):
-        if used >= len(items):
+    for used, clause in enumerate(_clauses(text), start=1):
+        if used > len(items):
             raise CompileError(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
-        _check_clause(clause, items[used], checked)
-        used += 1
+        _check_clause(clause, items[used - 1], checked)
     if used < len(items):
         raise CompileError(text.at, f"the format has {used} clauses, and {len(items)} values are given")
 
@@ -230,30 +216,26 @@ def fold(node: Any) -> Literal | None:
     if isinstance(node, Literal):
         return node
     if isinstance(node, (ListOf, MapOf)):
-        return _fold_aggregate(node)
+        inner = node.items if isinstance(node, ListOf) else [part for key, value, _ in node.entries for part in (key, value)]
+        is_constant = all(fold(part) is not None for part in inner)
+        return Literal(node.at, "list" if isinstance(node, ListOf) else "map", None) if is_constant else None
     if not isinstance(node, Call) or node.target is not None or node.function not in CONVERSIONS:
         return None
-    inner = fold(node.arguments[0])
-    if inner is None:
+    constant = fold(node.arguments[0])
+    if constant is None:
         return None
     try:
-        if inner.kind not in _CONVERTIBLE.get(node.function, (inner.kind,)):
+        if constant.kind not in _CONVERTIBLE.get(node.function, (constant.kind,)):
             raise ValueError
-        return Literal(node.at, *CONVERSIONS[node.function](inner))
+        return Literal(node.at, *CONVERSIONS[node.function](constant))
     except (ValueError, OverflowError):
-        raise CompileError(inner.at, f"{_describe(inner)} cannot be made a value of type {node.function}") from None
+        raise CompileError(constant.at, f"{_describe(constant)} cannot be made a value of type {node.function}") from None
 
 
 def _describe(one: Literal) -> str:
     if one.kind == "null":
         return "null"
     return f"a {one.kind}" if one.value is None else f'"{one.value}"' if isinstance(one.value, str) else str(one.value)
-
-
-def _fold_aggregate(node: ListOf | MapOf) -> Literal | None:
-    inner = node.items if isinstance(node, ListOf) else [part for key, value, _ in node.entries for part in (key, value)]
-    is_constant = all(fold(part) is not None for part in inner)
-    return Literal(node.at, "list" if isinstance(node, ListOf) else "map", None) if is_constant else None
 
 
 def _as_bool(one: Literal) -> tuple[str, Any]:
@@ -298,14 +280,6 @@ def _as_double(one: Literal) -> tuple[str, Any]:
     return "double", made
 
 
-def _as_bytes(one: Literal) -> tuple[str, Any]:
-    return "bytes", one.value.encode(errors="surrogatepass") if one.kind == "string" else one.value
-
-
-def _as_string(one: Literal) -> tuple[str, Any]:
-    return "string", one.value.decode() if one.kind == "bytes" else str(one.value)
-
-
 def _as_duration(one: Literal) -> tuple[str, Any]:
     if one.kind == "int" or (one.kind == "string" and text_formats.go_nanoseconds(one.value) is None):
         raise ValueError
@@ -346,12 +320,12 @@ _CONVERTIBLE: dict[str, tuple[str, ...]] = {
 #: The type and the value that each conversion makes of a constant.
 CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "bool": _as_bool,
-    "bytes": _as_bytes,
+    "bytes": lambda one: ("bytes", one.value.encode(errors="surrogatepass") if one.kind == "string" else one.value),
     "double": _as_double,
     "duration": _as_duration,
     "dyn": lambda one: (one.kind, one.value),
     "int": _as_int,
-    "string": _as_string,
+    "string": lambda one: ("string", one.value.decode() if one.kind == "bytes" else str(one.value)),
     "timestamp": _as_timestamp,
     "uint": _as_uint,
 }

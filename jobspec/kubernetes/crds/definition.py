@@ -74,12 +74,8 @@ def _schema_problems(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
         has_status = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
         at_root = list(status_problems(keywords_of(schema), made)) if has_status else []
         reported = {problem.path for problem in at_root}
-        yield from (_at(problem, path) for problem in at_root)
-        yield from (_at(problem, path) for problem in _one_schema_problems(made, meta) if problem.path not in reported)
-
-
-def _at(problem: Problem, path: Path) -> Problem:
-    return Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
+        inside = (problem for problem in _one_schema_problems(made, meta) if problem.path not in reported)
+        yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
 
 
 def _one_schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
@@ -186,14 +182,10 @@ def _names(names: dict[str, Any]) -> Iterator[Problem]:
         yield invalid((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
     if kind and names.get("listKind") == kind:
         yield invalid((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
-    yield from _further_names(names, at)
-
-
-def _further_names(names: dict[str, Any], path: Path) -> Iterator[Problem]:
-    for name in ("shortNames", "categories"):
-        for index, value in enumerate(names.get(name) or ()):
-            if why := bad_dns1035_label(value or ""):
-                yield invalid((*path, name, index), f"`{value or ''}` cannot stand in `{name}`: {why}")
+    further = [(name, index, value or "") for name in ("shortNames", "categories") for index, value in enumerate(names.get(name) or ())]
+    for name, index, value in further:
+        if why := bad_dns1035_label(value):
+            yield invalid((*at, name, index), f"`{value}` cannot stand in `{name}`: {why}")
 
 
 def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
@@ -323,20 +315,16 @@ def _selectable(fields: Sequence[dict[str, str]], schema: dict[str, Any], path: 
         elif place is None:
             yield invalid(at, f"`{text}` is no path of a field of the schema")
         else:
-            yield from _selected(text, place, at)
+            steps, found = place
+            if steps[0] == "metadata":
+                yield invalid(at, "a selectable field cannot be in metadata")
+            if found.get("type") not in ("string", "boolean", "integer"):
+                yield invalid(at, f"`{text}` has to be a text, an integer or a boolean")
             if text in seen:
                 yield invalid(at, f"`{text}` stands twice")
             seen.add(text)
     if len(seen) > _MAX_SELECTABLE:
         yield invalid(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")
-
-
-def _selected(text: str, place: tuple[Path, dict[str, Any]], path: Path) -> Iterator[Problem]:
-    steps, schema = place
-    if steps[0] == "metadata":
-        yield invalid(path, "a selectable field cannot be in metadata")
-    if schema.get("type") not in ("string", "boolean", "integer"):
-        yield invalid(path, f"`{text}` has to be a text, an integer or a boolean")
 
 
 # Check the conversion between a CRD's versions.
@@ -364,30 +352,24 @@ def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterat
 
 def bundle_problems(conversion: Any, path: Path) -> Iterator[Problem]:
     """A `caBundle` that cannot be decoded from base64."""
-    value = conversion
-    for step in ("webhook", "clientConfig", "caBundle"):
-        value = value.get(step) if isinstance(value, dict) else None
+    value = at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
         yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes text in base64")
 
 
 def _webhook(webhook: dict[str, Any], path: Path) -> Iterator[Problem]:
     client = webhook.get("clientConfig")
+    url, service = mapping(client).get("url"), mapping(client).get("service")
+    place = (*path, "clientConfig")
     if client is None:
         yield invalid(path, "the webhook needs a `clientConfig`")
-    else:
-        yield from _client(client, (*path, "clientConfig"))
-    yield from _reviews([each or "" for each in webhook.get("conversionReviewVersions") or ()], path)
-
-
-def _client(client: dict[str, Any], path: Path) -> Iterator[Problem]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield invalid(path, "the webhook needs either a `url` or a `service`")
+    elif (url is None) == (service is None):
+        yield invalid(place, "the webhook needs either a `url` or a `service`")
     elif url is not None:
-        yield from _url(url, (*path, "url"))
+        yield from _url(url, (*place, "url"))
     elif service is not None:
-        yield from _service(service, (*path, "service"))
+        yield from _service(service, (*place, "service"))
+    yield from _reviews([each or "" for each in webhook.get("conversionReviewVersions") or ()], path)
 
 
 def _url(url: str, path: Path) -> Iterator[Problem]:
@@ -440,7 +422,8 @@ _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 
 def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """The problems of an update of *old* that a new definition does not have."""
-    is_established = _is_established(old)
+    conditions = [each for each in structs(old, "status", "conditions") if each.get("type") == "Established"]
+    is_established = [each.get("status") for each in conditions] == ["True"] or not at(old, ("status",))
     for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):
         value, before = at(data, path), at(old, path)
         if value and before and value != before:
@@ -452,25 +435,14 @@ def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Probl
         yield invalid(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
 
 
-def _is_established(old: dict[str, Any]) -> bool:
-    conditions = at(old, ("status", "conditions")) or ()
-    states = [each.get("status") for each in conditions if isinstance(each, dict) and each.get("type") == "Established"]
-    return states == ["True"] or not at(old, ("status",))
-
-
 def _stored(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    stored = at(old, ("status", "storedVersions")) or [each.get("name") for each in _stored_versions(old) if each.get("storage")]
-    kept = [each.get("name") for each in _stored_versions(data)]
+    stored = at(old, ("status", "storedVersions")) or [each.get("name") for each in versions_of(old) if each.get("storage")]
+    kept = [each.get("name") for each in versions_of(data)]
     for name in stored:
         if name not in kept:
             message = f"the version `{name}` is missing, in which objects may be stored"
             hint = "keep it with `served: false` until the objects are stored in another one, and `status.storedVersions` says so"
             yield Problem("immutable-field", ("spec", "versions"), message, hint)
-
-
-def _stored_versions(data: dict[str, Any]) -> list[dict[str, Any]]:
-    found = at(data, ("spec", "versions"))
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _is_bundle(text: str) -> bool:

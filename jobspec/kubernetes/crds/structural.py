@@ -33,7 +33,7 @@ def structural_problems(schema: Schema) -> Iterator[Problem]:
     """Why a schema that can be converted to a structural schema is not structural."""
     yield from _root_problems(schema)
     yield from _structure(schema, ())
-    yield from _completeness(schema)
+    yield from _branches_complete(schema, schema, (), ())
 
 
 def _root_problems(schema: Schema) -> Iterator[Problem]:
@@ -45,18 +45,11 @@ def _root_problems(schema: Schema) -> Iterator[Problem]:
         yield invalid(("additionalProperties",), "`additionalProperties` cannot stand at the root of the schema")
     metadata = (schema.get("properties") or {}).get("metadata")
     if metadata is not None:
-        yield from _root_metadata(metadata)
-
-
-def _root_metadata(metadata: Schema) -> Iterator[Problem]:
-    """The schema of `metadata` can only restrict `name` and `generateName`."""
-    at: Path = ("properties", Key("metadata"))
-    fields = metadata.get("properties") or {}
-    others = metadata.keys() - {"type", "default", "properties", "items" if metadata.get("items") is None else ""}
-    if others or not fields.keys() <= {"name", "generateName"}:
-        yield invalid(
-            at, "`metadata` can only be limited in `name` and `generateName`; the server knows the rest", "leave `type: object` alone"
-        )
+        fields = metadata.get("properties") or {}
+        others = metadata.keys() - {"type", "default", "properties", "items" if metadata.get("items") is None else ""}
+        if others or not fields.keys() <= {"name", "generateName"}:
+            message = "`metadata` can only be limited in `name` and `generateName`; the server knows the rest"
+            yield invalid(("properties", Key("metadata")), message, "leave `type: object` alone")
 
 
 def _structure(schema: Schema, path: Path, *, level: str = "root") -> Iterator[Problem]:
@@ -157,13 +150,11 @@ def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterato
         yield from _branch(branch["items"], (*path, "items"))
 
 
-def _completeness(schema: Schema) -> Iterator[Problem]:
-    """Fields and items that `allOf` and its like restrict, but the schema does not have (`validateStructuralCompleteness`)."""
-    yield from _branches_complete(schema, schema, (), ())
-
-
 def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
-    """Compare the schemas in `allOf` and its like of *rules*, at the path *at*, with the *schema* at *path*."""
+    """The fields and items that the schemas in `allOf` and its like of *rules* restrict, and the *schema* at *path* does not have.
+
+    *rules* are at the path *at* (`validateStructuralCompleteness`).
+    """
     for branch, inside in branches(rules, at):
         yield from _complete(branch, schema, path, inside)
 

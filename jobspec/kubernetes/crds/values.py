@@ -13,7 +13,7 @@ from typing import Any
 
 from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.text_formats import CHECKS
-from jobspec.kubernetes.compiling import branch_shape, shape_of
+from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
 from jobspec.kubernetes.crds.structural import SchemaContext, children, has_known_type, invalid
@@ -137,7 +137,8 @@ def _decoding(value: dict[str, Any], path: Path, meta: Shape) -> Iterator[Proble
     for name in _META[:2]:
         if name in value and not isinstance(value[name], str):
             yield Problem("wrong-type", (*path, name), f"it takes text, not {describe(value[name])}")
-    yield from _without_unknown(typed_problems_at(value.get("metadata"), meta, (*path, "metadata")))
+    found = typed_problems_at(value.get("metadata"), meta, (*path, "metadata"))
+    yield from (problem for problem in found if problem.rule != "unknown-field")  # which the server prunes in metadata
 
 
 def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -147,14 +148,9 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from resource_problems(value, path)
 
 
-def _without_unknown(found: list[Problem]) -> list[Problem]:
-    """The problems except those of unknown fields, which the server prunes in metadata."""
-    return [problem for problem in found if problem.rule != "unknown-field"]
-
-
 def _as_value(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
     """The problems of a default by the schema and its CEL rules, as a new value and as an update of itself."""
-    found = [*_types(default, schema, _DEFAULT), *broken_branch(default, branch_shape(_as_checked(schema), meta), _DEFAULT)]
+    found = [*_types(default, schema, _DEFAULT), *broken_branch(default, shape_of(_as_checked(schema), meta, is_branch=True), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
         shape = shape_of(schema, meta)
@@ -187,18 +183,13 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
     elif form and not kind and not isinstance(value, (str, list)):
         yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
-    elif kind and type(value) not in TYPES[kind] and not _passes(value, kind, form):
+    elif kind and type(value) not in TYPES[kind] and not (form and kind not in ("integer", "number") and isinstance(value, (str, list))):
         yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
     elif isinstance(value, dict):
         yield from _fields(value, schema, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
             yield from _types(item, schema["items"], (*path, index))
-
-
-def _passes(value: Any, kind: str, form: str) -> bool:
-    """Whether a string or a list passes for a value of another type because of the format."""
-    return bool(form) and kind not in ("integer", "number") and isinstance(value, (str, list))
 
 
 def _fields(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:

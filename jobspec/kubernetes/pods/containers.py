@@ -9,8 +9,21 @@ from __future__ import annotations
 from jobspec.diagnostics import Path, Problem
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
-from jobspec.kubernetes.pods.defaults import PROBES, grace_period, restart_policy
-from jobspec.kubernetes.problems import duplicate, excluded, missing, near, negative, unsupported, wrong_name, wrong_size
+from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
+from jobspec.kubernetes.problems import (
+    at_most,
+    duplicate,
+    excluded,
+    missing,
+    named,
+    near,
+    negative,
+    one_of,
+    required_choice,
+    required_name,
+    unsupported,
+    wrong_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +56,8 @@ def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         yield from _common(container, spec, at)
         yield from _name(container, names, at)
         yield from _running(container, spec, at)
-        yield from _restarts(container, at)
+        if "restartPolicy" in container or "restartPolicyRules" in container:
+            yield from _restarts(container, at)
     yield from _host_ports([((*path, "containers", index), each) for index, each in enumerate(containers)])
     for index, container in enumerate(spec.get("initContainers", ())):
         yield from _init(container, spec, names, (*path, "initContainers", index))
@@ -68,36 +82,28 @@ def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
         yield from port_problems(container, path)
     if "env" in container or "envFrom" in container:
         yield from env_problems(container, path)
-    yield from _resources(container, spec, path)
+    if container.get("resources"):
+        from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
+
+        yield from requirement_problems(container["resources"], (*path, "resources"), bad_container_resource, spec)
+    yield from _resizes(container, path, restart_policy(spec))
     if "securityContext" in container:
         from jobspec.kubernetes.pods.security import container_security_problems
 
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 
-def _resources(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
-    if container.get("resources"):
-        from jobspec.kubernetes.pods.resources import resources_problems
-
-        yield from resources_problems(container, spec, path)
-    if "resizePolicy" in container:
-        yield from resize_problems(container, path, restart_policy(spec))
-
-
 def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
-    """The problems of a container that runs beside others."""
-    if not container.keys().isdisjoint(_OF_RUNNING):
-        yield from running_problems(container, path, grace_period(spec))
-
-
-def _restarts(container: Container, path: Path) -> Iterator[Problem]:
-    if "restartPolicy" in container or "restartPolicyRules" in container:
-        yield from restart_problems(container, path)
-
-
-def _host_ports(containers: list[tuple[Path, Container]]) -> Iterator[Problem]:
-    if any("ports" in container for _, container in containers):
-        yield from host_port_problems(containers)
+    """The problems of the probes and hooks of a container that runs beside others."""
+    if container.keys().isdisjoint(_OF_RUNNING):
+        return
+    hooks, seconds = container.get("lifecycle", {}), grace_period(spec)
+    for name in ("postStart", "preStop"):
+        if name in hooks:
+            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), seconds)
+    for name in PROBES:
+        if name in container:
+            yield from _probe(name, container[name], (*path, name), seconds)
 
 
 def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
@@ -112,7 +118,7 @@ def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iter
     yield from _common(container, spec, path)
     yield from _name(container, names, path)
     if "restartPolicy" in container or "restartPolicyRules" in container:
-        yield from init_restart_problems(container, path)
+        yield from _restarts(container, path, is_init=True)
     yield from _host_ports([(path, container)])
     if container.get("restartPolicy") == "Always":
         yield from _running(container, spec, path)
@@ -121,8 +127,10 @@ def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iter
         if field in container:
             message = f"an init container, which runs to its end before the others start, has no `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
-    if "resizePolicy" in container:
-        yield from init_resize_problems(container, path)
+    for index, each in enumerate(container.get("resizePolicy", ())):
+        if each.get("restartPolicy") == "RestartContainer":
+            message = "an init container runs once, so a resize cannot restart it"
+            yield excluded((*path, "resizePolicy", index, "restartPolicy"), message, "write `NotRequired`")
 
 
 def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
@@ -148,13 +156,13 @@ def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
 def image_problems(container: Container, path: Path) -> Iterator[Problem]:
     """The problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
-    if image != image.strip(_BLANKS):
+    if image != image.strip(BLANKS):
         message = f'there are blanks around the image "{image}"'
-        yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(_BLANKS)}`" if image.strip(_BLANKS) else "")
+        yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(BLANKS)}`" if image.strip(BLANKS) else "")
 
 
 #: What Go takes for blanks.
-_BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 # The variables of a container.
@@ -174,7 +182,7 @@ def env_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
         at = (*path, "env", index)
         if not variable.get("name"):
             yield missing("name", variable, at)
-        elif why := bad_variable(variable["name"]):
+        elif why := _bad_variable(variable["name"]):
             yield wrong_name(variable["name"], "a variable", why, (*at, "name"))
         if "valueFrom" in variable:
             yield from _source(variable, (*at, "valueFrom"))
@@ -205,24 +213,18 @@ def _source_problems(name: str, source: dict[str, Any], path: Path) -> Iterator[
         yield from _file(source, path)
     else:
         what = "a ConfigMap" if name == "configMapKeyRef" else "a Secret"
-        if not source.get("name"):
-            yield missing("name", source, path, f"name {what}")
-        elif why := bad_subdomain(source["name"]):
-            yield wrong_name(source["name"], what, why, (*path, "name"))
-        if not source.get("key"):
-            yield missing("key", source, path)
-        elif why := bad_key(source["key"]):
-            yield wrong_name(source["key"], f"a key of {what}", why, (*path, "key"))
+        yield from required_name(source, "name", what, bad_subdomain, path, f"name {what}")
+        yield from required_name(source, "key", f"a key of {what}", _bad_key, path)
 
 
 def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of a variable from a file that a container wrote."""
     yield from (missing(name, source, path) for name in ("key", "volumeName", "path") if not source.get(name))
     key, volume, file = source.get("key"), source.get("volumeName"), source.get("path", "")
-    if key and (why := bad_variable(key)):
-        yield wrong_name(key, "a variable", why, (*path, "key"))
-    if volume and (why := bad_label_name(volume)):
-        yield wrong_name(volume, "a volume", why, (*path, "volumeName"))
+    if key:
+        yield from named(key, "a variable", _bad_variable, (*path, "key"))
+    if volume:
+        yield from named(volume, "a volume", bad_label_name, (*path, "volumeName"))
     if ".." in file.split("/"):
         yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
 
@@ -230,15 +232,12 @@ def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
-    if prefix and (why := bad_variable(prefix)):
-        yield wrong_name(prefix, "variables to begin with", why, (*path, "prefix"))
+    if prefix:
+        yield from named(prefix, "variables to begin with", _bad_variable, (*path, "prefix"))
     given = [name for name in _WHOLE if name in source]
     for name in given:
-        what, referred = "a ConfigMap" if name == "configMapRef" else "a Secret", source[name].get("name")
-        if not referred:
-            yield missing("name", source[name], (*path, name), f"name {what}")
-        elif why := bad_subdomain(masked(referred)):
-            yield wrong_name(referred, what, why, (*path, name, "name"))
+        what = "a ConfigMap" if name == "configMapRef" else "a Secret"
+        yield from required_name(source[name], "name", what, lambda each: bad_subdomain(masked(each)), (*path, name), f"name {what}")
     if not given:
         yield Problem("missing-field", path, "the item names no source: it takes `configMapRef` or `secretRef`")
     elif len(given) > 1:
@@ -248,28 +247,25 @@ def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
 def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The volumes that variables from files name: they have to be there, and to be an `emptyDir`."""
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(field, ())):
-            for number, variable in enumerate(container.get("env", ())):
-                source = variable.get("valueFrom", {}).get("fileKeyRef")
-                if source is not None:
-                    at = (*path, field, index, "env", number, "valueFrom", "fileKeyRef", "volumeName")
-                    yield from _volume(source.get("volumeName", ""), volumes, at)
+    for place, container in containers_of(spec, path, ("initContainers", "containers", "ephemeralContainers")):
+        for number, variable in enumerate(container.get("env", ())):
+            source = variable.get("valueFrom", {}).get("fileKeyRef")
+            if source is None:
+                continue
+            name, at = source.get("volumeName", ""), (*place, "env", number, "valueFrom", "fileKeyRef", "volumeName")
+            if name not in volumes:
+                yield Problem("unsupported-choice", at, f"the pod has no volume `{name}`", near(name, volumes))
+            elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
+                message = f"variables are read from a file in an `emptyDir`, and the volume `{name}` is none"
+                yield excluded(at, message, "name an `emptyDir`")
 
 
-def _volume(name: str, volumes: dict[str, dict[str, Any]], path: Path) -> Iterator[Problem]:
-    if name not in volumes:
-        yield Problem("unsupported-choice", path, f"the pod has no volume `{name}`", near(name, volumes))
-    elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
-        yield excluded(path, f"variables are read from a file in an `emptyDir`, and the volume `{name}` is none", "name an `emptyDir`")
-
-
-def bad_variable(name: str) -> str:
+def _bad_variable(name: str) -> str:
     """Why a text cannot be the name of a variable; empty if it can."""
     return "" if all(" " <= each <= "~" and each != "=" for each in name) else "it has to be of printable ASCII characters other than `=`"
 
 
-def bad_key(name: str) -> str:
+def _bad_key(name: str) -> str:
     """Why a text cannot be a key of a ConfigMap or Secret; empty if it can."""
     if len(name) > 253:
         return f"it has {len(name)} characters, more than 253"
@@ -315,8 +311,8 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
     if version != "v1":
         yield Problem("unsupported-choice", (*path, "apiVersion"), f"the API version of pods is `v1`, not `{version}`", "leave it out")
         return
-    around, key = _subscript(field)
-    if key is None:
+    around, bracket, key = field.removesuffix("']").partition("['")  # as in `metadata.labels['app']`
+    if not (field.endswith("']") and bracket and around):
         if _OLD_NAMES.get(field, field) not in fields:
             yield unsupported(field, (*fields, "metadata.labels['KEY']", "metadata.annotations['KEY']"), at)
     elif around not in _SUBSCRIPTED:
@@ -325,30 +321,18 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
         yield Problem("wrong-format", at, f'"{key}" is no key of a label or annotation: {why}')
 
 
-def _subscript(field: str) -> tuple[str, str | None]:
-    """The path of a map and the key in it, as in `metadata.labels['app']`; None for a path without a key."""
-    around, bracket, key = field.removesuffix("']").partition("['")
-    return (around, key) if field.endswith("']") and bracket and around else (field, None)
-
-
 def resource_problems(reference: dict[str, Any], path: Path, *, in_volume: bool) -> Iterator[Problem]:
     """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
-    resource = reference.get("resource", "")
+    resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0 is none
+    is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
     if in_volume and not reference.get("containerName"):
         yield missing("containerName", reference, path, "a volume belongs to no container, so name one")
     elif not resource:
         yield missing("resource", reference, path, "name a resource, such as `limits.memory`")
-    elif resource not in _RESOURCES and not resource.startswith(_HUGE_PAGES):
+    elif not is_known:
         yield unsupported(resource, (*_RESOURCES, "limits.hugepages-SIZE"), (*path, "resource"))
-    yield from _divisor(resource, reference.get("divisor", "0"), (*path, "divisor"))
-
-
-def _divisor(resource: str, divisor: str, path: Path) -> Iterator[Problem]:
-    """The problem of the unit in which a resource is told; 0 stands for none."""
-    amount = canonical_quantity(divisor)
-    known = _CPU if resource.endswith(".cpu") else _SIZES
-    if amount != "0" and amount not in known and (resource in _RESOURCES or resource.startswith(_HUGE_PAGES)):
-        yield unsupported(amount, known, path)
+    if is_known and divisor != "0":
+        yield from one_of(divisor, _CPU if resource.endswith(".cpu") else _SIZES, (*path, "divisor"))
 
 
 # The ports of containers, and what probes and hooks say of ports.
@@ -385,7 +369,7 @@ def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
 
 
-def host_port_problems(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
+def _host_ports(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
     """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
     taken: set[tuple[str, str, int]] = set()
     for path, container in containers:
@@ -416,7 +400,7 @@ def number_problems(number: int, path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", path, f"a port is a number from 1 to 65535, and {number} is not")
 
 
-def reference_problems(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port_of_action(action: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problem of the `port` of an action, which is a number or the name of a port of the container."""
     port = action.get("port")
     if port is None:
@@ -450,17 +434,6 @@ _OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 _SCHEMES = ("HTTP", "HTTPS")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
-
-
-def running_problems(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
-    """The problems of the probes and hooks of a container that runs beside others; its pod has *grace_period* seconds to end."""
-    hooks = container.get("lifecycle", {})
-    for name in ("postStart", "preStop"):
-        if name in hooks:
-            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), grace_period)
-    for name in PROBES:
-        if name in container:
-            yield from _probe(name, container[name], (*path, name), grace_period)
 
 
 def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
@@ -497,7 +470,7 @@ def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period
     elif name == "httpGet":
         yield from _request(action, path)
     elif name == "tcpSocket":
-        yield from reference_problems(action, path)
+        yield from _port_of_action(action, path)
     elif name == "grpc":
         yield from number_problems(action["port"], (*path, "port")) if "port" in action else (missing("port", action, path),)
     elif name == "sleep" and not 0 <= action.get("seconds", 0) <= grace_period:
@@ -506,7 +479,7 @@ def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period
 
 
 def _request(action: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from reference_problems(action, path)
+    yield from _port_of_action(action, path)
     scheme = action.get("scheme")
     if scheme and scheme not in _SCHEMES:
         yield unsupported(scheme, _SCHEMES, (*path, "scheme"))
@@ -531,81 +504,42 @@ _MOST_RULES = 20
 _MOST_CODES = 255
 
 
-def restart_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of a container's restart policy, and of its rules."""
+def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -> Iterator[Problem]:
+    """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and rules:
         yield missing("restartPolicy", container, path, "it says what happens where no rule holds")
-    elif policy is not None and policy not in POLICIES:
-        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
-    if len(rules) > _MOST_RULES:
-        yield _too_many(len(rules), _MOST_RULES, "rule", (*path, "restartPolicyRules"))
-    for index, rule in enumerate(rules):
-        yield from _rule(rule, (*path, "restartPolicyRules", index))
-
-
-def init_restart_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of an init container's restart policy; without a policy, the server does not look at its rules."""
-    if "restartPolicy" in container:
-        yield from restart_problems(container, path)
-    elif container.get("restartPolicyRules"):
-        yield missing("restartPolicy", container, path, "it says what happens where no rule holds")
-
-
-def _rule(rule: dict[str, Any], path: Path) -> Iterator[Problem]:
-    action, codes = rule.get("action"), rule.get("exitCodes")
-    if not action:
-        yield missing("action", rule, path)
-    elif action not in _ACTIONS:
-        yield unsupported(action, _ACTIONS, (*path, "action"))
-    if codes is None:
-        yield missing("exitCodes", rule, path)
+    elif policy is not None:
+        yield from one_of(policy, POLICIES, (*path, "restartPolicy"))
+    if policy is None and is_init:
         return
-    operator, values = codes.get("operator"), codes.get("values", ())
-    if not operator:
-        yield missing("operator", codes, (*path, "exitCodes"))
-    elif operator not in _OPERATORS:
-        yield unsupported(operator, _OPERATORS, (*path, "exitCodes", "operator"))
-    if len(values) > _MOST_CODES:
-        yield _too_many(len(values), _MOST_CODES, "value", (*path, "exitCodes", "values"))
+    yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))
+    for index, rule in enumerate(rules):
+        at = (*path, "restartPolicyRules", index)
+        yield from required_choice(rule, "action", _ACTIONS, at)
+        if "exitCodes" not in rule:
+            yield missing("exitCodes", rule, at)
+            continue
+        yield from required_choice(rule["exitCodes"], "operator", _OPERATORS, (*at, "exitCodes"))
+        yield from at_most(_MOST_CODES, len(rule["exitCodes"].get("values", ())), "value", (*at, "exitCodes", "values"))
 
 
-def _too_many(count: int, most: int, what: str, path: Path) -> Problem:
-    return wrong_size(count, what, "most", most, path)
-
-
-def resize_problems(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
+def _resizes(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
     """The problems of a container's `resizePolicy` in a pod with the restart policy *of_pod*."""
     seen: set[str] = set()
     for index, each in enumerate(container.get("resizePolicy", ())):
-        at, resource, policy = (*path, "resizePolicy", index), each.get("resourceName", ""), each.get("restartPolicy", "")
+        at, resource = (*path, "resizePolicy", index), each.get("resourceName", "")
         if resource in seen:
             yield Problem("duplicate-item", at, f"the resource `{resource}` has a policy already", "remove one of the two")
         seen.add(resource)
-        if not resource:
-            yield missing("resourceName", each, at, "it is `cpu` or `memory`")
-        elif resource not in _RESIZABLE:
-            yield unsupported(resource, _RESIZABLE, (*at, "resourceName"))
-        if not policy:
-            yield missing("restartPolicy", each, at, "it is `NotRequired` or `RestartContainer`")
-        elif policy not in _RESIZES:
-            yield unsupported(policy, _RESIZES, (*at, "restartPolicy"))
-        elif of_pod == "Never" and policy != "NotRequired":
+        yield from required_choice(each, "resourceName", _RESIZABLE, at, "it is `cpu` or `memory`")
+        yield from required_choice(each, "restartPolicy", _RESIZES, at, "it is `NotRequired` or `RestartContainer`")
+        if of_pod == "Never" and each.get("restartPolicy") == "RestartContainer":
             message = "nothing of a pod with `restartPolicy: Never` is restarted, so a resize cannot do it either"
-            yield Problem("conflicting-values", (*at, "restartPolicy"), message, "write `NotRequired`")
+            yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
 
 
-def init_resize_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The resizes that would restart an init container, which runs once."""
-    for index, each in enumerate(container.get("resizePolicy", ())):
-        if each.get("restartPolicy") == "RestartContainer":
-            message = "an init container runs once, so a resize cannot restart it"
-            yield Problem("conflicting-values", (*path, "resizePolicy", index, "restartPolicy"), message, "write `NotRequired`")
-
-
-# Small parts of a pod: the annotations that are read, its restart policy, its account, its deadline.
-#
-# Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+# The annotations of a pod that the server reads.
 
 
 _READ = (
@@ -616,32 +550,8 @@ _READ = (
 
 
 POLICIES = ("Always", "OnFailure", "Never")
-_MAX_INT32 = (1 << 31) - 1
 
 
 def annotations_read(metadata: dict[str, Any]) -> dict[str, str]:
     """The annotations of a pod that the server reads; those of others are no business of its."""
     return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}
-
-
-def pod_restart_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problem of the restart policy of a pod."""
-    policy = restart_policy(spec)
-    if policy not in POLICIES:
-        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
-
-
-def account_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problem of the name of a pod's ServiceAccount."""
-    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
-    name = spec.get(field)
-    if name and (why := bad_subdomain(name)):
-        yield wrong_name(name, "a ServiceAccount", why, (*path, field))
-
-
-def deadline_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problem of a deadline that is no number of seconds."""
-    seconds = spec.get("activeDeadlineSeconds")
-    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
-        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
-        yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)

@@ -6,10 +6,18 @@ Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod
 
 from __future__ import annotations
 
+from functools import cache
+
+from jobspec.schemas import shapes
+from jobspec.targets import choose
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.schemas.shapes import Shape
 
     Spec = dict[str, Any]
     Data = dict[str, Any]
@@ -19,6 +27,35 @@ CONTAINERS = ("containers", "initContainers")
 """The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 """The fields of a container that ask it how it is."""
+
+
+def containers_of(spec: Spec, path: Path, fields: tuple[str, ...]) -> Iterator[tuple[Path, Spec]]:
+    """The containers in some lists of a spec at *path*, each with its path."""
+    for field in fields:
+        for index, container in enumerate(spec.get(field, ())):
+            yield (*path, field, index), container
+
+
+def is_pointer(field: str, around: str) -> bool:
+    """Whether Go has a pointer for a field of a pod's spec, whose zero is another value than none; *around*: the field of its object."""
+    return (around, field) in _pointers()
+
+
+@cache
+def _pointers() -> frozenset[tuple[str, str]]:
+    """Those of the newest release, which has all fields of the others (`GoPointer` in the models)."""
+    pod = shapes.load("v1", "Pod", choose(()))
+    assert pod and pod.fields
+    return frozenset(_pointers_in(pod.fields["spec"], "spec"))
+
+
+def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
+    for name, child in (shape.fields or {}).items():
+        if child.pointer:
+            yield around, name
+        yield from _pointers_in(child, name)
+    for inner in filter(None, (shape.items, shape.values)):
+        yield from _pointers_in(inner, around)
 
 
 def restart_policy(spec: Spec) -> str:
@@ -101,8 +138,6 @@ def _with_ports(container: Spec, spec: Spec) -> Spec:
 # When images are pulled is left out, since each policy follows from its image.
 
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")
 _OF_SPEC = {
     "restartPolicy": "Always",
@@ -137,7 +172,7 @@ _OF_PROJECTIONS: dict[str, Data] = {"serviceAccountToken": {"expirationSeconds":
 def completed(spec: Data) -> Data:
     """A decoded spec in which absent fields have their defaults."""
     spec = {**_OF_SPEC, **spec}
-    for field in _CONTAINERS:
+    for field in (*CONTAINERS, "ephemeralContainers"):
         spec = _each(spec, field, _container)
     return _each(spec, "volumes", _volume)
 
@@ -159,31 +194,29 @@ def _filled(data: Data, defaults: dict[str, Data]) -> Data:
 
 def _container(container: Data) -> Data:
     container = _each({**_OF_CONTAINER, **container}, "ports", lambda port: {"protocol": "TCP", **port})
-    container = _each(container, "env", lambda variable: _inside(variable, "valueFrom", _variable))
-    for probe in _PROBES:
-        container = _inside(container, probe, lambda each: _handler({**_OF_PROBE, **each}))
-    return _inside(container, "lifecycle", lambda hooks: {name: _handler(each) if name in _HOOKS else each for name, each in hooks.items()})
-
-
-def _variable(source: Data) -> Data:
-    return _filled(source, _OF_VARIABLES)
-
-
-def _handler(handler: Data) -> Data:
-    return _filled(handler, _OF_HANDLERS)
+    container = _each(container, "env", lambda variable: _inside(variable, "valueFrom", lambda source: _filled(source, _OF_VARIABLES)))
+    for probe in PROBES:
+        container = _inside(container, probe, lambda each: _filled({**_OF_PROBE, **each}, _OF_HANDLERS))
+    return _inside(
+        container,
+        "lifecycle",
+        lambda hooks: {name: _filled(each, _OF_HANDLERS) if name in _HOOKS else each for name, each in hooks.items()},
+    )
 
 
 def _volume(volume: Data) -> Data:
     volume = _filled(volume, _OF_SOURCES)
-    volume = _inside(volume, "downwardAPI", lambda files: _each(files, "items", _variable))
-    volume = _inside(volume, "projected", lambda files: _each(files, "sources", _projection))
+    volume = _with_facts(volume)
+    volume = _inside(
+        volume, "projected", lambda files: _each(files, "sources", lambda source: _filled(_with_facts(source), _OF_PROJECTIONS))
+    )
     volume = _inside(volume, "ephemeral", lambda claim: _inside(claim, "volumeClaimTemplate", _claim))
     return volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}
 
 
-def _projection(source: Data) -> Data:
-    source = _inside(source, "downwardAPI", lambda files: _each(files, "items", _variable))
-    return _filled(source, _OF_PROJECTIONS)
+def _with_facts(source: Data) -> Data:
+    """A volume or a source of one whose files with facts about the pod have their defaults."""
+    return _inside(source, "downwardAPI", lambda files: _each(files, "items", lambda file: _filled(file, _OF_VARIABLES)))
 
 
 def _claim(template: Data) -> Data:

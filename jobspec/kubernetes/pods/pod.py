@@ -9,8 +9,8 @@ from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
-from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in, without_disabled
-from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
+from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, without_disabled
+from jobspec.kubernetes.pods.spec import pod_spec_problems, priority_problems
 from jobspec.kubernetes.pods.volumes import source_of
 from jobspec.kubernetes.problems import missing
 from jobspec.schemas.shapes import Shape
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_OF_CLASSES = ("priority", "preemptionPolicy", "overhead")
-"""Fields that a pod gets of a class."""
 _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceClaims")
 """Fields on which a pod's own metadata decides, too."""
 
@@ -64,7 +62,10 @@ def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
 
 
 def _new(pod: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of a pod that is to be made."""
+    """The problems of a pod that is to be made.
+
+    The priority of one that names no class is that of the cluster's default class, which the plugins look for.
+    """
     pod = _filled_in(pod)
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     yield from _any(pod)
@@ -75,8 +76,12 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
-    if not spec.keys().isdisjoint(_OF_CLASSES):
-        yield from pod_admission_problems(pod)
+    if spec.get("priorityClassName"):
+        yield from priority_problems(spec)
+    if "overhead" in spec and not spec.get("runtimeClassName"):
+        message = "an overhead comes from a RuntimeClass, and the pod names none"
+        hint = "remove it, or name the class by `runtimeClassName`"
+        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
@@ -104,9 +109,8 @@ def _any(pod: dict[str, Any]) -> Iterator[Problem]:
 
         yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
     yield from pod_spec_problems(spec, ("spec",))
-    for field in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(field, ())):
-            yield from image_problems(container, ("spec", field, index))
+    for at, container in containers_of(spec, ("spec",), CONTAINERS):
+        yield from image_problems(container, at)
     if not spec.keys().isdisjoint(_WITH_METADATA):
         yield from pod_only_problems(pod)
 
@@ -158,23 +162,22 @@ def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
         if source_of(volume) == "image" and not volume["image"].get("reference"):
             yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
     yield from _claim_names(spec, metadata)
-    yield from _mirror(spec, metadata)
+    if _MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
+        message = f"a pod with the annotation `{_MIRROR}` cannot claim devices"
+        yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
-        yield from _repeated_keys(spec, metadata.get("labels") or {})
+        yield from _repeated_keys(spec, metadata.get("labels", {}))
 
 
 def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Problem]:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
     from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
 
-    for term, at in (*pod_terms(spec, _SPEC), *_spreads(spec)):
+    spreads = spec.get("topologySpreadConstraints", ())
+    placed = [(each, (*_SPEC, "topologySpreadConstraints", index)) for index, each in enumerate(spreads)]
+    for term, at in (*pod_terms(spec, _SPEC), *placed):
         if term.get("labelSelector") is not None:
             yield from repeated_key_problems(term, labels, at)
-
-
-def _spreads(spec: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path]]:
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        yield constraint, (*_SPEC, "topologySpreadConstraints", index)
 
 
 def _claim_names(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
@@ -197,9 +200,3 @@ def _claim_names(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Pro
             message = f"`{used}` is the claim that is made for an ephemeral volume of this pod"
             hint = "mount that volume instead"
             yield Problem("conflicting-values", (*at, "persistentVolumeClaim", "claimName"), message, hint)
-
-
-def _mirror(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
-    if _MIRROR in (metadata.get("annotations") or {}) and spec.get("resourceClaims"):
-        message = f"a pod with the annotation `{_MIRROR}` cannot claim devices"
-        yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)

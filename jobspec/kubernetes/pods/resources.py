@@ -9,7 +9,7 @@ from jobspec.diagnostics import Key, Path, Problem, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.problems import closest, duplicate, excluded, listed, missing, near, wrong_name
+from jobspec.kubernetes.problems import closest, duplicate, excluded, listed, missing, named, near, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,25 +23,18 @@ if TYPE_CHECKING:
     Amount = TypeVar("Amount", int, Quantity)
 
 
-_COUNTED = frozenset(
-    (
-        *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
-        *("services.nodeports", "services.loadbalancers"),
-    )
+COUNTED = (
+    *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
+    *("services.nodeports", "services.loadbalancers"),
 )
-"""Resources of quotas, of which there are whole numbers."""
+"""What a quota counts in whole numbers."""
 
 
-def resources_problems(container: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of the `resources` of a container."""
-    resources = container.get("resources")
-    if resources:
-        claims = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
-        yield from requirement_problems(resources, (*path, "resources"), bad_container_resource, claims)
+def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[str], str], spec: Spec) -> Iterator[Problem]:
+    """The problems of limits, requests and claims at *path* in a pod with *spec*.
 
-
-def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[str], str], claims: set[str]) -> Iterator[Problem]:
-    """The problems of limits, requests and claims at *path*; *bad_name* says why a name of a resource cannot stand there."""
+    *bad_name* says why a name of a resource cannot be used there.
+    """
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, text in amounts.items():
@@ -51,26 +44,24 @@ def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[s
     names = {*limits, *requests}
     if any(name.startswith(HUGE_PAGES) for name in names) and names.isdisjoint(("cpu", "memory")):
         yield excluded(path, "huge pages need a request or limit of `cpu` or `memory` beside them", "add one")
-    yield from _claims(resources.get("claims", ()), claims, (*path, "claims"))
+    if "claims" in resources:
+        known = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
+        yield from _claims(resources["claims"], known, (*path, "claims"))
 
 
 def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Iterator[Problem]:
     if why := bad_name(name):
-        yield Problem("invalid-name", path, f"`{name}` is no resource that can stand here: {why}", _near_resource(name), at_key=True)
+        hint = closest(name, OF_CONTAINERS) if "/" not in name else ""
+        yield Problem("invalid-name", path, f"`{name}` is no resource that can stand here: {why}", hint, at_key=True)
     if is_endless(text):
         yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
         return
     if amount_of(text) < 0:
         yield Problem("out-of-range", path, f"`{name}` cannot be negative, as {text} is")
-    if (name in _COUNTED or is_extended(name)) and not is_whole(text):
+    if (name in COUNTED or is_extended(name)) and not is_whole(text):
         yield Problem("wrong-format", path, f"of `{name}` there are whole numbers alone, and {text} is none")
     if name.startswith(HUGE_PAGES) and not fits_pages(name.removeprefix(HUGE_PAGES), text):
         yield Problem("out-of-range", path, f"{text} is no multiple of the page size in `{name}`")
-
-
-def _near_resource(name: str) -> str:
-    """A suggestion for a misspelt name of a resource; empty where no name is near."""
-    return closest(name, OF_CONTAINERS) if "/" not in name else ""
 
 
 def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Iterator[Problem]:
@@ -101,8 +92,8 @@ def _claims(claims: list[dict[str, Any]], known: set[str], path: Path) -> Iterat
         if not name:
             yield missing("name", claim, at, "name one of the pod's `resourceClaims`")
             continue
-        if request and name not in whole and (why := bad_label_name(request)):
-            yield wrong_name(request, "a request of a claim", why, (*at, "request"))
+        if request and name not in whole:
+            yield from named(request, "a request of a claim", bad_label_name, (*at, "request"))
         if name in whole or (name, request) in parts or (not request and any(name == each for each, _ in parts)):
             yield duplicate(name, "an item for the claim", at)
         elif request:
@@ -137,7 +128,7 @@ def bad_container_resource(name: str) -> str:
     return "extended resources do not begin with `requests.`, and stay names where that is put before them"
 
 
-def bad_pod_resource(name: str) -> str:
+def _bad_pod_resource(name: str) -> str:
     """Why a pod as a whole cannot have a resource of this name; empty if it can."""
     if why := bad_qualified_name(name):
         return why
@@ -176,8 +167,7 @@ def pod_resources_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         return
     if "claims" in resources:
         yield excluded((*at, "claims"), "a pod as a whole claims no devices", "claim them in a container")
-    claims = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
-    yield from requirement_problems(resources, at, bad_pod_resource, claims)
+    yield from requirement_problems(resources, at, _bad_pod_resource, spec)
     yield from _consistency(spec, resources, path)
 
 
@@ -234,21 +224,18 @@ _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 
 def resource_claim_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the pod's claims of devices."""
-    claims = spec.get("resourceClaims") or ()
     names: set[str] = set()
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(spec.get("resourceClaims", ())):
         yield from _claim(claim, names, (*path, "resourceClaims", index))
-        names.add(claim.get("name") or "")
+        names.add(claim.get("name", ""))
 
 
 def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Problem]:
-    name = claim.get("name") or ""
-    if not name:
-        yield missing("name", claim, path)
-    elif name in names:
+    name = claim.get("name")
+    if name and name in names:
         yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "give one of the two another name")
-    elif why := bad_label_name(name):
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a claim: {why}")
+    else:
+        yield from required_name(claim, "name", "a claim", bad_label_name, path)
     given = [source for source in _SOURCES if source in claim]
     if len(given) > 1:
         message = f"a claim is one that exists or one made from a template, and this has {listed(given)}"
@@ -256,8 +243,7 @@ def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Probl
     if not given:
         yield missing(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
     for source in given:
-        if why := bad_subdomain(claim[source]):
-            yield Problem("invalid-name", (*path, source), f"`{claim[source]}` is no name for an object: {why}")
+        yield from named(claim[source], "an object", bad_subdomain, (*path, source))
 
 
 # What the containers of a pod need together, in whatever numbers their amounts are counted.

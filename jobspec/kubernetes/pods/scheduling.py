@@ -6,10 +6,31 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem
-from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain, selector_problems
+from jobspec.kubernetes.metadata import (
+    bad_label_name,
+    bad_label_value,
+    bad_qualified_name,
+    bad_subdomain,
+    selector_problems,
+    wanted_label_problems,
+)
+from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
-from jobspec.kubernetes.problems import describe, excluded, missing, near, outside, unsupported
+from jobspec.kubernetes.problems import (
+    describe,
+    excluded,
+    formed,
+    listed,
+    missing,
+    named,
+    near,
+    one_of,
+    required_choice,
+    required_name,
+    unsupported,
+    within,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,59 +51,26 @@ _PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 
 def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of gates, of the node's labels, and of names."""
-    yield from _node_labels(spec, path)
-    yield from _gates(spec, path)
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
-        at = (*path, "readinessGates", index)
-        yield from _qualified(gate, "conditionType", "a condition", at)
-    yield from _names(spec, path)
-    yield from _overhead(spec.get("overhead", {}), (*path, "overhead"))
-    preemption = spec.get("preemptionPolicy")
-    if preemption is not None and preemption not in _PREEMPTIONS:
-        yield unsupported(preemption, _PREEMPTIONS, (*path, "preemptionPolicy"))
-
-
-def _overhead(overhead: dict[str, str], path: Path) -> Iterator[Problem]:
-    """The problems of an overhead, which is held to the rules for limits of a container."""
-    for problem in requirement_problems({"limits": overhead}, path, bad_container_resource, set()):
-        yield Problem(problem.rule, (*path, *problem.path[len(path) + 1 :]), problem.message, problem.hint, at_key=problem.at_key)
-
-
-def _node_labels(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    for key, value in (spec.get("nodeSelector") or {}).items():
-        at = (*path, "nodeSelector", Key(key))
-        if why := bad_qualified_name(key):
-            yield Problem("wrong-format", at, f'"{key}" is no label key: {why}', at_key=True)
-        if why := bad_label_value(value):
-            yield Problem("wrong-format", at, f'"{value}" is no label value: {why}')
-
-
-def _gates(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of tolerations, of gates, of the node's labels, and of names."""
+    for index, toleration in enumerate(spec.get("tolerations", ())):
+        yield from toleration_problems(toleration, (*path, "tolerations", index))
+    yield from wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
     seen: set[str] = set()
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
         at, name = (*path, "schedulingGates", index), gate.get("name") or ""
-        yield from _qualified(gate, "name", "a gate", at)
+        yield from required_name(gate, "name", "a gate", bad_qualified_name, at)
         if name and name in seen:
             yield Problem("duplicate-item", (*at, "name"), f"two gates are named `{name}`", "remove one of the two")
         seen.add(name)
-
-
-def _qualified(data: dict[str, Any], field: str, what: str, path: Path) -> Iterator[Problem]:
-    name = data.get(field) or ""
-    if not name:
-        yield missing(field, data, path)
-    elif why := bad_qualified_name(name):
-        yield Problem("invalid-name", (*path, field), f"`{name}` is no name for {what}: {why}")
-
-
-def _names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        yield from required_name(gate, "conditionType", "a condition", bad_qualified_name, (*path, "readinessGates", index))
     for field, what in _NAMES.items():
-        name = spec.get(field)
-        if name is None or (name == "" and field != "runtimeClassName"):
-            continue
-        if why := bad_subdomain(name):
-            yield Problem("invalid-name", (*path, field), f"`{name}` is no name for {what}: {why}")
+        if spec.get(field) or (field in spec and field == "runtimeClassName"):
+            yield from named(spec[field], what, bad_subdomain, (*path, field))
+    for problem in requirement_problems({"limits": spec.get("overhead", {})}, path, bad_container_resource, spec):
+        yield problem.moved_to((*path, "overhead", *problem.path[len(path) + 1 :]))
+    if "preemptionPolicy" in spec:
+        yield from one_of(spec["preemptionPolicy"], _PREEMPTIONS, (*path, "preemptionPolicy"))
 
 
 # On which nodes, and beside which pods, a pod runs.
@@ -124,8 +112,8 @@ def _pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
     key = term.get("topologyKey") or ""
     if not key:
         yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
-    elif why := bad_qualified_name(key):
-        yield Problem("wrong-format", (*path, "topologyKey"), f'"{key}" is no label key: {why}')
+    else:
+        yield from formed(key, "label key", bad_qualified_name, (*path, "topologyKey"))
 
 
 # Which nodes a pod requires and likes.
@@ -156,11 +144,10 @@ def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Pro
 
 def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problem of the weight of a preference."""
-    weight = preferred.get("weight", 0)
     if "weight" not in preferred:
         yield missing("weight", preferred, path, "write 1 to 100")
-    elif not 1 <= weight <= 100:
-        yield outside(weight, 1, 100, (*path, "weight"))
+    else:
+        yield from within(preferred["weight"], 1, 100, (*path, "weight"))
 
 
 def _node_selector_term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
@@ -175,9 +162,9 @@ def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterato
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     if not key:
         yield missing("key", condition, path)
-    elif why := bad_qualified_name(key):
-        yield Problem("wrong-format", (*path, "key"), f'"{key}" is no label key: {why}')
-    yield from _operator(condition, _NODE_OPERATORS, path)
+    else:
+        yield from formed(key, "label key", bad_qualified_name, (*path, "key"))
+    yield from required_choice(condition, "operator", _NODE_OPERATORS, path, f"it is one of {listed(_NODE_OPERATORS)}")
     if operator in ("In", "NotIn") and not given:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
     elif operator in ("Exists", "DoesNotExist") and given:
@@ -186,31 +173,18 @@ def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterato
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
     for index, value in enumerate(given if values else ()):
-        if why := bad_label_value(value):
-            yield Problem("wrong-format", (*path, "values", index), f'"{value}" is no label value: {why}')
+        yield from formed(value, "label value", bad_label_value, (*path, "values", index))
 
 
 def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
-    yield from _operator(condition, _OF_FIELDS, path)
+    yield from required_choice(condition, "operator", _OF_FIELDS, path, f"it is one of {listed(_OF_FIELDS)}")
     if operator in _OF_FIELDS and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
-    if not key:
-        yield missing("key", condition, path, f"it is `{_FIELD}`")
-    elif key != _FIELD:
-        yield unsupported(key, (_FIELD,), (*path, "key"))
-    else:
-        for index, value in enumerate(given):
-            if why := bad_subdomain(value):
-                yield Problem("invalid-name", (*path, "values", index), f'"{value}" is no name for a node: {why}')
-
-
-def _operator(condition: dict[str, Any], operators: tuple[str, ...], path: Path) -> Iterator[Problem]:
-    operator = condition.get("operator") or ""
-    if not operator:
-        yield missing("operator", condition, path, f"it is one of `{'`, `'.join(operators)}`")
-    elif operator not in operators:
-        yield unsupported(operator, operators, (*path, "operator"))
+    yield from required_choice(condition, "key", (_FIELD,), path, f"it is `{_FIELD}`")
+    for index, value in enumerate(given if key == _FIELD else ()):
+        if why := bad_subdomain(value):
+            yield Problem("invalid-name", (*path, "values", index), f'"{value}" is no name for a node: {why}')
 
 
 # `matchLabelKeys` and `mismatchLabelKeys`, whose values a selector takes from the pod.
@@ -232,8 +206,7 @@ def label_key_problems(term: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("conflicting-values", (*path, field), message, "add the selector, or remove the keys", at_key=True)
             continue
         for index, key in enumerate(keys):
-            if why := bad_qualified_name(key):
-                yield Problem("wrong-format", (*path, field, index), f'"{key}" is no label key: {why}')
+            yield from formed(key, "label key", bad_qualified_name, (*path, field, index))
     unlike = term.get(_LABEL_KEY_FIELDS[1]) or ()
     for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ()):
         if key in unlike:
@@ -267,32 +240,21 @@ _TOLERATION_OPERATORS = ("Equal", "Exists")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def toleration_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of a pod's tolerations."""
-    for index, toleration in enumerate(spec.get("tolerations") or ()):
-        yield from one_toleration_problems(toleration, (*path, "tolerations", index))
-
-
-def one_toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of one toleration."""
+def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a toleration."""
     key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
-    if key and (why := bad_qualified_name(key)):
-        yield Problem("wrong-format", (*path, "key"), f'"{key}" is no key of a taint: {why}')
-    if operator not in _TOLERATION_OPERATORS:
-        yield unsupported(operator, _TOLERATION_OPERATORS, (*path, "operator"))
-    elif not key and operator != "Exists":
+    if key:
+        yield from formed(key, "key of a taint", bad_qualified_name, (*path, "key"))
+    yield from one_of(operator, _TOLERATION_OPERATORS, (*path, "operator"))
+    if operator == "Equal" and not key:
         message = "without a `key`, which means all taints, the operator is `Exists`"
         yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
     if operator == "Exists" and value:
         message = f"`Exists` is about the key alone, and takes no `value`, such as {describe(value)}"
         yield Problem("conflicting-values", (*path, "value"), message, "remove the value, or write `operator: Equal`")
-    elif operator == "Equal" and (why := bad_label_value(value)):
-        yield Problem("wrong-format", (*path, "value"), f'"{value}" is no value of a taint: {why}')
-    yield from _effect(toleration, path)
-
-
-def _effect(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
-    effect = toleration.get("effect") or ""
+    elif operator == "Equal":
+        yield from formed(value, "value of a taint", bad_label_value, (*path, "value"))
+    effect = toleration.get("effect", "")
     if effect and effect not in _EFFECTS:
         yield unsupported(effect, _EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
@@ -322,7 +284,7 @@ def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
         )
         return
     for index, toleration in enumerate(tolerations):
-        for problem in one_toleration_problems(toleration, path):
+        for problem in toleration_problems(toleration, path):
             message = f"in the toleration {index}: {problem.message}"
             yield Problem(problem.rule, path, message, "use `spec.tolerations` instead of the annotation")
 
@@ -374,30 +336,20 @@ def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Probl
 
 
 def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
-    skew, action = constraint.get("maxSkew", 0), constraint.get("whenUnsatisfiable") or ""
     if "maxSkew" not in constraint:
         yield missing("maxSkew", constraint, path, "write at least 1")
-    elif skew < 1:
-        yield outside(skew, 1, None, (*path, "maxSkew"))
+    else:
+        yield from within(constraint["maxSkew"], 1, None, (*path, "maxSkew"))
     if not constraint.get("topologyKey"):
         yield missing("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
-    if not action:
-        yield missing("whenUnsatisfiable", constraint, path, f"it is one of `{'`, `'.join(_ACTIONS)}`")
-    elif action not in _ACTIONS:
-        yield unsupported(action, _ACTIONS, (*path, "whenUnsatisfiable"))
+    yield from required_choice(constraint, "whenUnsatisfiable", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        if field in constraint and constraint[field] not in _POLICIES:
-            yield unsupported(constraint[field], _POLICIES, (*path, field))
-    yield from _domains(constraint, action, path)
-
-
-def _domains(constraint: dict[str, Any], action: str, path: Path) -> Iterator[Problem]:
-    domains, at = constraint.get("minDomains"), (*path, "minDomains")
-    if domains is None:
-        return
-    if domains < 1:
-        yield outside(domains, 1, None, at)
-    if action != _ACTIONS[0]:
+        if field in constraint:
+            yield from one_of(constraint[field], _POLICIES, (*path, field))
+    at = (*path, "minDomains")
+    if "minDomains" in constraint:
+        yield from within(constraint["minDomains"], 1, None, at)
+    if "minDomains" in constraint and constraint.get("whenUnsatisfiable") != _ACTIONS[0]:
         message = f"`minDomains` needs `whenUnsatisfiable: {_ACTIONS[0]}`"
         yield Problem("conflicting-values", at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)
 
@@ -416,7 +368,7 @@ _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _DOCKER_DEFAULT = "docker/default"
 _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAULT)}
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -> Iterator[Problem]:
@@ -452,7 +404,7 @@ def _seccomp(value: str, path: Path) -> Iterator[Problem]:
 
 
 def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Problem]:
-    names = {container.get("name", "") for _, container in _containers(spec, ())}
+    names = {container.get("name", "") for _, container in containers_of(spec, (), _LISTS)}
     if name not in names:
         yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
     if value and value not in (DEFAULT, UNCONFINED) and not value.startswith(LOCALHOST):
@@ -467,20 +419,17 @@ def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, 
     own = spec.get("securityContext", {})
     yield from _differs(annotations.get(_SECCOMP_OF_POD), own.get("seccompProfile"), (*path, "securityContext", "seccompProfile"))
     is_windows = spec.get("os", {}).get("name") == "windows"
-    for at, container in _containers(spec, path):
+    for at, container in containers_of(spec, path, _LISTS):
         inner, name = container.get("securityContext", {}), container.get("name", "")
         yield from _differs(annotations.get(_SECCOMP + name), inner.get("seccompProfile"), (*at, "securityContext", "seccompProfile"))
         said = annotations.get(_APP_ARMOR + name)
         profile = inner.get("appArmorProfile")
-        if profile is None and (of_template or not _can_be_copied(said)):
+        # of a pod, the server makes the field from the annotation, so that the two cannot contradict
+        is_copied = said in (DEFAULT, UNCONFINED) or (said or "").removeprefix(LOCALHOST).strip() not in ("", said)
+        if profile is None and (of_template or not is_copied):
             profile = own.get("appArmorProfile")
         if not is_windows:
             yield from _differs(said, profile, (*at, "securityContext", "appArmorProfile"), default=(DEFAULT,))
-
-
-def _can_be_copied(said: str | None) -> bool:
-    """Whether the server makes a field of a pod from the annotation, so that the two cannot contradict."""
-    return said in (DEFAULT, UNCONFINED) or (said or "").removeprefix(LOCALHOST).strip() not in ("", said)
 
 
 def _differs(
@@ -495,10 +444,3 @@ def _differs(
         yield excluded((*path, "type"), f'an annotation says "{said}", and this field `{kind}`', hint)
     elif kind == "Localhost" and said.removeprefix(LOCALHOST) != file:
         yield excluded((*path, "localhostProfile"), f'an annotation says "{said}", and this field `{file}`', hint)
-
-
-def _containers(spec: Spec, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every container with its path."""
-    for field in _CONTAINERS:
-        for index, container in enumerate(spec.get(field, ())):
-            yield (*path, field, index), container

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import duplicate, excluded, missing, unsupported, wrong_id, wrong_name
+from jobspec.kubernetes.problems import duplicate, excluded, missing, named, one_of, required_choice, wrong_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
     for index, group in enumerate(security.get("supplementalGroups", ())):
         yield from wrong_id(group, (*at, "supplementalGroups", index))
     for field, choices in _CHOICES.items():
-        if field in security and security[field] not in choices:
-            yield unsupported(security[field], choices, (*at, field))
+        if field in security:
+            yield from one_of(security[field], choices, (*at, field))
     if "sysctls" in security:
         yield from _sysctls(security["sysctls"], spec, (*at, "sysctls"))
     yield from _confined(security, at)
@@ -93,33 +93,29 @@ def container_security_problems(security: Security, spec: Spec, path: Path) -> I
     """The problems of the security context of a container in a pod with *spec*."""
     for field in ("runAsUser", "runAsGroup"):
         yield from wrong_id(security.get(field, 0), (*path, field))
-    mount = security.get("procMount")
-    if mount is not None and mount not in _PROC_MOUNTS:
-        yield unsupported(mount, _PROC_MOUNTS, (*path, "procMount"))
-    elif mount == "Unmasked" and spec.get("hostUsers", True):
+    mount = security.get("procMount", "Default")
+    yield from one_of(mount, _PROC_MOUNTS, (*path, "procMount"))
+    if mount == "Unmasked" and spec.get("hostUsers", True):
         message = "`procMount: Unmasked` needs a pod with users of its own"
         yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or leave it out")
-    if security.get("allowPrivilegeEscalation") is False:
-        yield from _escalation(security, path)
+    at, has_none = (*path, "allowPrivilegeEscalation"), security.get("allowPrivilegeEscalation") is False
+    if has_none and security.get("privileged"):
+        yield excluded(at, "a container with `privileged: true` cannot have `allowPrivilegeEscalation: false`", "remove one of the two")
+    if has_none and "CAP_SYS_ADMIN" in security.get("capabilities", {}).get("add", ()):
+        message = "a container with the capability CAP_SYS_ADMIN cannot have `allowPrivilegeEscalation: false`"
+        yield excluded(at, message, "remove one of the two")
     yield from _confined(security, path)
 
 
 def _confined(security: Security, path: Path) -> Iterator[Problem]:
-    """The problems of profiles, and of identities on Windows."""
-    if "seccompProfile" in security or "appArmorProfile" in security:
-        yield from profile_problems(security, path)
+    """The problems of profiles, and of identities on Windows, of a pod or of a container."""
+    for field, file_problems in (("seccompProfile", _seccomp_file), ("appArmorProfile", _app_armor_file)):
+        if field in security:
+            at = (*path, field)
+            yield from required_choice(security[field], "type", _TYPES, at, "it is `RuntimeDefault`, `Localhost` or `Unconfined`")
+            yield from file_problems(security[field], at)
     if "windowsOptions" in security:
-        yield from windows_problems(security["windowsOptions"], (*path, "windowsOptions"))
-
-
-def _escalation(security: Security, path: Path) -> Iterator[Problem]:
-    """What gives privileges to a container that cannot get any."""
-    at = (*path, "allowPrivilegeEscalation")
-    if security.get("privileged"):
-        yield excluded(at, "a container with `privileged: true` cannot have `allowPrivilegeEscalation: false`", "remove one of the two")
-    if "CAP_SYS_ADMIN" in security.get("capabilities", {}).get("add", ()):
-        message = "a container with the capability CAP_SYS_ADMIN cannot have `allowPrivilegeEscalation: false`"
-        yield excluded(at, message, "remove one of the two")
+        yield from _windows(security["windowsOptions"], (*path, "windowsOptions"))
 
 
 # The profiles that confine processes: seccomp and AppArmor.
@@ -129,26 +125,6 @@ def _escalation(security: Security, path: Path) -> Iterator[Problem]:
 
 _TYPES = ("RuntimeDefault", "Localhost", "Unconfined")
 _LONGEST_PATH = 4095
-
-
-def profile_problems(security: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of both profiles of a security context, a pod's or a container's."""
-    if "seccompProfile" in security:
-        profile, at = security["seccompProfile"], (*path, "seccompProfile")
-        yield from _type(profile, at)
-        yield from _seccomp_file(profile, at)
-    if "appArmorProfile" in security:
-        profile, at = security["appArmorProfile"], (*path, "appArmorProfile")
-        yield from _type(profile, at)
-        yield from _app_armor_file(profile, at)
-
-
-def _type(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
-    kind = profile.get("type")
-    if not kind:
-        yield missing("type", profile, path, "it is `RuntimeDefault`, `Localhost` or `Unconfined`")
-    elif kind not in _TYPES:
-        yield unsupported(kind, _TYPES, (*path, "type"))
 
 
 def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -192,16 +168,16 @@ _NET_BIOS = r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}'
 _DNS_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 
 
-def windows_problems(options: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _windows(options: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the `windowsOptions` of a security context."""
     name, spec, user = (options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName"))
-    if name is not None and (why := bad_subdomain(name)):
-        yield wrong_name(name, "a GMSA credential spec", why, (*path, "gmsaCredentialSpecName"))
+    if name is not None:
+        yield from named(name, "a GMSA credential spec", bad_subdomain, (*path, "gmsaCredentialSpecName"))
     if spec is not None and not 0 < len(spec.encode()) <= _LONGEST_SPEC:
         message = f"a GMSA credential spec has 1 to {_LONGEST_SPEC:,} bytes, not {len(spec.encode()):,}"
         yield Problem("wrong-size", (*path, "gmsaCredentialSpec"), message)
-    if user is not None and (why := _bad_user(user)):
-        yield wrong_name(user, "a user on Windows", why, (*path, "runAsUserName"))
+    if user is not None:
+        yield from named(user, "a user on Windows", _bad_user, (*path, "runAsUserName"))
 
 
 def _bad_user(text: str) -> str:

@@ -9,17 +9,12 @@ ports that the server fills in; they read all other defaults by functions in `de
 from __future__ import annotations
 
 from jobspec.diagnostics import Path, Problem
+from jobspec.go.formats import address
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
-from jobspec.kubernetes.pods.containers import (
-    account_problems,
-    container_problems,
-    deadline_problems,
-    file_volume_problems,
-    host_network_problems,
-    pod_restart_problems,
-)
-from jobspec.kubernetes.problems import describe, excluded, missing, name_of, unsupported
+from jobspec.kubernetes.pods.containers import POLICIES, container_problems, file_volume_problems, host_network_problems
+from jobspec.kubernetes.pods.defaults import containers_of, restart_policy
+from jobspec.kubernetes.problems import describe, excluded, missing, name_of, named, required_choice, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +47,14 @@ def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         yield from mount_problems(spec, path)
     yield from container_problems(spec, path)
     yield from host_network_problems(spec, path)
-    yield from pod_restart_problems(spec, path)
+    if restart_policy(spec) not in POLICIES:
+        yield unsupported(spec["restartPolicy"], POLICIES, (*path, "restartPolicy"))
     if not _SECURITY.isdisjoint(spec):
         from jobspec.kubernetes.pods.security import pod_security_problems
 
         yield from pod_security_problems(spec, path)
-    yield from account_problems(spec, path)
-    yield from deadline_problems(spec, path)
-    yield from system_problems(spec, path)
+    yield from _account_and_deadline(spec, path)
+    yield from _system(spec, path)
     yield from file_volume_problems(spec, path)
     if not _RESOURCES.isdisjoint(spec):
         from jobspec.kubernetes.pods.resources import pod_resources_problems, resource_claim_problems
@@ -67,14 +62,28 @@ def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         yield from resource_claim_problems(spec, path)
         yield from pod_resources_problems(spec, path)
     if not _SCHEDULING.isdisjoint(spec):
-        from jobspec.kubernetes.pods.scheduling import affinity_problems, scheduling_problems, toleration_problems, topology_spread_problems
+        from jobspec.kubernetes.pods.scheduling import affinity_problems, scheduling_problems, topology_spread_problems
 
         yield from affinity_problems(spec, path)
         yield from topology_spread_problems(spec, path)
-        yield from toleration_problems(spec, path)
         yield from scheduling_problems(spec, path)
-    yield from host_name_problems(spec, path)
-    yield from user_problems(spec, path)
+    yield from _host_names(spec, path)
+    if spec.get("hostUsers") is False:
+        yield from _own_users(spec, path)
+
+
+_MAX_INT32 = (1 << 31) - 1
+
+
+def _account_and_deadline(spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of the name of a pod's ServiceAccount, and of a deadline that is no number of seconds."""
+    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+    if spec.get(field):
+        yield from named(spec[field], "a ServiceAccount", bad_subdomain, (*path, field))
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
+        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
+        yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)
 
 
 # What a pod is called on its network, and how it finds others.
@@ -87,13 +96,13 @@ _POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_LIST, _MAX_HOSTNAME = 3, 32, 2048, 64
 
 
-def host_name_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _host_names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of DNS, of `hostAliases`, and of the pod's own names."""
     yield from _dns(spec, path)
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         at = (*path, "hostAliases", index)
         if alias.get("ip"):
-            yield from address_problems(alias["ip"], (*at, "ip"))
+            yield from _address(alias["ip"], (*at, "ip"))
         else:
             yield missing("ip", alias, at)
         for order, name in enumerate(alias.get("hostnames") or ()):
@@ -103,35 +112,29 @@ def host_name_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         if spec.get(field) and (why := bad_label_name(spec[field])):
             hint = "it is one part of the name, the others come from the pod's namespace" if "." in spec[field] else ""
             yield Problem("invalid-name", (*path, field), f"`{spec[field]}` cannot be the `{field}`: {why}", hint)
-    yield from _override(spec, path)
+    if "hostnameOverride" in spec:
+        yield from _override(spec, path)
 
 
-def address_problems(text: str, path: Path) -> Iterator[Problem]:
+def _address(text: str, path: Path) -> Iterator[Problem]:
     """The problem of a text that is no IP address, or one that programs read differently."""
-    from ipaddress import ip_address
-
-    try:
-        address = None if "%" in text else ip_address(text)
-    except ValueError:
-        address = None
-    mapped = getattr(address, "ipv4_mapped", None)
-    if address is None or mapped is not None:
+    found = address(text)
+    mapped = getattr(found, "ipv4_mapped", None)
+    if found is None or mapped is not None:
         hint = f"write `{mapped}`" if mapped is not None else ""
         yield Problem("wrong-format", path, f"{name_of(path)} takes an IP address, not {describe(text)}", hint)
 
 
 def _override(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    name, at = spec.get("hostnameOverride"), (*path, "hostnameOverride")
-    if name is None:
-        return
+    name, at = spec["hostnameOverride"], (*path, "hostnameOverride")
     for field in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(field):
             message = f"`hostnameOverride` excludes `{field}: true`, which sets the name of the host, too"
             yield Problem("conflicting-values", at, message, "remove one of the two", at_key=True)
     if len(name) > _MAX_HOSTNAME:
         yield Problem("wrong-size", at, f"a host's name has at most {_MAX_HOSTNAME} characters, and this has {len(name)}")
-    elif why := bad_subdomain(name):
-        yield Problem("invalid-name", at, f"`{name}` is no name for a host: {why}")
+    else:
+        yield from named(name, "a host", bad_subdomain, at)
 
 
 def _dns(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -153,7 +156,7 @@ def _dns_config(config: dict[str, Any], path: Path) -> Iterator[Problem]:
         message = f"a resolver asks at most {_MAX_SERVERS} name servers, and here are {len(servers)}"
         yield Problem("wrong-size", (*path, "nameservers"), message)
     for index, server in enumerate(servers):
-        yield from address_problems(server, (*path, "nameservers", index))
+        yield from _address(server, (*path, "nameservers", index))
     if len(searches) > _MAX_SEARCHES:
         yield Problem("wrong-size", (*path, "searches"), f"a resolver tries at most {_MAX_SEARCHES} domains, and here are {len(searches)}")
     if len(" ".join(searches).encode()) > _MAX_SEARCH_LIST:
@@ -183,23 +186,16 @@ def _is_search_domain(domain: str) -> bool:
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
 
-def user_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of `hostUsers: false`."""
-    if spec.get("hostUsers") is False:
-        yield from _own_users(spec, path)
-
-
 def _own_users(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of what users of the pod's own exclude."""
+    """The problems of what `hostUsers: false` excludes."""
     for field in _SHARED:
         if spec.get(field):
             message = f"with `hostUsers: false`, the pod cannot share the node's namespaces, as by `{field}: true`"
             yield Problem("conflicting-values", (*path, field), message, "remove one of the two")
-    for field in _CONTAINERS:
-        for index, container in enumerate(spec.get(field) or ()):
-            if container.get("volumeDevices"):
-                message = "with `hostUsers: false`, containers cannot have devices"
-                yield Problem("conflicting-values", (*path, field, index, "volumeDevices"), message, "remove one of the two", at_key=True)
+    for at, container in containers_of(spec, path, _CONTAINERS):
+        if container.get("volumeDevices"):
+            message = "with `hostUsers: false`, containers cannot have devices"
+            yield Problem("conflicting-values", (*at, "volumeDevices"), message, "remove one of the two", at_key=True)
 
 
 # What a pod cannot have on the operating system that it names, and pods that run on a Windows host itself.
@@ -223,22 +219,17 @@ _OF_CONTAINER_SECURITY = (
 )
 
 
-def system_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def _system(spec: Spec, path: Path) -> Iterator[Problem]:
     """The problems of a pod's `os`, and of what contradicts it."""
     if "os" in spec:
+        yield from required_choice(spec["os"], "name", _SYSTEMS, (*path, "os"), "it is `linux` or `windows`")
         name = spec["os"].get("name")
-        if not name:
-            yield missing("name", spec["os"], (*path, "os"), "it is `linux` or `windows`")
-        elif name not in _SYSTEMS:
-            yield unsupported(name, _SYSTEMS, (*path, "os", "name"))
-        yield from _on_windows(spec, path) if name == "windows" else _on_linux(spec, path) if name == "linux" else ()
+        if name == "windows":
+            yield from _on_windows(spec, path)
+        for at, security in _contexts(spec, path) if name == "linux" else ():
+            if "windowsOptions" in security:
+                yield excluded((*at, "windowsOptions"), "a pod on Linux has no options for Windows")
     yield from _on_the_host(spec, path)
-
-
-def _on_linux(spec: Spec, path: Path) -> Iterator[Problem]:
-    for at, security in _contexts(spec, path):
-        if "windowsOptions" in security:
-            yield excluded((*at, "windowsOptions"), "a pod on Linux has no options for Windows")
 
 
 def _on_windows(spec: Spec, path: Path) -> Iterator[Problem]:
@@ -255,17 +246,15 @@ def _contexts(spec: Spec, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The security contexts of a pod and of its containers, with their paths."""
     if "securityContext" in spec:
         yield (*path, "securityContext"), spec["securityContext"]
-    for field in _CONTAINER_LISTS:
-        for index, container in enumerate(spec.get(field, ())):
-            if "securityContext" in container:
-                yield (*path, field, index, "securityContext"), container["securityContext"]
+    for at, container in containers_of(spec, path, _CONTAINER_LISTS):
+        if "securityContext" in container:
+            yield (*at, "securityContext"), container["securityContext"]
 
 
 def _on_the_host(spec: Spec, path: Path) -> Iterator[Problem]:
     """The problems of a pod of which containers run on a Windows host itself, as all or none of them do."""
     of_pod = _host_process(spec)
-    containers = [((*path, field, index), each) for field in _CONTAINER_LISTS for index, each in enumerate(spec.get(field, ()))]
-    own = [(at, _host_process(each)) for at, each in containers]
+    own = [(at, _host_process(each)) for at, each in containers_of(spec, path, _CONTAINER_LISTS)]
     for at, value in own:
         if of_pod is not None and value is not None and value != of_pod:
             message = f"`hostProcess` is the same everywhere in a pod, and the pod's own is {str(of_pod).lower()}"
@@ -291,20 +280,6 @@ def _host_process(around: Spec) -> bool | None:
 
 _SPEC: Path = ("spec",)
 _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
-
-
-def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of what only a class can give to a pod: a priority, a preemption policy, an overhead.
-
-    The priority of a pod that names no class is that of the cluster's default class, for which `admission/plugins` looks.
-    """
-    spec = pod.get("spec") or {}
-    if spec.get("priorityClassName"):
-        yield from priority_problems(spec)
-    if "overhead" in spec and not spec.get("runtimeClassName"):
-        message = "an overhead comes from a RuntimeClass, and the pod names none"
-        hint = "remove it, or name the class by `runtimeClassName`"
-        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
 
 
 def priority_problems(spec: dict[str, Any]) -> Iterator[Problem]:

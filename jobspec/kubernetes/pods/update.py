@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
+from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.pods.spec import of_class
 from jobspec.kubernetes.problems import describe
@@ -39,7 +39,11 @@ _ANEW = "put back what was there, or delete the pod and make another"
 
 def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
-    yield from _annotations(_annotated(new), _annotated(old))
+    notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old))
+    for key in {**noted, **notes}:
+        if (key == _MIRROR or key.startswith(_APP_ARMOR)) and notes.get(key) != noted.get(key):
+            path: Path = ("metadata", "annotations", *((Key(key),) if key in notes else ()))
+            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod can be neither added, changed nor removed", _ANEW)
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
@@ -53,8 +57,11 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
             return
     yield from _deadline(now.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds"))
     yield from _tolerations(now.get("tolerations", []), was.get("tolerations", []))
-    yield from gate_problems(now, was)
-    yield from _fixed(now, was, is_gated=bool(was.get("schedulingGates")))
+    yield from _gates(now, was)
+    is_gated = bool(was.get("schedulingGates"))
+    fixed, stored = _without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated)
+    for path in (*_policies(now, was), *changes(fixed, stored)):
+        yield Problem("immutable-field", (*_SPEC, *path), _described_change(path, now, was), _ANEW)
 
 
 def with_account(new: Data, old: Data) -> Data:
@@ -83,12 +90,6 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
     return {field: "" if each is None and field in fields else each for field, each in data.items()}
 
 
-def _fixed(now: Data, was: Data, *, is_gated: bool) -> Iterator[Problem]:
-    """The problems of changes of what cannot change."""
-    for path in (*_policies(now, was), *changes(_without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated))):
-        yield Problem("immutable-field", (*_SPEC, *path), _described_change(path, now, was), _ANEW)
-
-
 def _policies(now: Data, was: Data) -> Iterator[Path]:
     """The paths at which it changes when an image is pulled; where neither state says it, it stays, and an empty one is filled in anew."""
     for field in _CONTAINERS:
@@ -96,11 +97,6 @@ def _policies(now: Data, was: Data) -> Iterator[Path]:
             is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
             if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
                 yield (field, index, "imagePullPolicy")
-
-
-def _annotated(pod: Data) -> Data:
-    found: Data = pod.get("metadata", {}).get("annotations", {})
-    return found
 
 
 def _kept(was: Data, fields: tuple[str, ...]) -> Data:
@@ -138,7 +134,7 @@ def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
     for field in _CONTAINERS:
         if field in made:
             made[field] = [{name: each for name, each in one.items() if name not in _OF_IMAGES} for one in made[field]]
-    if "affinity" in made and is_gated and node_affinity_differs(spec, other):
+    if "affinity" in made and is_gated and any(changes(_node_affinity_of(spec), _node_affinity_of(other))):
         rest = {field: each for field, each in made.pop("affinity").items() if field != "nodeAffinity"}
         return {**made, "affinity": rest} if rest else made
     return made
@@ -156,7 +152,8 @@ def _tolerations(new: list[Data], old: list[Data]) -> Iterator[Problem]:
     kept = [_without_seconds(each) for each in _with_given(new)]
     for each in _with_given(old):
         if _without_seconds(each) not in kept:
-            message = f"tolerations of a pod can be added, not changed or removed, as that of {_taint(each)} is"
+            taint = f"the taint `{each['key']}`" if each.get("key") else "every taint"
+            message = f"tolerations of a pod can be added, not changed or removed, as that of {taint} is"
             yield Problem("immutable-field", (*_SPEC, "tolerations"), message, "put it back; its `tolerationSeconds` can change")
             return
 
@@ -168,19 +165,8 @@ def _with_given(tolerations: list[Data]) -> list[Data]:
     return [*tolerations, *({"key": key, "operator": "Exists", "effect": "NoExecute"} for key in given)]
 
 
-def _taint(toleration: Data) -> str:
-    return f"the taint `{toleration['key']}`" if toleration.get("key") else "every taint"
-
-
 def _without_seconds(toleration: Data) -> Data:
     return {field: each for field, each in toleration.items() if field != "tolerationSeconds" and each}
-
-
-def _annotations(new: Data, old: Data) -> Iterator[Problem]:
-    for key in {**old, **new}:
-        if (key == _MIRROR or key.startswith(_APP_ARMOR)) and new.get(key) != old.get(key):
-            path: Path = ("metadata", "annotations", *((Key(key),) if key in new else ()))
-            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod can be neither added, changed nor removed", _ANEW)
 
 
 def _described_change(path: Path, now: Data, was: Data) -> str:
@@ -210,29 +196,6 @@ def _at(path: Path, spec: Data) -> Any:
 # by their amount. A number, text or truth value that is zero is as good as none where Go has no pointer for it.
 
 
-_POINTERS = frozenset(
-    (
-        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "blockOwnerDeletion"),
-        *("cachingMode", "controller", "defaultMode", "deletionGracePeriodSeconds", "enableServiceLinks", "expirationSeconds"),
-        *("fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "hostUsers"),
-        *("hostnameOverride", "initiatorName", "localhostProfile", "maxExpirationSeconds", "minDomains", "mode", "mountPropagation"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "podGroupName", "preemptionPolicy", "priority", "privileged", "procMount"),
-        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
-        *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
-        *("shareProcessNamespace", "sizeLimit", "stopSignal", "storageClassName", "supplementalGroupsPolicy"),
-        *("terminationGracePeriodSeconds", "tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
-    )
-)
-"""The fields that Go has pointers for, whose zero is another value than none."""
-
-
-_POINTERS_IN = (
-    *(("azureDisk", "fsType"), ("azureDisk", "kind"), ("azureDisk", "readOnly"), ("csi", "fsType"), ("csi", "readOnly"), ("fc", "lun")),
-    *(("clusterTrustBundle", "name"), ("clusterTrustBundle", "signerName"), ("containers", "restartPolicy")),
-    *(("dataSourceRef", "namespace"), ("ephemeralContainers", "restartPolicy"), ("hostPath", "type"), ("initContainers", "restartPolicy")),
-    ("options", "value"),
-)
-"""The same for names that other objects have, too: by the field that the object stands in."""
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
 _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 """The objects that Go has no pointers for; `resources`, too, but of the pod as a whole."""
@@ -288,31 +251,23 @@ def _is_absent(value: Any, field: str, around: str) -> bool:
     return value in (0, "") and not is_pointer(field, around)
 
 
-def is_pointer(field: str, around: str) -> bool:
-    """Whether Go has a pointer for a field; *around* is the field that its object stands in. Our models know the same (`GoPointer`)."""
-    return field in _POINTERS or (around, field) in _POINTERS_IN
-
-
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
     if isinstance(new, dict) and isinstance(old, dict):
         key = Key if path and path[-1] in _MAPS else str
         for field in {**old, **new}:
-            yield from _field(new, old, field, (*path, key(field)))
+            at = (*path, key(field))
+            if field == "pullPolicy":
+                if pull_policy(new, "reference", field) != pull_policy(old, "reference", field):
+                    yield at
+            elif (field in new) != (field in old):
+                yield at
+            else:
+                yield from _changes(new[field], old[field], at)
     elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
         for index, (one, other) in enumerate(zip(new, old, strict=True)):
             yield from _changes(one, other, (*path, index))
     elif new != old or type(new) is not type(old):
         yield path
-
-
-def _field(new: dict[str, Any], old: dict[str, Any], field: str, path: Path) -> Iterator[Path]:
-    if field == "pullPolicy":
-        if pull_policy(new, "reference", field) != pull_policy(old, "reference", field):
-            yield path
-    elif (field in new) != (field in old):
-        yield path
-    else:
-        yield from _changes(new[field], old[field], path)
 
 
 def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
@@ -326,28 +281,22 @@ def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
 # pkg/apis/core/validation, 1.36.
 
 
-def gate_problems(now: Data, was: Data) -> Iterator[Problem]:
+def _gates(now: Data, was: Data) -> Iterator[Problem]:
     """The problems of changed gates, and while there were gates, of what a pod asks of its node."""
-    yield from _gates(now.get("schedulingGates", []), was.get("schedulingGates", []))
-    if was.get("schedulingGates"):
-        yield from _node_labels(now.get("nodeSelector", {}), was.get("nodeSelector", {}))
-        yield from _node_affinity(now, was)
-
-
-def _gates(new: list[Data], old: list[Data]) -> Iterator[Problem]:
-    stored = {each.get("name", "") for each in old}
-    for name, index in {each.get("name", ""): index for index, each in enumerate(new)}.items():
+    stored = {each.get("name", "") for each in was.get("schedulingGates", ())}
+    for name, index in {each.get("name", ""): index for index, each in enumerate(now.get("schedulingGates", ()))}.items():
         if name not in stored:
             message = f"a pod gets its gates when it is made; `{name}` cannot be added"
             yield Problem("immutable-field", (*_SPEC, "schedulingGates", index, "name"), message, "remove it")
-
-
-def _node_labels(new: Data, old: Data) -> Iterator[Problem]:
-    for key, value in old.items():
+    if not stored:
+        return
+    new = now.get("nodeSelector", {})
+    for key, value in was.get("nodeSelector", {}).items():
         if new.get(key) != value:
             path = (*_SPEC, "nodeSelector", *((Key(key),) if key in new else ()))
             message = f"labels of the node can be added while gates hold the pod back, and `{key}: {value}` cannot change"
             yield Problem("immutable-field", path, message, "put it back")
+    yield from _node_affinity(now, was)
 
 
 def _node_affinity(now: Data, was: Data) -> Iterator[Problem]:
@@ -370,11 +319,6 @@ def _only_adds(new: Data, old: Data) -> bool:
     if not any(before for _, before in pairs):
         return not any(after for after, _ in pairs)
     return all(not list(changes({"a": after[: len(before)]}, {"a": before})) for after, before in pairs)
-
-
-def node_affinity_differs(spec: Data, other: Data) -> bool:
-    """Whether two specs ask for other nodes by affinity."""
-    return bool(list(changes(_node_affinity_of(spec), _node_affinity_of(other))))
 
 
 def _node_affinity_of(spec: Data) -> Data:

@@ -8,7 +8,19 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
-from jobspec.kubernetes.problems import closest, describe, listed, missing, name_of, outside, unsupported
+from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
+from jobspec.kubernetes.problems import (
+    closest,
+    describe,
+    listed,
+    missing,
+    name_of,
+    named,
+    one_of,
+    required_name,
+    unsupported,
+    within,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +56,9 @@ def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path)
     if not name:
         yield missing("name", volume, path)
     elif why := bad_label_name(name):
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a volume: {why}", _name_hint(name))
+        plain = name.lower().replace("_", "-").replace(".", "-").strip("-")
+        hint = f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
+        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a volume: {why}", hint)
     elif name in taken:
         message = f"the volume {index} has the name of the volume {taken[name]}, `{name}`"
         yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
@@ -71,18 +85,11 @@ def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
-
-    yield from required_problems(source, data, path)
-    rule = SOURCES.get(source) or FILES.get(source)
-    if rule is None:
-        rule = DISKS.get(source)
-    if rule:
-        yield from rule(data, path)
-
-
-def _name_hint(name: str) -> str:
-    plain = name.lower().replace("_", "-").replace(".", "-").strip("-")
-    return f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
+    for field in _REQUIRED.get(source, ()):
+        if not data.get(field):
+            yield missing(field, data, path)
+    if source in _RULES:
+        yield from _RULES[source](data, path)
 
 
 # Sources of volumes of which the server asks little: some fields, and seldom more.
@@ -99,7 +106,6 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "cinder": ("volumeID",),
     "configMap": ("name",),
     "csi": ("driver",),
-    "ephemeral": ("volumeClaimTemplate",),
     "flexVolume": ("driver",),
     "gcePersistentDisk": ("pdName",),
     "gitRepo": ("repository",),
@@ -122,20 +128,10 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MAX_DRIVER = 63
 
 
-def required_problems(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of the fields that a source has to have, and that are absent or empty."""
-    for field in _REQUIRED.get(source, ()):
-        if field == "volumeClaimTemplate":
-            if field not in data:
-                yield missing(field, data, path, "write the claim to make as `spec: {...}` in it")
-        elif not data.get(field):
-            yield missing(field, data, path)
-
-
-def secret_reference_problems(data: dict[str, Any], field: str, path: Path) -> Iterator[Problem]:
+def _secret(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problem of a reference to a Secret without the Secret's name."""
-    if field in data and not data[field].get("name"):
-        yield missing("name", data[field], (*path, field))
+    if "secretRef" in data and not data["secretRef"].get("name"):
+        yield missing("name", data["secretRef"], (*path, "secretRef"))
 
 
 def _empty_dir(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -155,22 +151,13 @@ def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not data.get("path"):
         return
     yield from backstep_problems(data["path"], (*path, "path"))
-    if data.get("type", "") not in _HOST_TYPES:
-        yield unsupported(data["type"], _HOST_TYPES, (*path, "type"))
-
-
-def _git_repo(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from relative_path_problems(data.get("directory") or "", (*path, "directory"))
+    yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
 
 
 def _nfs(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     folder = data.get("path")
     if folder and not folder.startswith("/"):
         yield Problem("wrong-format", (*path, "path"), f"`path` is absolute on the server, unlike {describe(folder)}", f"write `/{folder}`")
-
-
-def _cinder(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from secret_reference_problems(data, "secretRef", path)
 
 
 def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -187,36 +174,15 @@ def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem(
             "invalid-name", (*path, "driver"), f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
         )
-    elif driver and (why := bad_subdomain(driver.lower())):
-        yield Problem("invalid-name", (*path, "driver"), f"`{driver}` is no name for a driver: {why}")
-    yield from secret_reference_problems(data, "nodePublishSecretRef", path)
-    if secret and secret.get("name") and (why := bad_subdomain(secret["name"])):
-        at = (*path, "nodePublishSecretRef", "name")
-        yield Problem("invalid-name", at, f"`{secret['name']}` is no name for a Secret: {why}")
+    elif driver:
+        yield from named(driver, "a driver", lambda name: bad_subdomain(name.lower()), (*path, "driver"))
+    if secret is not None:
+        yield from required_name(secret, "name", "a Secret", bad_subdomain, (*path, "nodePublishSecretRef"))
 
 
 def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    if data.get("pullPolicy") and data["pullPolicy"] not in _PULL_POLICIES:
-        yield unsupported(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
-
-
-def _ephemeral(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-
-    return ephemeral_problems(data, path)
-
-
-#: The rules of a source besides its required fields.
-SOURCES: dict[str, Rule] = {
-    "cinder": _cinder,
-    "csi": _csi,
-    "emptyDir": _empty_dir,
-    "ephemeral": _ephemeral,
-    "flexVolume": _flex_volume,
-    "gitRepo": _git_repo,
-    "hostPath": _host_path,
-    "image": _image,
-    "nfs": _nfs,
-}
+    if data.get("pullPolicy"):
+        yield from one_of(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
 
 # Sources of volumes that are disks and servers of their own kind, with rules for how they are addressed.
@@ -236,15 +202,13 @@ _MAX_TENANT = 64
 
 
 def _partition(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    if not 0 <= data.get("partition", 0) <= 255:
-        yield outside(data["partition"], 0, 255, (*path, "partition"))
+    yield from within(data.get("partition", 0), 0, 255, (*path, "partition"))
 
 
 def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if data.get("iqn"):
         yield from _qualified_name(data["iqn"], (*path, "iqn"))
-    if not 0 <= data.get("lun", 0) <= 255:
-        yield outside(data["lun"], 0, 255, (*path, "lun"))
+    yield from within(data.get("lun", 0), 0, 255, (*path, "lun"))
     if (data.get("chapAuthDiscovery") or data.get("chapAuthSession")) and "secretRef" not in data:
         yield missing("secretRef", data, path, "CHAP needs the Secret with its credentials")
     if "initiatorName" in data:
@@ -269,16 +233,14 @@ def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("conflicting-values", (*path, "targetWWNs"), message, "remove one of the two")
     if targets and "lun" not in data:
         yield missing("lun", data, path, "`targetWWNs` need the number of the logical unit")
-    elif targets and not 0 <= data["lun"] <= 255:
-        yield outside(data["lun"], 0, 255, (*path, "lun"))
+    elif targets:
+        yield from within(data["lun"], 0, 255, (*path, "lun"))
 
 
 def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     kind, caching, uri = data.get("kind", "Shared"), data.get("cachingMode", "ReadWrite"), data.get("diskURI") or ""
-    if caching not in _CACHING:
-        yield unsupported(caching, _CACHING, (*path, "cachingMode"))
-    if kind not in _DISK_KINDS:
-        yield unsupported(kind, _DISK_KINDS, (*path, "kind"))
+    yield from one_of(caching, _CACHING, (*path, "cachingMode"))
+    yield from one_of(kind, _DISK_KINDS, (*path, "kind"))
     start = "/subscriptions/" if kind == "Managed" else "https://"
     if uri and not uri.startswith(start):
         hint = "" if "kind" in data or not uri.startswith("/subscriptions/") else "add `kind: Managed`; the default is `Shared`"
@@ -311,7 +273,7 @@ def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     for field in ("volumeName", "volumeNamespace"):
         if data.get(field) and (why := bad_label_name(data[field])):
             yield Problem("invalid-name", (*path, field), f"`{data[field]}` cannot stand here: {why}")
-    yield from secret_reference_problems(data, "secretRef", path)
+    yield from _secret(data, path)
 
 
 def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -325,18 +287,6 @@ def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
 
 
-DISKS: dict[str, Rule] = {
-    "awsElasticBlockStore": _partition,
-    "azureDisk": _azure_disk,
-    "fc": _fc,
-    "flocker": _flocker,
-    "gcePersistentDisk": _partition,
-    "iscsi": _iscsi,
-    "quobyte": _quobyte,
-    "storageos": _storage_os,
-}
-
-
 # Sources of volumes whose files come from API objects: Secrets, ConfigMaps, the pod itself, and several of them projected into one.
 #
 # Follows `validateSecretVolumeSource`, `validateConfigMapVolumeSource`, `validateDownwardAPIVolumeSource` and
@@ -348,33 +298,28 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SECONDS = (600, 1 << 32)
 
 
-def _files(data: dict[str, Any], path: Path, file_problems: Rule) -> Iterator[Problem]:
-    """The problems of what becomes files of a volume; *file_problems* says those of one item."""
-    yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    for index, item in enumerate(data.get("items") or ()):
-        yield from file_problems(item, (*path, "items", index))
-
-
 def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of the keys of a Secret or ConfigMap."""
-    return _files(data, path, _key)
-
-
-def _key(item: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from (missing(field, item, path) for field in ("key", "path") if not item.get(field))
-    yield from file_path_problems(item.get("path") or "", (*path, "path"))
-    yield from mode_problems(item.get("mode"), (*path, "mode"))
+    """The problems of the keys of a Secret or ConfigMap that become files of a volume."""
+    return _files(data, path, ("key", "path"))
 
 
 def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    return _files(data, path, _fact)
+    return _files(data, path, ("path",), _fact)
+
+
+def _files(data: dict[str, Any], path: Path, required: tuple[str, ...], content: Rule | None = None) -> Iterator[Problem]:
+    """The problems of what becomes files of a volume; *content* gives those of what is in a file."""
+    yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
+    for index, item in enumerate(data.get("items", ())):
+        at = (*path, "items", index)
+        yield from (missing(field, item, at) for field in required if not item.get(field))
+        yield from file_path_problems(item.get("path", ""), (*at, "path"))
+        yield from content(item, at) if content else ()
+        yield from mode_problems(item.get("mode"), (*at, "mode"))
 
 
 def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of a file with a fact about the pod."""
-    if not item.get("path"):
-        yield missing("path", item, path)
-    yield from file_path_problems(item.get("path") or "", (*path, "path"))
     if "fieldRef" in item:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
         if "resourceFieldRef" in item:
@@ -384,31 +329,25 @@ def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from resource_problems(item["resourceFieldRef"], (*path, "resourceFieldRef"), in_volume=True)
     else:
         yield missing("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
-    yield from mode_problems(item.get("mode"), (*path, "mode"))
 
 
 def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    taken: dict[str, Path] = {}
-    for index, source in enumerate(data.get("sources") or ()):
+    taken: set[str] = set()
+    for index, source in enumerate(data.get("sources", ())):
         at = (*path, "sources", index)
         given = [name for name in _PARTS if name in source]
         for name in given:
             yield from _PARTS[name](source[name], (*at, name))
-            yield from _taken(source[name], (*at, name), taken)
+            for number, item in enumerate(source[name].get("items", ())):
+                file, place = item.get("path", ""), (*at, name, "items", number, "path")
+                if file in taken:
+                    yield Problem("duplicate-item", place, f"two files of the volume are `{file}`", "give one of the two another path")
+                elif file:
+                    taken.add(file)
         if len(given) > 1:
             message = f"a source of a projected volume is one thing, and this has `{'`, `'.join(given)}`"
             yield Problem("conflicting-values", at, message, "make each an item of its own")
-
-
-def _taken(source: dict[str, Any], path: Path, taken: dict[str, Path]) -> Iterator[Problem]:
-    """The problems of files of a source whose paths are *taken* already."""
-    for index, item in enumerate(source.get("items") or ()):
-        file, at = item.get("path") or "", (*path, "items", index, "path")
-        if file in taken:
-            yield Problem("duplicate-item", at, f"two files of the volume are `{file}`", "give one of the two another path")
-        elif file:
-            taken[file] = at
 
 
 def _named(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -429,7 +368,6 @@ def _token(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 _PARTS: dict[str, Rule] = {"secret": _named, "configMap": _named, "downwardAPI": _downward_api, "serviceAccountToken": _token}
-FILES: dict[str, Rule] = {"secret": _keys, "configMap": _keys, "downwardAPI": _downward_api, "projected": _projected}
 
 
 # Paths inside of volumes, and the modes of their files.
@@ -470,13 +408,9 @@ def file_path_problems(text: str, path: Path) -> Iterator[Problem]:
 def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
     """The problem of permission bits outside of 0 to 0777."""
     if mode is not None and not 0 <= mode <= _MAX_MODE:
-        yield Problem("out-of-range", path, f"{name_of(path)} takes 0 to 0777, which is 511 in decimal, not {mode}", _mode_hint(mode))
-
-
-def _mode_hint(mode: int) -> str:
-    """The octal notation of a mode whose digits were meant as octal."""
-    digits = str(mode)
-    return f"write `0{digits}`" if len(digits) == 3 and set(digits) <= set("01234567") else ""
+        digits = str(mode)
+        hint = f"write `0{digits}`" if len(digits) == 3 and set(digits) <= set("01234567") else ""  # they were meant as octal
+        yield Problem("out-of-range", path, f"{name_of(path)} takes 0 to 0777, which is 511 in decimal, not {mode}", hint)
 
 
 # How containers mount the pod's volumes, and use them as devices.
@@ -495,11 +429,9 @@ _SHOWN = 5  # of the names of volumes in a message
 def mount_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the mounts and devices of all containers."""
     volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
-    for field in _CONTAINERS:
-        for index, container in enumerate(spec.get(field) or ()):
-            at = (*path, field, index)
-            yield from _mounts(container, volumes, (*at, "volumeMounts"))
-            yield from _devices(container, volumes, (*at, "volumeDevices"))
+    for at, container in containers_of(spec, path, _CONTAINERS):
+        yield from _mounts(container, volumes, (*at, "volumeMounts"))
+        yield from _devices(container, volumes, (*at, "volumeDevices"))
 
 
 def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -522,8 +454,13 @@ def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> I
         if name and name in device_names:
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
-        yield from _inside(mount, at)
-        yield from _propagation(mount, container, at)
+        if mount.get("subPath") and mount.get("subPathExpr"):
+            message = "`subPath` and `subPathExpr` are two ways to say the same, and exclude each other"
+            yield Problem("conflicting-values", (*at, "subPathExpr"), message, "remove one of the two", at_key=True)
+        for field in ("subPath", "subPathExpr"):
+            yield from relative_path_problems(mount.get(field, ""), (*at, field))
+        if "mountPropagation" in mount:
+            yield from _propagation(mount["mountPropagation"], container, (*at, "mountPropagation"))
         yield from _recursion(mount, at)
 
 
@@ -545,24 +482,11 @@ def _there(volumes: dict[str, Any]) -> str:
     return f"there {'is' if len(names) == 1 else 'are'} {listed(names[:_SHOWN])}{more}"
 
 
-def _inside(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of the path inside of the volume."""
-    if mount.get("subPath") and mount.get("subPathExpr"):
-        message = "`subPath` and `subPathExpr` are two ways to say the same, and exclude each other"
-        yield Problem("conflicting-values", (*path, "subPathExpr"), message, "remove one of the two", at_key=True)
-    for field in ("subPath", "subPathExpr"):
-        yield from relative_path_problems(mount.get(field) or "", (*path, field))
-
-
-def _propagation(mount: dict[str, Any], container: dict[str, Any], path: Path) -> Iterator[Problem]:
-    propagation, at = mount.get("mountPropagation"), (*path, "mountPropagation")
-    if propagation is None:
-        return
-    if propagation not in _PROPAGATIONS:
-        yield unsupported(propagation, _PROPAGATIONS, at)
-    elif propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
+def _propagation(propagation: str, container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from one_of(propagation, _PROPAGATIONS, path)
+    if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
         message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
-        yield Problem("conflicting-values", at, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
+        yield Problem("conflicting-values", path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 
 def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -620,19 +544,19 @@ def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], pat
 
 
 _ALLOWED = ("annotations", "labels")
-_POINTERS = ("deletionGracePeriodSeconds",)  # which are set where they are 0, too
 
 
 def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the template of a claim."""
     if "volumeClaimTemplate" not in data:
+        yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
         return
     template, path = data["volumeClaimTemplate"], (*path, "volumeClaimTemplate")
     metadata = template.get("metadata") or {}
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
     for field, value in metadata.items():
-        is_set = isinstance(value, list) or field in _POINTERS or value not in ("", 0)
+        is_set = isinstance(value, list) or is_pointer(field, "metadata") or value not in ("", 0)
         if field not in _ALLOWED and is_set:
             hint = "the claim is named after the pod and the volume" if field == "name" else ""
             yield Problem("unknown-field", (*path, "metadata", field), f"`{field}` of a claim cannot be set here", hint, at_key=True)
@@ -642,7 +566,7 @@ def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
     for problem in _claim(template):
-        yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
+        yield problem.moved_to((*path, *problem.path))
 
 
 def _claim(template: dict[str, Any]) -> Iterator[Problem]:
@@ -653,8 +577,34 @@ def _claim(template: dict[str, Any]) -> Iterator[Problem]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     yield from given_source_problems(source, reference)
     namespace = (reference or {}).get("namespace")
-    if namespace and (why := bad_label_name(namespace)):
-        yield Problem("invalid-name", ("spec", "dataSourceRef", "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+    if namespace:
+        yield from named(namespace, "a namespace", bad_label_name, ("spec", "dataSourceRef", "namespace"))
     if namespace and source is not None:
         message = "`dataSource` excludes a `dataSourceRef` with a namespace"
         yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove one of the two", at_key=True)
+
+
+#: The rules of a source besides its required fields.
+_RULES: dict[str, Rule] = {
+    "awsElasticBlockStore": _partition,
+    "azureDisk": _azure_disk,
+    "cinder": _secret,
+    "configMap": _keys,
+    "csi": _csi,
+    "downwardAPI": _downward_api,
+    "emptyDir": _empty_dir,
+    "ephemeral": ephemeral_problems,
+    "fc": _fc,
+    "flexVolume": _flex_volume,
+    "flocker": _flocker,
+    "gcePersistentDisk": _partition,
+    "gitRepo": lambda data, path: relative_path_problems(data.get("directory", ""), (*path, "directory")),
+    "hostPath": _host_path,
+    "image": _image,
+    "iscsi": _iscsi,
+    "nfs": _nfs,
+    "projected": _projected,
+    "quobyte": _quobyte,
+    "secret": _keys,
+    "storageos": _storage_os,
+}

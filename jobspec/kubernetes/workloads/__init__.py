@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 _TEMPLATE = ("spec", "template")
 
 
-def _with_template(own: Iterable[Problem], data: Typed, *path: str) -> Iterator[Problem]:
-    """The problems of an object's *own*, and those of its pod template where the own ones do not speak of the same place."""
-    yield from _with_pods(own, mapping(data, *path), path)
-
-
 def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[Problem]:
+    """The problems of an object's *own*, and those of its pod template at other places."""
     from jobspec.kubernetes.pods.pod import template_problems
 
     told: set[Path] = set()
@@ -40,57 +36,40 @@ def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[
 def _job(data: Typed, old: Typed | None) -> Iterator[Problem]:
     from jobspec.kubernetes.workloads.jobs import job_problems
 
-    yield from _with_template(job_problems(data, old), data, *_TEMPLATE)
+    yield from _with_pods(job_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
 
 
 def _cronjob(data: Typed, old: Typed | None) -> Iterator[Problem]:
     from jobspec.kubernetes.workloads.cronjobs import cronjob_problems
 
-    yield from _with_template(cronjob_problems(data, old), data, "spec", "jobTemplate", *_TEMPLATE)
+    path = ("spec", "jobTemplate", *_TEMPLATE)
+    yield from _with_pods(cronjob_problems(data, old), mapping(data, *path), path)
 
 
-def _deployment(data: Typed, old: Typed | None) -> Iterator[Problem]:
-    from jobspec.kubernetes.workloads.deployments import deployment_problems
+def _lasting(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import lasting_problems
 
-    yield from _with_template(deployment_problems(data, old), data, *_TEMPLATE)
-
-
-def _replica_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
-    from jobspec.kubernetes.workloads.deployments import replica_set_problems
-
-    yield from _with_template(replica_set_problems(data, old), data, *_TEMPLATE)
-
-
-def _daemon_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
-    from jobspec.kubernetes.workloads.deployments import daemon_set_problems
-
-    yield from _with_template(daemon_set_problems(data, old), data, *_TEMPLATE)
+    yield from _with_pods(lasting_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
 
 
 def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.pods.pod import template_problems
     from jobspec.kubernetes.workloads.deployments import as_written, pods_of, stateful_set_problems
 
     own = stateful_set_problems(data, old)
-    if old is not None and _is_wrong_by_now(old):
+    # the pods of a stored StatefulSet that is wrong by rules that came later are not looked at any more
+    if old and (any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))):
         yield from own
         return
     template, places = pods_of(mapping(data, "spec"))
     yield from (as_written(problem, places) for problem in _with_pods(own, template, _TEMPLATE))
 
 
-def _is_wrong_by_now(old: Typed) -> bool:
-    """Whether a stored StatefulSet is wrong by rules that came later, so that its pods are not looked at any more."""
-    from jobspec.kubernetes.pods.pod import template_problems
-    from jobspec.kubernetes.workloads.deployments import pods_of, stateful_set_problems
-
-    return any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))
-
-
 def _replication_controller(data: Typed, _: Typed | None) -> Iterator[Problem]:
     from jobspec.kubernetes.workloads.deployments import replication_controller_problems
 
     own = replication_controller_problems(data)
-    yield from _with_template(own, data, *_TEMPLATE) if "template" in mapping(data, "spec") else own
+    yield from _with_pods(own, mapping(data, *_TEMPLATE), _TEMPLATE) if "template" in mapping(data, "spec") else own
 
 
 def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
@@ -102,10 +81,10 @@ def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
 #: Kind -> the problems of a decoded object besides its metadata, as an update of another unless that is None.
 RULES: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
     "CronJob": _cronjob,
-    "DaemonSet": _daemon_set,
-    "Deployment": _deployment,
+    "DaemonSet": _lasting,
+    "Deployment": _lasting,
     "Job": _job,
-    "ReplicaSet": _replica_set,
+    "ReplicaSet": _lasting,
     "ReplicationController": _replication_controller,
     "Service": _service,
     "StatefulSet": _stateful_set,

@@ -11,7 +11,8 @@ from typing import Any
 
 from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import is_given, mapping, text
-from jobspec.kubernetes.problems import closest, missing, unsupported
+from jobspec.kubernetes.pods.containers import BLANKS
+from jobspec.kubernetes.problems import closest, missing, one_of
 from jobspec.kubernetes.workloads.jobs import job_spec
 from jobspec.kubernetes.workloads.selectors import negative_numbers
 
@@ -27,10 +28,10 @@ def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
     yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))
     yield from negative_numbers(spec, _NUMBERS, _SPEC)
     if is_given(spec, "timeZone") and (old is None or spec["timeZone"] != old_spec.get("timeZone")):
-        yield from _time_zone(text(spec, "timeZone"))
-    policy = text(spec, "concurrencyPolicy") or "Allow"
-    if policy not in _CONCURRENCY:
-        yield unsupported(policy, _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
+        zone = text(spec, "timeZone")
+        if why := bad_time_zone(zone):
+            yield Problem("wrong-format", (*_SPEC, "timeZone"), why, closest(zone, time_zones()) if zone else "leave it out")
+    yield from one_of(text(spec, "concurrencyPolicy") or "Allow", _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
     job = mapping(spec, "jobTemplate", "spec")
     yield from job_spec(job, _JOB)
     if is_given(job, "selector"):
@@ -54,11 +55,6 @@ def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]
         yield Problem("conflicting-values", at, "the schedule names a time zone beside `timeZone`", "take it out of the schedule")
 
 
-def _time_zone(zone: str) -> Iterator[Problem]:
-    if why := bad_time_zone(zone):
-        yield Problem("wrong-format", (*_SPEC, "timeZone"), why, closest(zone, time_zones()) if zone else "leave it out")
-
-
 # The schedule of a CronJob.
 #
 # Follows `ParseStandard`, github.com/robfig/cron 3.0, and `validateScheduleFormat`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
@@ -76,16 +72,18 @@ _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
 )
 NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _LARGEST = 2**63 - 1
-#: What Go takes for blanks between fields.
-_BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def bad_schedule(schedule: str) -> str:
     """Why a text is no schedule; empty if it is one."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         zone, blank, rest = schedule.partition(" ")
-        why = _bad_place(zone.partition("=")[2]) if blank else "nothing follows the time zone"
-        return why or bad_schedule_in_place(rest.strip(_BLANKS))
+        place = zone.partition("=")[2]
+        if not blank:
+            return "nothing follows the time zone"
+        if place not in ("", "Local") and place not in time_zones():
+            return f"there is no time zone `{place}`"
+        schedule = rest.strip(BLANKS)
     return bad_schedule_in_place(schedule)
 
 
@@ -93,17 +91,11 @@ def bad_schedule_in_place(schedule: str) -> str:
     """Why a text without a time zone is no schedule."""
     if schedule.startswith("@"):
         return _bad_name(schedule)
-    fields = _split(schedule)
+    fields = [field for field in "".join(" " if each in BLANKS else each for each in schedule).split(" ") if field]
     if len(fields) != len(_FIELDS):
         return f"it has {len(fields)} fields, not 5: minute, hour, day of the month, month, day of the week"
     whys = (_bad_range(each, *about) for text, about in zip(fields, _FIELDS, strict=True) for each in text.split(",") if each)
     return next(filter(None, whys), "")
-
-
-def _split(schedule: str) -> list[str]:
-    for blank in _BLANKS:
-        schedule = schedule.replace(blank, " ")
-    return [field for field in schedule.split(" ") if field]
 
 
 def _bad_name(name: str) -> str:
@@ -115,11 +107,6 @@ def _bad_name(name: str) -> str:
         length = name.removeprefix("@every ")
         return "" if go_nanoseconds(length) is not None else f"`{length}` is no duration such as `1h30m`"
     return f"`{name}` is none of {', '.join(NAMED)} and `@every 1h30m`"
-
-
-def _bad_place(zone: str) -> str:
-
-    return "" if zone in ("", "Local") or zone in time_zones() else f"there is no time zone `{zone}`"
 
 
 def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, int]) -> str:

@@ -1,6 +1,7 @@
 """Check Deployments, DaemonSets, ReplicaSets, ReplicationControllers and StatefulSets as the API server's Go code does.
 
-Follows `ValidateDeployment`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults and conversions of pkg/apis/apps/v1, 1.36.
+Follows `ValidateDeployment`, `ValidateDaemonSet` and `ValidateReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults
+and conversions of pkg/apis/apps/v1, 1.36.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from jobspec.diagnostics import Path, Problem
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import describe, missing, unsupported
+from jobspec.kubernetes.problems import describe, missing, named, one_of, unsupported
 from jobspec.kubernetes.workloads.selectors import (
     amount,
     count_or_percentage,
@@ -28,16 +29,23 @@ _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDead
 _DEADLINE = 600  # by default
 
 
-def deployment_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
-    """The problems of a Deployment, but for those of any pod template, as an update of *old* unless that is None."""
-    spec = mapping(data, "spec")
-    yield from selector_update(data, old)
+def lasting_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a Deployment, ReplicaSet or DaemonSet, but for those of any pod template, as an update of *old* unless that is None.
+
+    A DaemonSet without a selector is refused for the labels of its template, which nothing selects.
+    """
+    spec, kind = mapping(data, "spec"), data["kind"]
+    yield from _selector_update(data, old)
     yield from negative_numbers(spec, _NUMBERS, ("spec",))
     yield from workload_selector(spec)
-    yield from lasting_pods(spec, "Deployment")
-    yield from deployment_strategy(spec)
-    yield from _deadline(spec)
-    yield from number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
+    yield from _lasting_pods(spec, kind)
+    if kind == "Deployment":
+        yield from _deployment_strategy(spec)
+        yield from _deadline(spec)
+        yield from number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
+    elif kind == "DaemonSet":
+        yield from _daemon_set_strategy(spec)
+        yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
 
 
 def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
@@ -48,37 +56,6 @@ def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
         message = f"`progressDeadlineSeconds`, {deadline}{default}, has to be more than `minReadySeconds`, {ready}"
         path = ("spec", "minReadySeconds" if given is None else "progressDeadlineSeconds")
         yield Problem("conflicting-values", path, message, f"set `progressDeadlineSeconds` to more than {ready}")
-
-
-# Check a DaemonSet as the API server's Go code does.
-#
-# Follows `ValidateDaemonSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults and conversions of pkg/apis/apps/v1, 1.36. A
-# DaemonSet without a selector is refused for the labels of its template, which nothing selects.
-
-
-def daemon_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
-    """The problems of a DaemonSet, but for those of any pod template, as an update of *old* unless that is None."""
-    spec = mapping(data, "spec")
-    yield from selector_update(data, old)
-    yield from negative_numbers(spec, ("minReadySeconds", "revisionHistoryLimit"), ("spec",))
-    yield from workload_selector(spec)
-    yield from lasting_pods(spec, "DaemonSet")
-    yield from daemon_set_strategy(spec)
-    yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
-
-
-# Check a ReplicaSet as the API server's Go code does.
-#
-# Follows `ValidateReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
-
-
-def replica_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
-    """The problems of a ReplicaSet, but for those of any pod template, as an update of *old* unless that is None."""
-    spec = mapping(data, "spec")
-    yield from selector_update(data, old)
-    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
-    yield from workload_selector(spec)
-    yield from lasting_pods(spec, "ReplicaSet")
 
 
 # Check a ReplicationController as the API server's Go code does.
@@ -99,7 +76,7 @@ def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
         yield missing("template", spec, ("spec",))
         return
     yield from unmatched({"matchLabels": selector}, spec)
-    yield from lasting_pods(spec, "ReplicationController")
+    yield from _lasting_pods(spec, "ReplicationController")
 
 
 # Check a StatefulSet as the API server's Go code does.
@@ -119,30 +96,23 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
     An update does not look at what cannot change.
     """
     spec, is_new = mapping(data, "spec"), old is None
-    yield from stateful_set_update(data, old)
-    yield from _policies(spec)
-    yield from stateful_set_strategy(spec)
+    if old is not None:
+        yield from _stateful_set_update(data, old)
+    yield from one_of(text(spec, "podManagementPolicy") or "OrderedReady", ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
+    retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        yield from one_of(text(retention, name) or "Retain", _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
+    yield from _stateful_set_strategy(spec)
     yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
     yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
     service = text(spec, "serviceName")
-    if is_new and service and (why := bad_label_name(service)):
-        yield Problem("invalid-name", (*_SPEC, "serviceName"), f"`{service}` is no name for a Service: {why}")
+    if is_new and service:
+        yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
     yield from workload_selector(spec)
-    yield from lasting_pods(spec, "StatefulSet")
+    yield from _lasting_pods(spec, "StatefulSet")
     for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
         yield from _name_of_claim(claim, (*_CLAIMS, index))
         yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
-
-
-def _policies(spec: dict[str, Any]) -> Iterator[Problem]:
-    management = text(spec, "podManagementPolicy") or "OrderedReady"
-    if management not in ("OrderedReady", "Parallel"):
-        yield unsupported(management, ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
-    retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
-    for name in ("whenDeleted", "whenScaled"):
-        policy = text(retention, name) or "Retain"
-        if policy not in _RETENTION:
-            yield unsupported(policy, _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
 
 
 def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -151,8 +121,8 @@ def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not name:
         message = "a template of claims has a name, which its volume in the pods has too"
         yield Problem("missing-name", (*path, "metadata"), message, at_key=True)
-    elif why := bad_label_name(name):
-        yield Problem("invalid-name", (*path, "metadata", "name"), f"`{name}` is no name for a volume: {why}")
+    else:
+        yield from named(name, "a volume", bad_label_name, (*path, "metadata", "name"))
 
 
 def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
@@ -175,8 +145,7 @@ def as_written(problem: Problem, places: list[int]) -> Problem:
     path = problem.path
     if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):
         return problem
-    moved = (*path[:4], places[path[4]], *path[5:])
-    return Problem(problem.rule, moved, problem.message, problem.hint, at_key=problem.at_key, meant=problem.meant, belongs=problem.belongs)
+    return problem.moved_to((*path[:4], places[path[4]], *path[5:]))
 
 
 # The strategies by which Deployments, DaemonSets and StatefulSets replace their pods.
@@ -189,7 +158,7 @@ def as_written(problem: Problem, places: list[int]) -> Problem:
 _ROLLING = "RollingUpdate"
 
 
-def deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a Deployment's `strategy`."""
     strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
     kind = text(strategy, "type") or _ROLLING
@@ -205,13 +174,12 @@ def deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
         yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
 
 
-def daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a DaemonSet's `updateStrategy`."""
     strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
     rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
-    if kind not in ("OnDelete", _ROLLING):
-        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    yield from one_of(kind, (_ROLLING, "OnDelete"), (*at, "type"))
     if kind != _ROLLING:
         return
     for name in ("maxUnavailable", "maxSurge"):
@@ -224,7 +192,7 @@ def daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
         yield _standstill(rolling_at)
 
 
-def stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a StatefulSet's `updateStrategy`."""
     strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
@@ -254,7 +222,7 @@ def _or(data: dict[str, Any], name: str, default: Any) -> Any:
 # Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and its likes for other kinds.
 
 
-def lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
     """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
     pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
     policy = text(pod, "restartPolicy") or "Always"
@@ -275,23 +243,20 @@ def lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 _ANEW = "put back what was there, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
 
 
-def selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def _selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
     """The problem of a changed selector."""
     new, was = mapping(data, "spec").get("selector"), mapping(old, "spec").get("selector")
     if new is not None and was is not None and not same(new, was):
         yield _fixed("selector", data)
 
 
-def stateful_set_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def _stateful_set_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """The problems of changed fields of a StatefulSet: few can change."""
-    if old is None:
-        return
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
-    yield from selector_update(data, old)
-    if text(new_spec, "serviceName") != text(old_spec, "serviceName"):
-        yield _fixed("serviceName", data)
-    if (text(new_spec, "podManagementPolicy") or "OrderedReady") != (text(old_spec, "podManagementPolicy") or "OrderedReady"):
-        yield _fixed("podManagementPolicy", data)
+    yield from _selector_update(data, old)
+    for name, default in (("serviceName", ""), ("podManagementPolicy", "OrderedReady")):
+        if (text(new_spec, name) or default) != (text(old_spec, name) or default):
+            yield _fixed(name, data)
     if not same_claims(structs(new_spec, "volumeClaimTemplates"), structs(old_spec, "volumeClaimTemplates")):
         yield _fixed("volumeClaimTemplates", data)
 

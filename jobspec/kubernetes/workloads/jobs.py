@@ -15,7 +15,18 @@ from jobspec.kubernetes.metadata import (
     generated_name,
     selector_problems,
 )
-from jobspec.kubernetes.problems import closest, describe, listed, missing, outside, unsupported, wrong_size
+from jobspec.kubernetes.problems import (
+    at_most,
+    closest,
+    describe,
+    formed,
+    listed,
+    missing,
+    one_of,
+    outside,
+    required_choice,
+    within,
+)
 from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, same, same_pods, unmatched
 
 TYPE_CHECKING = False
@@ -78,15 +89,17 @@ def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     if is_given(spec, "managedBy"):
         yield from managed_by(text(spec, "managedBy"), (*path, "managedBy"))
     mode = text(spec, "completionMode") if is_given(spec, "completionMode") else "NonIndexed"
-    if mode not in ("NonIndexed", _INDEXED):
-        yield unsupported(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
+    yield from one_of(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
     yield from _indexed(spec, path) if mode == _INDEXED else ()
-    yield from _not_indexed(spec, path) if mode == "NonIndexed" else ()
+    for name in ("backoffLimitPerIndex", "maxFailedIndexes") if mode == "NonIndexed" else ():
+        if is_given(spec, name):
+            yield _needs_indexes(name, path)
     if is_given(spec, "podFailurePolicy"):
         yield from failure_policy(spec, path)
     if is_given(spec, "successPolicy"):
         yield from success_policy(spec, path) if mode == _INDEXED else [_needs_indexes("successPolicy", path)]
-    yield from _replacement(spec, path)
+    if is_given(spec, "podReplacementPolicy"):
+        yield from _replacement(spec, path)
     yield from _restarts(spec, path)
 
 
@@ -104,12 +117,7 @@ def _indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         )
     for name, value in (("parallelism", parallel), ("maxFailedIndexes", failed)):
         most = _FEWER if is_large else _MAX_INDEXED_COMPLETIONS
-        if value is not None and value > most:
-            yield outside(value, None, most, (*path, name))
-
-
-def _not_indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from (_needs_indexes(name, path) for name in ("backoffLimitPerIndex", "maxFailedIndexes") if is_given(spec, name))
+        yield from within(value or 0, None, most, (*path, name))
 
 
 def _needs_indexes(name: str, path: Path) -> Problem:
@@ -118,28 +126,22 @@ def _needs_indexes(name: str, path: Path) -> Problem:
 
 
 def _replacement(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    if not is_given(spec, "podReplacementPolicy"):
-        return
     policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
-    if policy not in ("Failed", "TerminatingOrFailed"):
-        yield unsupported(policy, ("Failed", "TerminatingOrFailed"), at)
-    elif policy != "Failed" and is_given(spec, "podFailurePolicy"):
+    yield from one_of(policy, ("Failed", "TerminatingOrFailed"), at)
+    if policy == "TerminatingOrFailed" and is_given(spec, "podFailurePolicy"):
         yield Problem("conflicting-values", at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
 
 
 def _restarts(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    at = (*path, "template", "spec")
-    pod = mapping(spec, "template", "spec")
+    at, pod = (*path, "template", "spec"), mapping(spec, "template", "spec")
     policy = text(pod, "restartPolicy")
     if policy == "Always":
         message = "a Job's pods come to an end, so that `restartPolicy` is `OnFailure` or `Never`, not `Always`"
         yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
-    elif not policy:
+    else:
         hint = "the default, `Always`, is none that a Job takes: write `Never` or `OnFailure`"
-        yield missing("restartPolicy", pod, at, hint)
-    elif policy not in ("OnFailure", "Never"):
-        yield unsupported(policy, ("OnFailure", "Never"), (*at, "restartPolicy"))
-    elif policy != "Never" and is_given(spec, "podFailurePolicy"):
+        yield from required_choice(pod, "restartPolicy", ("OnFailure", "Never"), at, hint)
+    if policy == "OnFailure" and is_given(spec, "podFailurePolicy"):
         message = f"with `podFailurePolicy`, `restartPolicy` is `Never`, not {describe(policy)}: the policy is about pods that failed"
         yield Problem("conflicting-values", (*at, "restartPolicy"), message)
 
@@ -161,10 +163,13 @@ _NEW_UID = "\N{REPLACEMENT CHARACTER}"
 def job_selector(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
     """The problems of the selector and of the labels of a Job's pods, which is an update of *old* unless that is None."""
     spec = mapping(data, "spec")
-    if spec.get("manualSelector") is True:
-        yield from _manual_selector(spec)
-    else:
+    if spec.get("manualSelector") is not True:
         yield from _generated(spec, name_of_job(data), _NEW_UID if old is None else _uid_of(data, old))
+    elif spec.get("selector") is None:
+        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
+    else:
+        wrong = list(selector_problems(spec["selector"], ("spec", "selector")))
+        yield from wrong or unmatched(spec["selector"], spec)
 
 
 def name_of_job(data: dict[str, Any]) -> str:
@@ -181,15 +186,6 @@ def _uid_of(data: dict[str, Any], old: dict[str, Any]) -> str:
     return next(filter(None, known), _NEW_UID)
 
 
-def _manual_selector(spec: dict[str, Any]) -> Iterator[Problem]:
-    selector, at = spec.get("selector"), ("spec", "selector")
-    if selector is None:
-        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
-        return
-    wrong = list(selector_problems(selector, at))
-    yield from wrong or unmatched(selector, spec)
-
-
 def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
     for key in _UIDS:
@@ -203,12 +199,7 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     if why := bad_label_value(name):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
-    if "selector" in spec:
-        yield from _beside_generated(mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}, labels)
-
-
-def _beside_generated(selector: dict[str, Any], generated: dict[str, str], labels: dict[str, str]) -> Iterator[Problem]:
-    """The problems of a selector that is written, though the server writes it."""
+    selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
@@ -233,8 +224,7 @@ def failure_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the policy of a Job's spec."""
     at = (*path, "podFailurePolicy", "rules")
     rules = structs(mapping(spec, "podFailurePolicy"), "rules")
-    if len(rules) > _MOST_RULES:
-        yield wrong_size(len(rules), "rule", "most", _MOST_RULES, at)
+    yield from at_most(_MOST_RULES, len(rules), "rule", at)
     pod = mapping(spec, "template", "spec")
     containers = [text(each, "name") for field in ("containers", "initContainers") for each in structs(pod, field)]
     for index, rule in enumerate(rules):
@@ -243,17 +233,18 @@ def failure_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by_index: bool) -> Iterator[Problem]:
     action = text(rule, "action")
-    if not action:
-        yield missing("action", rule, path, f"it is one of {listed(_ACTIONS)}")
-    elif action not in _ACTIONS:
-        yield unsupported(action, _ACTIONS, (*path, "action"))
-    elif action == "FailIndex" and not by_index:
+    yield from required_choice(rule, "action", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
+    if action == "FailIndex" and not by_index:
         message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
         yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
     codes, conditions = rule.get("onExitCodes"), structs(rule, "onPodConditions")
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
-    yield from _conditions(conditions, (*path, "onPodConditions"))
+    yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
+    for index, condition in enumerate(conditions):
+        at = (*path, "onPodConditions", index)
+        yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*at, "type"))
+        yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
         has = "has both" if conditions else "has neither"
         message = f"a rule has either `onExitCodes` or `onPodConditions`, and this one {has}"
@@ -262,41 +253,23 @@ def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by
 
 def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Iterator[Problem]:
     operator = text(codes, "operator")
-    if not operator:
-        yield missing("operator", codes, path, "it is `In` or `NotIn`")
-    elif operator not in ("In", "NotIn"):
-        yield unsupported(operator, ("In", "NotIn"), (*path, "operator"))
+    yield from required_choice(codes, "operator", ("In", "NotIn"), path, "it is `In` or `NotIn`")
     name = text(codes, "containerName")
     if is_given(codes, "containerName") and name not in containers:
         message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
         yield Problem("unsupported-choice", (*path, "containerName"), message, closest(name, containers))
-    yield from _codes([each or 0 for each in items(codes, "values")], (*path, "values"), operator, codes)
-
-
-def _codes(values: list[Any], path: Path, operator: str, around: dict[str, Any]) -> Iterator[Problem]:
+    values, at = [each or 0 for each in items(codes, "values")], (*path, "values")
     if not values:
-        yield missing("values", around, path[:-1], "it is a list of exit codes, such as `[42]`")
-    elif len(values) > _MOST_CODES:
-        yield wrong_size(len(values), "exit code", "most", _MOST_CODES, path)
+        yield missing("values", codes, path, "it is a list of exit codes, such as `[42]`")
+    yield from at_most(_MOST_CODES, len(values), "exit code", at)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
-            yield Problem("out-of-range", (*path, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
+            yield Problem("out-of-range", (*at, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
         if value in values[:index]:
-            yield Problem("duplicate-item", (*path, index), f"the exit code {value} stands twice", "remove one of the two")
+            yield Problem("duplicate-item", (*at, index), f"the exit code {value} stands twice", "remove one of the two")
     numbers = [value for value in values if isinstance(value, int | float)]
     if numbers != sorted(numbers):
-        yield Problem("wrong-format", path, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
-
-
-def _conditions(conditions: list[dict[str, Any]], path: Path) -> Iterator[Problem]:
-    if len(conditions) > _MOST_CONDITIONS:
-        yield wrong_size(len(conditions), "condition", "most", _MOST_CONDITIONS, path)
-    for index, condition in enumerate(conditions):
-        kind, status = text(condition, "type"), text(condition, "status") or "True"
-        if why := bad_qualified_name(kind):
-            yield Problem("wrong-format", (*path, index, "type"), f'"{kind}" is no type of a condition: {why}')
-        if status not in _STATUS:
-            yield unsupported(status, _STATUS, (*path, index, "status"))
+        yield Problem("wrong-format", at, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
@@ -314,8 +287,7 @@ def success_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     rules = structs(policy, "rules")
     if not rules:
         yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
-    elif len(rules) > _MOST_RULES:
-        yield wrong_size(len(rules), "rule", "most", _MOST_RULES, (*at, "rules"))
+    yield from at_most(_MOST_RULES, len(rules), "rule", (*at, "rules"))
     for index, rule in enumerate(rules):
         yield from _success_rule(rule, number(spec, "completions"), (*at, "rules", index))
 
@@ -329,22 +301,19 @@ def _success_rule(rule: dict[str, Any], completions: int | None, path: Path) -> 
     total = None
     if indexes is not None:
         at = (*path, "succeededIndexes")
-        if len(text(rule, "succeededIndexes").encode()) > _LONGEST:
-            yield wrong_size(len(text(rule, "succeededIndexes").encode()), "character", "most", _LONGEST, at)
+        yield from at_most(_LONGEST, len(text(rule, "succeededIndexes").encode()), "character", at)
         total, why = _number_of(text(rule, "succeededIndexes"), completions)
         if why:
             yield Problem("wrong-format", at, f"`succeededIndexes` takes indexes in order, such as `0,2-4`: {why}")
-    if count is not None:
-        yield from _count(count, completions, total if is_given(rule, "succeededIndexes") else None, (*path, "succeededCount"))
-
-
-def _count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Problem]:
+    if count is None:
+        return
+    at = (*path, "succeededCount")
     if count < 0:
-        yield outside(count, 0, None, path)
+        yield outside(count, 0, None, at)
     elif count > completions:
-        yield Problem("out-of-range", path, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
+        yield Problem("out-of-range", at, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
     elif total is not None and count > total:
-        yield Problem("out-of-range", path, f"`succeededCount` is {count}, and `succeededIndexes` names {total}, so it is never reached")
+        yield Problem("out-of-range", at, f"`succeededCount` is {count}, and `succeededIndexes` names {total}, so it is never reached")
 
 
 def _number_of(indexes: str, completions: int) -> tuple[int, str]:
@@ -355,7 +324,7 @@ def _number_of(indexes: str, completions: int) -> tuple[int, str]:
         if len(ends) > 2:
             return 0, f"`{interval}` has more than two parts"
         for end in ends:
-            if not _is_integer(end):
+            if not (end.removeprefix("+").isdecimal() and end.isascii() and len(end) < 19):
                 return 0, f'"{end}" is no number'
             if int(end) >= completions:
                 return 0, f"{end} is not below the number of `completions`, {completions}"
@@ -364,10 +333,6 @@ def _number_of(indexes: str, completions: int) -> tuple[int, str]:
             return 0, f"`{interval}` does not ascend"
         last, total = final, total + final - first + 1
     return total, ""
-
-
-def _is_integer(text: str) -> bool:
-    return text.removeprefix("+").isdecimal() and text.isascii() and len(text) < 19
 
 
 # The controller that a Job is left to, `managedBy`: a domain and a path.
@@ -389,8 +354,7 @@ def managed_by(name: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f"`{domain}` in `managedBy` is no domain: {why}")
     elif not _PATH.issuperset(rest):
         yield Problem("wrong-format", path, f"`{rest}` in `managedBy` is no path of a URL")
-    if len(name.encode()) > _MAX_MANAGER_LENGTH:
-        yield wrong_size(len(name.encode()), "character", "most", _MAX_MANAGER_LENGTH, path)
+    yield from at_most(_MAX_MANAGER_LENGTH, len(name.encode()), "character", path)
 
 
 # What an update of a Job changes: most of it stays as it was, but for what decides where the pods of a suspended Job run.
@@ -415,7 +379,10 @@ def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[P
             yield _fixed(name)
     if (text(new_spec, "completionMode") or "NonIndexed") != (text(old_spec, "completionMode") or "NonIndexed"):
         yield _fixed("completionMode")
-    if new_spec.get("selector") is not None and _is_other_selector(new_spec["selector"], old_spec.get("selector") or {}):
+    new, was = new_spec.get("selector"), old_spec.get("selector") or {}
+    # an empty `matchLabels` takes away what the server added
+    is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != was
+    if new is not None and (is_emptied or not same(_selector_as_stored(new), _selector_as_stored(was))):
         yield _fixed("selector")
     yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
 
@@ -445,12 +412,6 @@ def _default(spec: Spec) -> int | None:
 
 def _was(number_: int | None) -> str:
     return "there were none" if number_ is None else f"they were {number_}"
-
-
-def _is_other_selector(new: Any, old: Any) -> bool:
-    """Whether a selector that is written is not the stored one, from which an empty `matchLabels` takes what the server added."""
-    is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != old
-    return is_emptied or not same(_selector_as_stored(new), _selector_as_stored(old))
 
 
 def _selector_as_stored(selector: Any) -> Any:
@@ -503,9 +464,9 @@ def _sized(new: list[Spec], old: list[Spec]) -> list[Spec]:
     """The old containers with the resources of the new ones that have their places and names."""
     if len(new) != len(old):
         return old
-    return [_with_resources(was, now) if text(now, "name") == text(was, "name") else was for now, was in zip(new, old, strict=True)]
-
-
-def _with_resources(container: Spec, other: Spec) -> Spec:
-    kept = {name: each for name, each in container.items() if name != "resources"}
-    return {**kept, "resources": other["resources"]} if "resources" in other else kept
+    made = []
+    for now, was in zip(new, old, strict=True):
+        kept = {name: each for name, each in was.items() if name != "resources"}
+        resized = {**kept, "resources": now["resources"]} if "resources" in now else kept
+        made.append(resized if text(now, "name") == text(was, "name") else was)
+    return made

@@ -10,9 +10,9 @@ from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
-from jobspec.kubernetes.pods.defaults import without_disabled
+from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
-from jobspec.kubernetes.problems import missing, name_of, outside
+from jobspec.kubernetes.problems import missing, name_of, outside, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ _DIGITS = frozenset("0123456789")
 def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> Iterator[Problem]:
     """The problems of fields that cannot be negative, and are."""
     for name in names:
-        value = number(data, name)
-        if value is not None and value < 0:
-            yield outside(value, 0, None, (*path, name))
+        yield from within(number(data, name) or 0, 0, None, (*path, name))
 
 
 def is_percentage(value: Any) -> bool:
@@ -121,7 +119,11 @@ def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
     """The conditions of a right selector, in words, that *labels* do not meet."""
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
-    return missed + [_in_words(each) for each in structs(selector, "matchExpressions") if not _meets(each, labels)]
+    for each in structs(selector, "matchExpressions"):
+        if not _meets(each, labels):
+            values = texts(each, "values")
+            missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
+    return missed
 
 
 def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
@@ -131,11 +133,6 @@ def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
     if operator == "NotIn":
         return key not in labels or labels[key] not in values
     return (key in labels) == (operator == "Exists")
-
-
-def _in_words(condition: dict[str, Any]) -> str:
-    values = texts(condition, "values")
-    return f"`{text(condition, 'key')} {text(condition, 'operator')}{f' {values}' if values else ''}`"
 
 
 # Whether two states of a part of a workload mean the same to the server.
@@ -152,8 +149,7 @@ _CLAIM = {"volumeMode": "Filesystem"}
 _DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """The fields with a text under each key, where an empty one is not as good as none."""
-_POINTERS = ("dataSource", "dataSourceRef", "storageClassName", "volumeAttributesClassName")
-"""The fields of a claim that are pointers in Go, of which an empty value is not as good as none."""
+_SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
@@ -196,7 +192,7 @@ def _whole(value: Any, field: str = "") -> Any:
 
 def _is_none(value: Any, field: str) -> bool:
     """Whether a value of a field is as good as none."""
-    return value is None or (field not in _POINTERS and value in ("", [], {}))
+    return value is None or (field not in _SOURCES and not is_pointer(field, "spec") and value in ("", [], {}))
 
 
 def _whole_claim(claim: dict[str, Any]) -> Any:

@@ -7,20 +7,21 @@ allocates addresses and ports before it validates, so that it tells problems of 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem
+from jobspec.go.formats import plain_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
-from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import missing, outside, unsupported
+from jobspec.kubernetes.problems import formed, missing, named, one_of, unsupported, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv6Address
     from typing import Any
+
+    from jobspec.go.formats import Address
 
     Port = dict[str, Any]
     Spec = dict[str, Any]
-    Address = IPv4Address | IPv6Address
 
 
 _SPEC: Path = ("spec",)
@@ -43,23 +44,21 @@ def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         data = without_dropped(data, old)
     spec = mapping(data, "spec")
     kind = text(spec, "type") or "ClusterIP"
-    if kind not in _TYPES:
-        yield unsupported(kind, _TYPES, (*_SPEC, "type"))
-    yield from _external_name(spec) if kind == _EXTERNAL else service_addresses(spec)
-    yield from _headless(spec, kind)
-    yield from service_ports(spec, kind, is_new=old is None)
-    yield from _selector(spec)
-    if not spec.keys().isdisjoint(_TRAFFIC) or is_given(mapping(data, "metadata"), "annotations"):
-        yield from service_traffic(data, kind)
-        yield from _topology(data)
-
-
-def _headless(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    yield from one_of(kind, _TYPES, (*_SPEC, "type"))
+    yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec)
     if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
         message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
         yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
     if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
         yield missing("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
+    yield from _port_list(spec, kind, is_new=old is None)
+    yield from wanted_label_problems(string_map(spec, "selector"), (*_SPEC, "selector"))
+    if not spec.keys().isdisjoint(_TRAFFIC) or is_given(mapping(data, "metadata"), "annotations"):
+        yield from _traffic(data, kind)
+    notes = string_map(mapping(data, "metadata"), "annotations")
+    if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
+        message = f"the annotations `{_MODE}` and `{_HINTS}` are two names of the same, and differ"
+        yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
 def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
@@ -74,22 +73,6 @@ def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
         yield missing("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
     elif why := bad_subdomain(name):
         yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is no DNS name: {why}")
-
-
-def _selector(spec: dict[str, Any]) -> Iterator[Problem]:
-    for key, value in string_map(spec, "selector").items():
-        path = (*_SPEC, "selector", Key(key))
-        if why := bad_qualified_name(key):
-            yield Problem("wrong-format", path, f'"{key}" is no label key: {why}', at_key=True)
-        if why := bad_label_value(value):
-            yield Problem("wrong-format", path, f'"{value}" is no label value: {why}')
-
-
-def _topology(data: dict[str, Any]) -> Iterator[Problem]:
-    notes = string_map(mapping(data, "metadata"), "annotations")
-    if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
-        message = f"the annotations `{_MODE}` and `{_HINTS}` are two names of the same, and differ"
-        yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
 # The addresses of a Service in the cluster, and their families.
@@ -116,7 +99,7 @@ def is_headless(spec: dict[str, Any]) -> bool:
     return cluster_ips(spec) == [_NONE]
 
 
-def service_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
+def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of the addresses and families of a Service that is no ExternalName."""
     one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
     if several and several[0] != one:
@@ -128,8 +111,8 @@ def service_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
             yield unsupported(family, _FAMILIES, path)
         elif family in families[:index]:
             yield Problem("duplicate-item", path, f"the family {family} stands twice", "remove one of the two")
-    if is_given(spec, "ipFamilyPolicy") and text(spec, "ipFamilyPolicy") not in _FAMILY_POLICIES:
-        yield unsupported(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
+    if is_given(spec, "ipFamilyPolicy"):
+        yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
     yield from _addresses(cluster_ips(spec), families, _ALL if several else None)
     yield from _single_stack(spec, families)
 
@@ -141,7 +124,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
 
     if len(asked) > 2:
         yield Problem("wrong-size", at or _ALL, f"a Service has at most two addresses, not {len(asked)}: one of each family")
-    found = [address(each) for each in asked]
+    found = [plain_address(each) for each in asked]
     paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
@@ -149,7 +132,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
     if asked[0] == _NONE:
         yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot stand beside one")
         return
-    known = [] if wrong else [family_of(each) for each in found if each]
+    known = [] if wrong else [f"IPv{each.version}" for each in found if each]
     if len(known) > 1 and (len(set(known)) < len(known) or len(known) > 2):
         yield Problem("conflicting-values", at or _ALL, "a Service has at most one address of each family, and these are of one")
     for index, (family, wanted) in enumerate(zip(known, families, strict=False)):
@@ -158,17 +141,16 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
 
 
 def _single_stack(spec: dict[str, Any], families: list[str]) -> Iterator[Problem]:
-    """The problem of two families or addresses of a Service that is to have one."""
-    policy = text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default_policy(spec)
+    """The problem of two families or addresses of a Service that is to have one.
+
+    The default is both families only without an address and pods of its own.
+    """
+    default = "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
+    policy = text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default
     several = [name for name, values in (("clusterIPs", cluster_ips(spec)), ("ipFamilies", families)) if len(values) == 2]
     if policy == _SINGLE and several:
         message = f"`{several[0]}` has two values, and with `ipFamilyPolicy: {_SINGLE}`, the default, a Service has one"
         yield Problem("conflicting-values", (*_SPEC, "ipFamilyPolicy"), message, "write `PreferDualStack` or `RequireDualStack`")
-
-
-def default_policy(spec: dict[str, Any]) -> str:
-    """The family policy of a Service that does not say: both families only without an address and pods of its own."""
-    return "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
 
 
 # The ports of a Service.
@@ -184,7 +166,7 @@ _MOST = 65535
 _ON_NODES = ("NodePort", "LoadBalancer")
 
 
-def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Problem]:
+def _port_list(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Problem]:
     """The problems of the ports of a Service of a *kind*."""
     ports = structs(spec, "ports")
     names: set[str] = set()
@@ -193,13 +175,16 @@ def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
-        if (protocol := _protocol(port)) not in _PROTOCOLS:
-            yield unsupported(protocol, _PROTOCOLS, (*path, "protocol"))
+        yield from one_of(_protocol(port), _PROTOCOLS, (*path, "protocol"))
         yield from _target(port, (*path, "targetPort"))
-        name = text(port, "appProtocol")
-        if is_given(port, "appProtocol") and (why := bad_qualified_name(name)):
-            yield Problem("wrong-format", (*path, "appProtocol"), f'"{name}" is no name of a protocol: {why}')
-    yield from _duplicates(ports)
+        if is_given(port, "appProtocol"):
+            yield from formed(text(port, "appProtocol"), "name of a protocol", bad_qualified_name, (*path, "appProtocol"))
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(ports):
+        same = _protocol(port), number(port, "port") or 0
+        if same in seen:
+            yield Problem("duplicate-item", (*_AT, index), f"another port has the number {same[1]} and the protocol {same[0]}, too")
+        seen.add(same)
     yield from _node_ports(ports, kind, is_new=is_new)
 
 
@@ -207,8 +192,8 @@ def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterato
     name = text(port, "name")
     if not name and required:
         yield missing("name", port, path, "of several ports, each has a name")
-    elif name and (why := bad_label_name(name)):
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a port: {why}")
+    elif name:
+        yield from named(name, "a port", bad_label_name, (*path, "name"))
     if name and name in names:
         yield Problem("duplicate-item", (*path, "name"), f"another port has the name `{name}`, too")
 
@@ -221,15 +206,6 @@ def _target(port: Port, path: Path) -> Iterator[Problem]:
             yield Problem("invalid-name", path, f"`{target}` is no name for a port: {why}", hint)
     elif isinstance(target, int) and target:
         yield from number_problems(target, path)
-
-
-def _duplicates(ports: list[Port]) -> Iterator[Problem]:
-    seen: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
-        same = _protocol(port), number(port, "port") or 0
-        if same in seen:
-            yield Problem("duplicate-item", (*_AT, index), f"another port has the number {same[1]} and the protocol {same[0]}, too")
-        seen.add(same)
 
 
 def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Problem]:
@@ -282,35 +258,26 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _LONGEST_AFFINITY = 86400
 
 
-def service_traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     """The problems of a Service of a *kind*."""
     spec = mapping(data, "spec")
-    yield from _affinity(spec)
-    for index, text_ in enumerate(texts(spec, "externalIPs")):
-        yield from _external_address(text_, (*_SPEC, "externalIPs", index))
+    affinity = text(spec, "sessionAffinity") or "None"
+    yield from one_of(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
+    seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
+    if affinity == "ClientIP" and seconds is not None:
+        yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
+    for index, each in enumerate(texts(spec, "externalIPs")):
+        found, path = plain_address(each), (*_SPEC, "externalIPs", index)
+        if found is None:
+            yield Problem("wrong-format", path, f'"{each}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
+        elif why := _bad_external(found):
+            yield Problem("wrong-format", path, f"`{each}` cannot be an external address: {why}")
     yield from _load_balancer(data, spec, kind)
     yield from _external_policy(spec, kind)
     yield from _health_check(spec, kind)
     for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", _DISTRIBUTIONS)):
-        if is_given(spec, name) and text(spec, name) not in choices:
-            yield unsupported(text(spec, name), choices, (*_SPEC, name))
-
-
-def _affinity(spec: dict[str, Any]) -> Iterator[Problem]:
-    affinity = text(spec, "sessionAffinity") or "None"
-    if affinity not in ("ClientIP", "None"):
-        yield unsupported(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
-    seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
-    if affinity == "ClientIP" and seconds is not None and not 0 < seconds <= _LONGEST_AFFINITY:
-        yield outside(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
-
-
-def _external_address(text_: str, path: Path) -> Iterator[Problem]:
-    found = address(text_)
-    if found is None:
-        yield Problem("wrong-format", path, f'"{text_}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
-    elif why := bad_external(found):
-        yield Problem("wrong-format", path, f"`{text_}` cannot be an external address: {why}")
+        if is_given(spec, name):
+            yield from one_of(text(spec, name), choices, (*_SPEC, name))
 
 
 def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Iterator[Problem]:
@@ -318,28 +285,23 @@ def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Ite
         given = [name for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass") if is_given(spec, name)]
         given += ["loadBalancerSourceRanges"] if texts(spec, "loadBalancerSourceRanges") else []
         yield from (_not_balanced(name, (*_SPEC, name)) for name in given)
-    elif is_given(spec, "loadBalancerClass") and (why := bad_qualified_name(text(spec, "loadBalancerClass"))):
-        name = text(spec, "loadBalancerClass")
-        yield Problem("wrong-format", (*_SPEC, "loadBalancerClass"), f'"{name}" is no name of a class of load balancers: {why}')
+    elif is_given(spec, "loadBalancerClass"):
+        name, at = text(spec, "loadBalancerClass"), (*_SPEC, "loadBalancerClass")
+        yield from formed(name, "name of a class of load balancers", bad_qualified_name, at)
     ranges = texts(spec, "loadBalancerSourceRanges")
     for index, each in enumerate(ranges):
-        yield from _range(each, (*_SPEC, "loadBalancerSourceRanges", index))
+        yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), (*_SPEC, "loadBalancerSourceRanges", index))
     note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
     if not ranges and note is not None:
         path: Path = ("metadata", "annotations", Key(_RANGES))
         if kind != _BALANCER:
             yield _not_balanced(_RANGES, path)
         for each in note.split(",") if note.strip() else ():
-            yield from _range(each, path)
+            yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), path)
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
     return Problem("conflicting-values", path, f"`{name}` is only for Services of type `{_BALANCER}`", "remove it", at_key=True)
-
-
-def _range(text_: str, path: Path) -> Iterator[Problem]:
-    if why := bad_range(text_.strip()):
-        yield Problem("wrong-format", path, f'"{text_}" is no range of addresses: {why}')
 
 
 def is_external(spec: dict[str, Any], kind: str) -> bool:
@@ -349,13 +311,11 @@ def is_external(spec: dict[str, Any], kind: str) -> bool:
 
 def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
     policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
-    if not policy:
-        return
-    if not is_external(spec, kind):
+    if policy and not is_external(spec, kind):
         message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
         yield Problem("conflicting-values", path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
-    elif policy not in _TRAFFIC_POLICIES:
-        yield unsupported(policy, _TRAFFIC_POLICIES, path)
+    elif policy:
+        yield from one_of(policy, _TRAFFIC_POLICIES, path)
 
 
 def needs_health_check(spec: dict[str, Any], kind: str) -> bool:
@@ -442,7 +402,9 @@ def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]
         same = text(new_spec, "externalTrafficPolicy") == (text(old_spec, "externalTrafficPolicy") or "Cluster")
         dropped |= {"externalTrafficPolicy"} if same else set()
     spec = {name: each for name, each in new_spec.items() if name not in dropped}
-    return {**data, "spec": {**spec, **_ports(new_spec, old_spec, kind, was), **_still_headless(new_spec, old_spec, kind, was)}}
+    # a Service that says no address keeps it: that of a headless one is that it has none
+    is_kept = _EXTERNAL not in (kind, was) and not cluster_ips(new_spec) and is_headless(old_spec)
+    return {**data, "spec": {**spec, **_ports(new_spec, old_spec, kind, was), **({"clusterIP": _NONE} if is_kept else {})}}
 
 
 _DROPPED_WITH_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
@@ -458,31 +420,10 @@ def _ports(new: Spec, old: Spec, kind: str, was: str) -> Spec:
     return {"ports": [{name: each for name, each in port.items() if name != "nodePort"} for port in structs(new, "ports")]}
 
 
-def _still_headless(new: Spec, old: Spec, kind: str, was: str) -> Spec:
-    """The address that a Service keeps where it says none: that of a headless one is that it has none."""
-    return {"clusterIP": _NONE} if _EXTERNAL not in (kind, was) and not cluster_ips(new) and is_headless(old) else {}
-
-
 # IP addresses and ranges of them.
 #
 # Follows `IsValidIPForLegacyField` and `IsValidCIDRForLegacyField`, k8s.io/apimachinery pkg/util/validation, 0.36, with strict validation,
 # and `ValidateEndpointIP`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
-
-
-def address(text: str) -> Address | None:
-    """The address that a text is; None for other texts, for one with a zone, and for one of IPv4 written as IPv6."""
-    from ipaddress import ip_address
-
-    try:
-        found = ip_address(text)
-    except ValueError:
-        return None
-    return None if "%" in text or getattr(found, "ipv4_mapped", None) is not None else found
-
-
-def family_of(found: Address) -> str:
-    """The family of an address as a Service names it."""
-    return f"IPv{found.version}"
 
 
 def bad_range(text: str) -> str:
@@ -490,7 +431,7 @@ def bad_range(text: str) -> str:
     from ipaddress import ip_network
 
     place, slash, bits = text.partition("/")
-    found = address(place)
+    found = plain_address(place)
     if found is None or not slash or not bits.isascii() or not bits.isdecimal() or (bits[0] == "0" and len(bits) > 1):
         return "it is not of the form `10.9.8.0/24` or `2001:db8::/64`"
     if int(bits) > found.max_prefixlen:
@@ -499,7 +440,7 @@ def bad_range(text: str) -> str:
     return "" if network.network_address == found else f"it has bits behind its prefix; write `{network}`"
 
 
-def bad_external(found: Address) -> str:
+def _bad_external(found: Address) -> str:
     """Why traffic from outside cannot come to an address; empty if it can."""
     if found.is_unspecified:
         return "it is no address of anything"
