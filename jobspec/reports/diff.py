@@ -431,7 +431,7 @@ def _amount(cost: Cost | None) -> str | None:
     return None if cost is None else NONE if cost.amount is None else f"{cost.amount:.2f}"
 
 
-# A comparison as one JSON object, whose types stand here.
+# A comparison as one JSON object.
 
 
 def json_report(view: View) -> str:
