@@ -53,10 +53,14 @@ def fix_files(options: Options, found: Sequence[Found], setting: RunContext, set
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
     fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, options), settings)
+    changed = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed}
+    changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
-        return _show(fixed)
-    _write(fixed)
-    return False
+        show(changed)
+    elif changed:
+        replace_files(changed)
+    _tell(fixed, sys.stderr, done="would be fixed" if options.diff else "fixed")
+    return bool(options.diff and changed)
 
 
 def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilter | None) -> list[FixedFile]:
@@ -73,31 +77,6 @@ def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilt
 
 def _of_page(mended: Mended) -> Mended:
     return Mended(page_of(mended.text), mended.done, mended.refused)
-
-
-def _changed(fixed: Sequence[FixedFile]) -> dict[str, Replacement]:
-    """What changes in files, by their paths."""
-    wanted = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed}
-    return {path: each for path, each in wanted.items() if each.before != each.after}
-
-
-def _write(fixed: Sequence[FixedFile]) -> None:
-    """Write files, all or none, and say on standard error what was mended and what could not be.
-
-    Raises JobspecError, with nothing changed, where a file cannot be written.
-    """
-    changed = _changed(fixed)
-    if changed:
-        replace_files(changed)
-    _tell(fixed, sys.stderr, done="fixed")
-
-
-def _show(fixed: Sequence[FixedFile]) -> bool:
-    """Print the fixes as a diff; whether there are any."""
-    changed = _changed(fixed)
-    show(changed)
-    _tell(fixed, sys.stderr, done="would be fixed")
-    return bool(changed)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:

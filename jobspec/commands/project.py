@@ -283,12 +283,6 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
     return FileResult(path, [row for each in results for row in each.documents], list(once.values())[::-1])
 
 
-# The project that a command line means, found without loading what reads projects: most command lines mean manifests.
-
-
-# The rendered tree as it is on disk, and as it was committed.
-
-
 def advice_on(planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
     if not all(each.valid for each in planned.results):

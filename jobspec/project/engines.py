@@ -155,8 +155,8 @@ def policy() -> list[dict[str, Any]]:
         "validations": [validation],
     }
     return [
-        _object("ValidatingAdmissionPolicy", spec),
-        _object("ValidatingAdmissionPolicyBinding", {"policyName": _NAME, "validationActions": ["Deny"]}),
+        _object(_API_VERSION, "ValidatingAdmissionPolicy", _NAME, spec),
+        _object(_API_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, {"policyName": _NAME, "validationActions": ["Deny"]}),
     ]
 
 
@@ -164,8 +164,11 @@ def _has(variable: str) -> str:
     return f"has({variable}.metadata.annotations) && '{SPEC_HASH}' in {variable}.metadata.annotations"
 
 
-def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": _NAME}, "spec": spec}
+def _object(
+    api_version: str, kind: str, name: str, spec: dict[str, Any], namespace: str = "", annotations: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    more = {**({"namespace": namespace} if namespace else {}), **({"annotations": annotations} if annotations else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **more}, "spec": spec}
 
 
 # The order in which Argo CD makes objects: sync waves for what has to be there before a job is.
@@ -222,12 +225,12 @@ def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
         "clusterResourceWhitelist": _listed(cluster_kinds),
         "namespaceResourceWhitelist": _listed({*synced.kinds, *made}),
     }
-    return _argocd_object("AppProject", argocd.project, argocd, spec)
+    return _object(_ARGO_CD_VERSION, "AppProject", argocd.project, spec, argocd.namespace)
 
 
 def application(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     """The application of the whole tree at *path*."""
-    return _argocd_object("Application", argocd.name, argocd, _synced_from(argocd, synced, path), _compared(synced))
+    return _object(_ARGO_CD_VERSION, "Application", argocd.name, _synced_from(argocd, synced, path), argocd.namespace, _compared(synced))
 
 
 def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
@@ -239,7 +242,7 @@ def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]
         "spec": _synced_from(argocd, synced, "{{.path.path}}"),
     }
     spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
-    return _argocd_object("ApplicationSet", argocd.name, argocd, spec)
+    return _object(_ARGO_CD_VERSION, "ApplicationSet", argocd.name, spec, argocd.namespace)
 
 
 def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
@@ -293,13 +296,6 @@ def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     }
 
 
-def _argocd_object(
-    kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": argocd.namespace, **({"annotations": annotations} if annotations else {})}
-    return {"apiVersion": _ARGO_CD_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
-
-
 def _listed(kinds: Collection[GroupKind]) -> list[dict[str, str]]:
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
 
@@ -343,7 +339,7 @@ def source(flux: Flux) -> dict[str, Any]:
         "ref": dict(sorted(flux.reference.items())),
         **({"secretRef": {"name": secret}} if secret else {}),
     }
-    return _flux_object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, flux, spec)
+    return _object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
 
 
 def kustomizations(flux: Flux, synced: Synced, path: str, health: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -366,7 +362,7 @@ def _kustomization(flux: Flux, name: str, path: str, more: dict[str, Any]) -> di
         "prune": True,
         **more,
     }
-    return _flux_object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, flux, spec)
+    return _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
 
 
 def _waiting(flux: Flux, synced: Synced, health: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -385,10 +381,6 @@ def _without(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
 
 def _source_kind(flux: Flux) -> str:
     return "GitRepository" if flux.is_git else "OCIRepository"
-
-
-def _flux_object(api_version: str, kind: str, name: str, flux: Flux, spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": flux.namespace}, "spec": spec}
 
 
 # The health of jobs for Flux: expressions for `spec.healthCheckExprs` of a Kustomization.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
@@ -166,7 +167,7 @@ def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Doc
 def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
     """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
     data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
-    marks = _MarksWith(document, path, changes)
+    marks = partial(_marks_with, document, path, changes)
     return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item)
 
 
@@ -177,27 +178,18 @@ def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], go
     return {**{name: value for name, value in inner.items() if name != gone}, **values}
 
 
-class _MarksWith:
-    """The marks of a document with other fields in one of its mappings, made when somebody asks."""
+def _marks_with(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> Marks:
+    """The marks of a document with other fields in the mapping at *path*; those of a mapping that is not there are its first field's."""
+    first = next(iter(changes.values())).mark
 
-    __slots__ = ("_changes", "_document", "_path")
-
-    def __init__(self, document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> None:
-        self._document = document
-        self._path = path
-        self._changes = changes
-
-    def __call__(self) -> Marks:
-        return self._changed(self._document.marks, self._path)
-
-    def _changed(self, marks: Marks | None, path: tuple[str, ...]) -> Marks:
-        """The marks of the mapping from which *path* leads on; those of a mapping that is not there are those of its first field."""
-        first = next(iter(self._changes.values())).mark
+    def changed(marks: Marks | None, path: tuple[str, ...]) -> Marks:
         here = marks or Marks(first, first)
         children = here.children if isinstance(here.children, dict) else {}
         if path:
-            return Marks(here.mark, here.key, {**children, path[0]: self._changed(children.get(path[0]), path[1:])})
-        return Marks(here.mark, here.key, {**children, **{name: tree.marks() for name, tree in self._changes.items()}})
+            return Marks(here.mark, here.key, {**children, path[0]: changed(children.get(path[0]), path[1:])})
+        return Marks(here.mark, here.key, {**children, **{name: tree.marks() for name, tree in changes.items()}})
+
+    return changed(document.marks, path)
 
 
 def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:

@@ -40,7 +40,7 @@ def text_report(view: View, *, colour: bool = False, width: int = 100) -> str:
     lines = [painted(headline(view), _BOLD)]
     changed = view.comparison.variants
     if changed:
-        lines += ["", *_text_table([header(view), *([listed(each.names), *each.cells] for each in table(view)), totals(view)], painted)]
+        lines += ["", *_text_table([header(view), *([listed(names), *cells] for names, cells in table(view)), totals(view)], painted)]
     for note in notes(view):
         lines += wrapped(note, max(width, 40), "      ", first="note: ")
     for group in alike(changed):
@@ -141,12 +141,12 @@ def _markdown_table(view: View, room: int) -> str:
     last = totals(view)
     end = _line([f"**{each}**" if each else "" for each in last]) if last else ""
     left = len(view.comparison.variants)
-    for row in table(view):
-        line = _line([listed([_code(each) for each in row.names]), *row.cells])
+    for variants, cells in table(view):
+        line = _line([listed([_code(each) for each in variants]), *cells])
         if len(text) + len(line) + len(end) > room:
             return f"{text}{end}\n{counted(left, 'variant')} more {'is' if left == 1 else 'are'} left out.\n"
         text += line
-        left -= len(row.names)
+        left -= len(variants)
     return text + end
 
 
@@ -277,21 +277,13 @@ def header(view: View) -> list[str]:
     return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of that table: the variants that it is for, mostly one, and the cells behind their names."""
-
-    names: Sequence[str]
-    cells: Sequence[str]
-
-
-def table(view: View) -> list[Line]:
-    """The rows of the table; of many variants with equal ones, one row."""
+def table(view: View) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """The rows of that table: the variants that each is for, mostly one, and the cells behind their names; equal rows of many are one."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for each in view.comparison.variants:
         rows.setdefault(tuple(_cells(each, view)), []).append(each.name)
-    lines = [Line(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
-    return sorted(lines, key=lambda line: line.names[0])
+    lines = [(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
+    return sorted(lines, key=lambda line: line[0][0])
 
 
 def _cells(change: VariantChange, view: View) -> list[str]:
@@ -439,7 +431,7 @@ def _amount(cost: Cost | None) -> str | None:
     return None if cost is None else NONE if cost.amount is None else f"{cost.amount:.2f}"
 
 
-# A comparison as one JSON object, whose types stand here.
+# A comparison as one JSON object.
 
 
 def json_report(view: View) -> str:
