@@ -327,18 +327,18 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Prob
 # k8s.io/apiextensions-apiserver pkg/apiserver/schema, 0.36.
 
 
-def filled(value: Any, shape: Shape) -> Any:
-    """A value of a custom resource as the server stores it; values of a wrong type stay unchanged."""
+def filled(value: Any, shape: Shape, *, prune: bool = True) -> Any:
+    """A value of a custom resource as the server stores it; values of a wrong type stay, and so do unknown fields without *prune*."""
     if isinstance(value, dict):
         if shape.fields is not None:
-            return _defaulted_object(value, shape)
+            return _defaulted_object(value, shape, prune=prune)
         if shape.values is not None:
             values = shape.values
             made = {name: _or_default(inner, values) for name, inner in value.items()}
-            return {name: filled(inner, values) for name, inner in made.items() if inner is not None or values.nullable}
+            return {name: filled(inner, values, prune=prune) for name, inner in made.items() if inner is not None or values.nullable}
     elif isinstance(value, list) and shape.items is not None:
         items = shape.items
-        return [filled(_or_default(item, items), items) for item in value]
+        return [filled(_or_default(item, items), items, prune=prune) for item in value]
     return value
 
 
@@ -346,7 +346,7 @@ def _or_default(value: Any, shape: Shape) -> Any:
     return shape.default if value is None and not shape.nullable else value
 
 
-def _defaulted_object(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
+def _defaulted_object(data: dict[str, Any], shape: Shape, *, prune: bool) -> dict[str, Any]:
     assert shape.fields is not None
     made: dict[str, Any] = {}
     for name, child in shape.fields.items():
@@ -357,7 +357,7 @@ def _defaulted_object(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
                 continue
             value = child.default
         if value is not None:
-            made[name] = value if type(value) is child.plain else filled(value, child)
-    if shape.open:
+            made[name] = value if type(value) is child.plain else filled(value, child, prune=prune)
+    if shape.open or not prune:
         made |= {name: value for name, value in data.items() if name not in shape.fields}
     return made

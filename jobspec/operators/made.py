@@ -152,9 +152,9 @@ def stored(document: Document, target: Target) -> MarkedTree:
 
 
 def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
-    """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
+    """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*; a server refuses unknown fields."""
     data = tree.data()
-    return _with_defaults(tree, filled(data, shape), data, crd)
+    return _with_defaults(tree, filled(data, shape, prune=False), data, crd)
 
 
 def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:

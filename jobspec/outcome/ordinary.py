@@ -11,6 +11,7 @@ from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
+from jobspec.targets import RELEASES
 from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
@@ -74,7 +75,10 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
 
 def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
     """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
-    return has_ordinary_pytorchjob_objects(job.data, target) if runtime is None else has_ordinary_trainjob_objects(job.data, runtime.data)
+    if runtime is None:
+        return has_ordinary_pytorchjob_objects(job.data, target)
+    is_own_jobset = target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"]  # another one may not know what the trainer sends
+    return is_own_jobset and has_ordinary_trainjob_objects(job.data, runtime.data)
 
 
 def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
