@@ -14,6 +14,9 @@ from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.pods.spec import of_class
 from jobspec.kubernetes.problems import describe
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
+from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,29 +199,6 @@ def _at(path: Path, spec: Data) -> Any:
 # by their amount. A number, text or truth value that is zero is as good as none where Go has no pointer for it.
 
 
-_POINTERS = frozenset(
-    (
-        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "blockOwnerDeletion"),
-        *("cachingMode", "controller", "defaultMode", "deletionGracePeriodSeconds", "enableServiceLinks", "expirationSeconds"),
-        *("fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "hostUsers"),
-        *("hostnameOverride", "initiatorName", "localhostProfile", "maxExpirationSeconds", "minDomains", "mode", "mountPropagation"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "podGroupName", "preemptionPolicy", "priority", "privileged", "procMount"),
-        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
-        *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
-        *("shareProcessNamespace", "sizeLimit", "stopSignal", "storageClassName", "supplementalGroupsPolicy"),
-        *("terminationGracePeriodSeconds", "tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
-    )
-)
-"""The fields that Go has pointers for, whose zero is another value than none."""
-
-
-_POINTERS_IN = (
-    *(("azureDisk", "fsType"), ("azureDisk", "kind"), ("azureDisk", "readOnly"), ("csi", "fsType"), ("csi", "readOnly"), ("fc", "lun")),
-    *(("clusterTrustBundle", "name"), ("clusterTrustBundle", "signerName"), ("containers", "restartPolicy")),
-    *(("dataSourceRef", "namespace"), ("ephemeralContainers", "restartPolicy"), ("hostPath", "type"), ("initContainers", "restartPolicy")),
-    ("options", "value"),
-)
-"""The same for names that other objects have, too: by the field that the object stands in."""
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
 _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 """The objects that Go has no pointers for; `resources`, too, but of the pod as a whole."""
@@ -235,25 +215,27 @@ def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
 
 def _whole(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec with its defaults, and without what is as good as absent."""
-    reduced = _reduced(spec, "spec")
+    pod = shapes.load("v1", "Pod", choose([]))
+    reduced = _reduced(spec, "spec", pod and pod.at(("spec",)))
     account = reduced.pop("serviceAccount", None)  # the older name of the other field
     if account is not None:
         reduced.setdefault("serviceAccountName", account)
     return completed({"enableServiceLinks": True, **reduced})
 
 
-def _reduced(value: Any, around: str) -> Any:
-    """A value without what is as good as absent; *around* is the field that it stands in."""
+def _reduced(value: Any, around: str, shape: Shape | None) -> Any:
+    """A value without what is as good as absent; *around* is the field that it is in."""
     if isinstance(value, list):
-        return [_reduced(each, around) for each in value]
+        return [_reduced(each, around, shape and shape.items) for each in value]
     if not isinstance(value, dict):
         return value
     if around in _MAPS:
         return {name: _amount(each, rounded=True) for name, each in value.items()} if around in _AMOUNTS else value
     made = {}
     for field, each in value.items():
-        kept = _amount(each) if field in _AMOUNT else _reduced(each, field)
-        if not _is_absent(kept, field, around):
+        inner = (shape.fields or {}).get(field) if shape else None
+        kept = _amount(each) if field in _AMOUNT else _reduced(each, field, inner)
+        if not _is_absent(kept, field, around, is_pointer=field == "sizeLimit" or bool(inner and inner.pointer)):
             made[field] = kept
     return made
 
@@ -266,17 +248,12 @@ def _amount(text: str, *, rounded: bool = False) -> Any:
     return -(-nanos // _MILLI) * _MILLI if rounded else nanos
 
 
-def _is_absent(value: Any, field: str, around: str) -> bool:
+def _is_absent(value: Any, field: str, around: str, *, is_pointer: bool) -> bool:
     if value == [] and isinstance(value, list):
         return True
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
-    return value in (0, "") and not is_pointer(field, around)
-
-
-def is_pointer(field: str, around: str) -> bool:
-    """Whether Go has a pointer for a field; *around* is the field that its object stands in. Our models know the same (`GoPointer`)."""
-    return field in _POINTERS or (around, field) in _POINTERS_IN
+    return value in (0, "") and not is_pointer
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
