@@ -25,7 +25,7 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: dict[str, Any], _: None) -> Iterator[Problem]:
+def new_pod_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a decoded pod that is to be made, besides its metadata."""
     yield from (each for each in _new(pod) if not _repeats(each, pod))
 
@@ -34,11 +34,6 @@ def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape
     """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
     yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
-
-
-def stored_template_problems(data: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Problem]:
-    """The problems of a decoded PodTemplate besides its metadata."""
-    return template_problems(data.get("template", {}), ("template",))
 
 
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:

@@ -187,13 +187,9 @@ def _whole(value: Any, field: str = "") -> Any:
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
-        return {name: made for name, each in filled.items() if not _is_none(made := _whole(each, name), name)}
+        made = {name: _whole(each, name) for name, each in filled.items()}
+        return {name: each for name, each in made.items() if each is not None and (name in _POINTERS or each not in ("", [], {}))}
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
-
-
-def _is_none(value: Any, field: str) -> bool:
-    """Whether a value of a field is as good as none."""
-    return value is None or (field not in _POINTERS and value in ("", [], {}))
 
 
 def _whole_claim(claim: dict[str, Any]) -> Any:
