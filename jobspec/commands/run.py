@@ -20,6 +20,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand, restart_rules
 from jobspec.operators.life import RestartRules
+from jobspec.programs.command_lines import OF_PROCESSES, starts_python
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun
 from jobspec.workloads import CONTAINERS
@@ -40,7 +41,6 @@ def run(options: Options) -> int:
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 #: What tells a process its rank: of this machine's own environment, nothing of it may reach a pod.
-_RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def run_job(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int:
@@ -82,7 +82,9 @@ def _processes(pods: Sequence[LocalPod], command: str | None) -> list[LocalProce
     """The processes of pods. Raises JobspecError for a program that is not on this machine."""
     import shlex
 
-    ours = {name: value for name, value in os.environ.items() if name not in _RANKS and not name.startswith(("PET_", "TORCHELASTIC_"))}
+    ours = {
+        name: value for name, value in os.environ.items() if name not in OF_PROCESSES and not name.startswith(("PET_", "TORCHELASTIC_"))
+    }
     found = []
     for pod in pods:
         words = [*(shlex.split(command) if command else pod.command), *pod.arguments]
@@ -98,7 +100,7 @@ def _require_program(pod: LocalPod, words: Sequence[str], *, given: bool, path: 
     if shutil.which(words[0], path=path) is None:
         raise JobspecError(f"{pod.name} runs `{words[0]}`, which is not on this machine; give another as --command")
     script = words[1] if len(words) > 1 else ""
-    if os.path.basename(words[0]).startswith("python") and script.startswith("/") and not os.path.exists(script):
+    if starts_python(words) and script.startswith("/") and not os.path.exists(script):
         raise JobspecError(f"{pod.name} runs `{script}`, a file of its image that is not on this machine; give --command")
 
 

@@ -1,13 +1,14 @@
-"""Plain data as the server's decoder leaves it in Go types: what it cannot decode is taken out, and null is what Go makes of it.
+"""How programs in Go decode, complete and encode values by their types, and how our own code reads decoded ones.
 
-A field that is null, unknown or of a wrong type is gone. In lists and maps null is the zero value of the type, and so is an item of a wrong
-type, so that the other items keep their indexes. Quantities are texts.
+`decode_as_go` gives plain data as a decoder leaves it: a field that is null, unknown or of a wrong type is gone. In lists and maps null is
+the zero value of the type, and so is an item of a wrong type, so that the other items keep their indexes. Quantities are texts.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Path
-from jobspec.schemas.shapes import BITS, TYPES, Shape
+from jobspec.go.formats import is_parsed_quantity, is_quantity
+from jobspec.schemas.shapes import BITS, TYPES, Shape, is_of_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,12 +76,133 @@ def _scalar(value: Any, shape: Shape) -> Any:
 
 def _quantity(value: Any) -> str | None:
     """The text of a quantity as it stands in JSON, where a number is written as Python writes it."""
-    from jobspec.go.formats import is_parsed_quantity
-
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     text = str(value)
     return text if is_parsed_quantity(text) else None
+
+
+# A value that does not keep its schema, as Go holds it once decoded.
+
+
+def completed(value: Any, shape: Shape) -> Any:
+    """A value with Go's zero for what is required and missing, without what is of a wrong type."""
+    if value is None or not is_of_type(value, shape):
+        return _zero(shape)
+    if isinstance(value, list) and shape.items:
+        return [completed(item, shape.items) for item in value]
+    if not isinstance(value, dict):
+        return value
+    children = {name: shape.values if shape.fields is None else shape.fields.get(name) for name in (*value, *shape.required)}
+    return {name: _field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
+
+
+def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
+    if shape is None:
+        return value
+    return completed(value, shape) if is_required or (value is not None and is_of_type(value, shape)) else None
+
+
+def _zero(shape: Shape) -> Any:
+    """What Go has where nothing is given."""
+    return completed({}, shape) if shape.type == "object" else () if shape.type == "array" else _ZEROS.get(shape.type)
+
+
+# A value that a program in Go decodes and encodes again, with the zero of each required field that is missing.
+
+
+def reencoded(value: Any, shape: Shape) -> Any:
+    """The same object where nothing changes: required fields and null items get zeros, quantities a form that the schema takes."""
+    if isinstance(value, list) and shape.items:
+        items = [_item(item, shape.items) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return _canonical(value) if shape.format == "quantity" else value
+    if shape.fields is None:
+        inner = {name: reencoded(each, shape.values) if shape.values else each for name, each in value.items()}
+    else:
+        inner = {name: reencoded(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
+        for name, child in shape.fields.items():
+            if value.get(name) is None and child.default is None and (name in shape.required or child.unset == "zero"):
+                zero = _zero_of(child) if child.unset != "nothing" else None
+                if zero is not None:
+                    inner[name] = zero
+    return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner
+
+
+def _item(item: Any, shape: Shape) -> Any:
+    zero = _zero_of(shape) if item is None else None
+    return reencoded(item, shape) if zero is None else zero
+
+
+def _canonical(value: Any) -> Any:
+    """A quantity in a form that the schema takes, where Go can read it: Go also takes floats, blanks around it, and `Gi` for 0."""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
+        return value
+    return value.strip() if is_quantity(value.strip()) else "0"
+
+
+def _zero_of(shape: Shape) -> Any:
+    """Go's zero of a shape; None where that is nil, or where the schema refuses it, so that the value is missing all the same."""
+    if shape.type == "object" and shape.fields is not None:
+        zero: dict[str, Any] = reencoded({}, shape)
+        return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None
+    if shape.enum or shape.pattern or shape.least or (shape.minimum or 0) > 0 or shape.format == "date-time":
+        return None
+    return _ZEROS.get(shape.type)
+
+
+# A value as a program in Go sends it: without what is empty there, and with quantities in their canonical form.
+#
+# An empty text, a zero, `false` and an empty list or map are left out, but for required fields and for pointers (`GoPointer` in the
+# models), which can tell empty from absent.
+
+
+def encode_as_go(value: Any, shape: Shape | None) -> Any:
+    """Plain data as Go writes it; the same object where it is written so already."""
+    if isinstance(value, dict):
+        return _encoded_object(value, shape)
+    if isinstance(value, list):
+        item = shape.items if shape else None
+        made = [encode_as_go(each, item) for each in value]
+        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    if shape is not None and shape.format == "quantity":
+        from jobspec.go.quantities import canonical_quantity
+
+        text = canonical_quantity(str(value))
+        return value if text == value else text
+    return value
+
+
+def _encoded_object(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:
+    if shape is not None and shape.fields is None and shape.values is not None:
+        values = shape.values
+        changed = {name: new for name, each in value.items() if (new := encode_as_go(each, values)) is not each}
+        return {**value, **changed} if changed else value
+    fields, required = (shape.fields or {}, shape.required) if shape else ({}, ())
+    changed, gone = {}, set()
+    for name, each in value.items():
+        child = fields.get(name)
+        if each and child is not None and type(each) is child.plain:
+            continue
+        written = encode_as_go(each, child)
+        if not written and name not in required and _is_left_out(written, child):
+            gone.add(name)
+        elif written is not each:
+            changed[name] = written
+    return {name: changed.get(name, each) for name, each in value.items() if name not in gone} if changed or gone else value
+
+
+def _is_left_out(value: Any, shape: Shape | None) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, dict):
+        return not value and shape is not None and shape.fields is None
+    if isinstance(value, list):
+        return not value
+    return not (value or (shape is not None and (shape.pointer or shape.format == "quantity")))
 
 
 # Read fields of a document in which anything may stand, as Go has them once decoded: what is absent, null or of a wrong type is empty.

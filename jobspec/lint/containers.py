@@ -6,6 +6,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.kubernetes.problems import listed
+from jobspec.operators.trainer.runtimes import RESERVED
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -143,7 +144,6 @@ def _tag(image: str) -> str:
 # Environment variables.
 
 
-_RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
@@ -186,7 +186,7 @@ def replaced_variable(job: LintedJob) -> Iterator[Finding]:
     for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
         for container in items(role.get("template", "spec", "template", "spec", "containers")):
             for each in items(container.get("env")):
-                if text(each, "name") in _RESERVED and text(container, "name") == "node":
+                if text(each, "name") in RESERVED["torch"] and text(container, "name") == "node":
                     message = f"the trainer replaces `{text(each, 'name')}` by its own"
                     yield Finding(each, message, "leave it out", edits=_removal(each, container))
 
@@ -343,7 +343,7 @@ IMAGE_RULES = (
 )
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
-    Rule(replaced_variable, "warning", sees="runtime's pods", reads=_RESERVED),
+    Rule(replaced_variable, "warning", sees="runtime's pods", reads=RESERVED["torch"]),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=_JAX),
     Rule(useless_rank, "warning", sees="TrainJob", reads=_RANKS),
 )

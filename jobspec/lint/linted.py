@@ -156,7 +156,6 @@ def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: What names of resources have that count memory or cores of a GPU, for pods that share one.
 _PARTS = ("mem", "core", "percentage", "ratio")
-_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _LIMITS_FIRST, _REQUESTS_FIRST = ("limits", "requests"), ("requests", "limits")
 _ONE = 1_000_000_000
 
@@ -213,7 +212,7 @@ class LintedContainer:
         """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
         if not items(self.tree.get("command")):
             return ""
-        programs = [word.rpartition("/")[2] for word, _ in self.words]
+        programs = [command_lines.file_name(word) for word, _ in self.words]
         if any(each in command_lines.NAMES for each in programs):
             return "torchrun"
         return "other" if any(each.startswith("python") for each in programs) else ""
@@ -236,7 +235,7 @@ class LintedContainer:
         """The options between `torchrun` and the program that it starts, by their full names."""
         if self.launcher != "torchrun":
             return []
-        start = next(number for number, (word, _) in enumerate(self.words, 1) if word.rpartition("/")[2] in command_lines.NAMES)
+        start = next(number for number, (word, _) in enumerate(self.words, 1) if command_lines.file_name(word) in command_lines.NAMES)
         told = command_lines.options_of([word for word, _ in self.words[start:]])
         return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in told if each.option]
 
@@ -305,7 +304,7 @@ def _resources(said: MarkedTree) -> dict[str, MarkedTree]:
 
 def _words_of(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
     given = [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
-    if not given or str(given[0].value).rpartition("/")[2] not in _SHELLS:
+    if not given or not command_lines.is_shell(str(given[0].value)):
         return [(str(each.value), each) for each in given]
     return [(word, each) for each in given for word in _in_shell(str(each.value))]
 

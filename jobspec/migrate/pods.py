@@ -13,7 +13,7 @@ from jobspec.migrate.life import life_facts
 from jobspec.migrate.source import NAME, Difference, Fact, Hosts, JobNode, Key, differences, flat_field, nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
-from jobspec.programs.command_lines import LAUNCHER, PROGRAM, SETTINGS, CommandLine, command_line
+from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.workloads import released
 
@@ -249,13 +249,10 @@ def _expression(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
 # of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
 
 
-_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
 THE_PORT = "<the operator's port>"
 #: GPUs that torch counts as such.
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
-#: What the launcher sets for its processes itself, whatever the container has.
-_LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +271,7 @@ class JobContext:
 def program_facts(node: JobNode, container: MarkedTree, side: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, side)
-    known = {**values, **{name: fact.value for name, fact in variables.items() if name in _PORTS}}
+    known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
     command, arguments = (_words(container, field, known, side) for field in ("command", "args"))
     line = command_line(command, arguments)
     mark = _place(container)
@@ -284,7 +281,7 @@ def program_facts(node: JobNode, container: MarkedTree, side: JobContext, key: K
         has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
         yield from _launcher_facts(line, variables, side, (*key, "launcher"), mark, has_gpus=has_gpus)
     for name, fact in variables.items():
-        if name != _OF_JOBS and (line.how != LAUNCHER or (name not in _LAUNCHERS and not _steers(name))):
+        if name != _OF_JOBS and (line.how != LAUNCHER or (name not in OF_PROCESSES and not _steers(name))):
             yield (*key, "env", name), fact
     for number, source in enumerate(items(container.get("envFrom"))):
         yield (*key, "envFrom", str(number)), Fact(source.data(), source.place())
@@ -319,7 +316,7 @@ def _seen(name: str, value: str, side: JobContext) -> str:
     """A value with nodes in place of host names; the port of the operator, where nobody chose another one, is the same on both sides."""
     if name == NAME:
         return "<the job's name>"
-    if name in _PORTS and value == known_port(side.operator):
+    if name in PORTS and value == known_port(side.operator):
         return THE_PORT
     return side.hosts.in_text(value)
 

@@ -12,9 +12,9 @@ from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migr
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.life import has_deadline, makes_again
-from jobspec.operators.trainer.runtimes import API_VERSION, knows_volcano, takes_words_for_processes
+from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator.life import leaves_running_pods
-from jobspec.programs.command_lines import LAUNCHER, command_line
+from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
@@ -78,7 +78,7 @@ def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
     assert made
     added = [translated(each, RANK_OF_POD, renamed) for each in needed(container, operators_own(made))]
     if torch:
-        added = [each for each in added if text(each, "name") not in TRAINERS]
+        added = [each for each in added if text(each, "name") not in RESERVED["torch"]]
     env = environment(container, added, renamed)
     given = container.get("env")
     resources = _resources(source, container)
@@ -343,11 +343,7 @@ RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
 """Where a pod finds the number of its Job in the JobSet."""
 RANK_OF_POD = COMPLETION_INDEX
 """Where a pod finds its number in its Job."""
-_RANKS = ("RANK", "PET_NODE_RANK")
-_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": NAME_FIELD}}})
-#: The variables that the trainer sets itself where the runtime has the policy `torch`, and refuses in a TrainJob.
-TRAINERS = frozenset(("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"))
 #: Those that only a program reads which nobody has launched.
 _UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
 
@@ -360,10 +356,10 @@ def operators_own(container: MarkedTree) -> list[MarkedTree]:
 def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> MarkedTree:
     """A variable of training-operator as one of a TrainJob. *renamed*: replaces the names of hosts in a text."""
     name = text(added, "name")
-    if name in _RANKS:
+    if name in RANKS:
         return by_migration({"name": name, "valueFrom": {"fieldRef": {"fieldPath": rank}}}, added)
     value = renamed(text(added, "value"))
-    return by_migration({"name": name, "value": port_of_trainer(value) if name in _PORTS else value}, added)
+    return by_migration({"name": name, "value": port_of_trainer(value) if name in PORTS else value}, added)
 
 
 def port_of_trainer(port: str) -> str:

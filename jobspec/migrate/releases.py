@@ -11,9 +11,8 @@ from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
 from jobspec.migrate.pods import job_facts
-from jobspec.migrate.pytorchjob import TRAINERS
 from jobspec.migrate.source import NAMED, Fact, by_migration, present
-from jobspec.operators.trainer.runtimes import API_VERSION, takes_words_for_processes
+from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -95,7 +94,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
     number = fields.get("numProcPerNode")
     if number is not None and not isinstance(number.value, int):
         del fields["numProcPerNode"]
-    env = [each for each in items(fields.get("env")) if text(each, "name") not in TRAINERS]
+    env = [each for each in items(fields.get("env")) if text(each, "name") not in RESERVED["torch"]]
     if "env" in fields and len(env) != len(items(fields["env"])):
         fields["env"] = fields["env"].with_value(env)
     return trainer.with_value(fields)

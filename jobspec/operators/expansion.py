@@ -10,6 +10,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import Expansion
+from jobspec.programs.command_lines import RANKS
 from jobspec.workloads import CONTAINERS, REPLICATED_JOB
 
 TYPE_CHECKING = False
@@ -157,7 +158,6 @@ class ExpandedJob:
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.
 
 
-_RANKS = ("RANK", "PET_NODE_RANK")
 _ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
@@ -250,7 +250,7 @@ def _rank(pod: MarkedTree) -> str:
     """The rank that the operator gives to a pod, empty where it gives none."""
     for container in items(pod.get("spec", "containers")):
         variables = {text(each, "name"): each for each in items(container.get("env"))}
-        known = [value_of(variables[name], pod) for name in _RANKS if name in variables]
+        known = [value_of(variables[name], pod) for name in RANKS if name in variables]
         if known and known[0]:
             return known[0]
     return ""

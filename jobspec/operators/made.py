@@ -9,7 +9,8 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked, set_by
-from jobspec.go.quantities import canonical_quantity
+from jobspec.go.values import encode_as_go
+from jobspec.kubernetes.structural import filled
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -127,7 +128,7 @@ def is_true(tree: MarkedTree | None, *path: str) -> bool:
 
 # A job as the API server stores it, which is what its operator sees: nulls dropped, the defaults of the CRD filled in, a name given.
 #
-# Follows `filled` in validation/defaults.py, with marks; and `rest.FillObjectMetaSystemFields` and `names.SimpleNameGenerator`,
+# Follows `rest.FillObjectMetaSystemFields` and `names.SimpleNameGenerator`,
 # k8s.io/apiserver pkg/registry/rest and pkg/storage/names, 1.36.
 
 
@@ -146,54 +147,14 @@ def stored(document: Document, target: Target) -> MarkedTree:
     """The document as its operator sees it, where a server accepts it."""
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = filled(marked(document), shape, Mark(f"the CRD of {document.kind}"))
+    tree = with_crd_defaults(marked(document), shape, Mark(f"the CRD of {document.kind}"))
     return tree.with_value({**tree.value, "metadata": _metadata(tree.value["metadata"], api_server(target))})
 
 
-def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
+def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
     data = tree.data()
-    return _with_defaults(tree, _filled(data, shape), data, crd)
-
-
-def _filled(value: Any, shape: Shape) -> Any:
-    """The plain data of a value; the same object where there is nothing to fill in and nothing to drop."""
-    if isinstance(value, dict):
-        if shape.fields is not None:
-            return _fields(value, shape, shape.fields)
-        if shape.values is not None:
-            values = shape.values
-            made = {name: _or_default(each, values) for name, each in value.items()}
-            made = {name: _filled(each, values) for name, each in made.items() if each is not None or values.nullable}
-            return value if len(made) == len(value) and all(made[name] is each for name, each in value.items()) else made
-    elif isinstance(value, list) and shape.items is not None:
-        items = shape.items
-        listed = [_filled(_or_default(each, items), items) for each in value]
-        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
-    elif isinstance(value, float) and shape.type == "integer":
-        return int(value)
-    return value
-
-
-def _or_default(value: Any, shape: Shape) -> Any:
-    return shape.default if value is None and not shape.nullable else value
-
-
-def _fields(value: dict[str, Any], shape: Shape, fields: dict[str, Shape]) -> dict[str, Any]:
-    changed: dict[str, Any] = {}
-    gone = set()
-    for name, each in value.items():
-        field = fields.get(name)
-        if field is None or type(each) is field.plain:
-            continue
-        if each is None and not field.nullable:
-            gone.add(name)
-        elif each is not None and (new := _filled(each, field)) is not each:
-            changed[name] = new
-    absent = {name: _filled(field.default, field) for name, field in shape.defaulted.items() if name not in value or name in gone}
-    if not (changed or gone or absent):
-        return value
-    return {**{name: changed.get(name, each) for name, each in value.items() if name not in gone}, **absent}
+    return _with_defaults(tree, filled(data, shape), data, crd)
 
 
 def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:
@@ -242,16 +203,13 @@ def _metadata(metadata: MarkedTree, server: Mark) -> MarkedTree:
     return metadata.with_value({**given, **({"name": name} if name else {}), "namespace": space})
 
 
-# A value as operators written in Go send it: without what is empty there, and with numbers and quantities in their canonical forms.
-#
-# A Go program decodes a manifest into types and encodes them again. An empty text, a zero, `false` and an empty list or map are left out,
-# but for required fields and for pointers (`GoPointer` in the models), which can tell empty from absent.
+# A value as operators written in Go send it (`encode_as_go`), with its marks.
 
 
 def as_go_writes(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
     """A value of a *shape* in its canonical form."""
     data = tree.data()
-    written = _written(data, shape)
+    written = encode_as_go(data, shape)
     return tree if written is data else _with_data(tree, written)
 
 
@@ -264,49 +222,6 @@ def _with_data(tree: MarkedTree, data: Any) -> MarkedTree:
     if isinstance(data, list):
         return tree.with_value([_with_data(inside, each) for inside, each in zip(tree.value, data, strict=True)])
     return tree if data is tree.value else tree.with_value(data)
-
-
-def _written(value: Any, shape: Shape | None) -> Any:
-    """Plain data in its canonical form; the same object where that is its form already."""
-    if isinstance(value, dict):
-        return _mapping(value, shape)
-    if isinstance(value, list):
-        item = shape.items if shape else None
-        made = [_written(each, item) for each in value]
-        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
-    if shape is not None and shape.format == "quantity":
-        text = canonical_quantity(str(value))
-        return value if text == value else text
-    return value
-
-
-def _mapping(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:
-    if shape is not None and shape.fields is None and shape.values is not None:
-        values = shape.values
-        changed = {name: new for name, each in value.items() if (new := _written(each, values)) is not each}
-        return {**value, **changed} if changed else value
-    fields, required = (shape.fields or {}, shape.required) if shape else ({}, ())
-    changed, gone = {}, set()
-    for name, each in value.items():
-        child = fields.get(name)
-        if each and child is not None and type(each) is child.plain:
-            continue
-        written = _written(each, child)
-        if not written and name not in required and _is_left_out(written, child):
-            gone.add(name)
-        elif written is not each:
-            changed[name] = written
-    return {name: changed.get(name, each) for name, each in value.items() if name not in gone} if changed or gone else value
-
-
-def _is_left_out(value: Any, shape: Shape | None) -> bool:
-    if value is None:
-        return True
-    if isinstance(value, dict):
-        return not value and shape is not None and shape.fields is None
-    if isinstance(value, list):
-        return not value
-    return not (value or (shape is not None and (shape.pointer or shape.format == "quantity")))
 
 
 # How the trainer writes what it sends: a JobSet's spec, which has some objects always, even empty ones, and variables, which lose some.

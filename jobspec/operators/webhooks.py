@@ -9,8 +9,8 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path
 from jobspec.documents.document import Document
 from jobspec.findings import Finding, Rule
-from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
-from jobspec.go.values import decode_as_go, mapping, structs
+from jobspec.go.formats import is_parsed_quantity, is_time
+from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
 from jobspec.kinds import JOBSET, TRAINJOB, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
@@ -119,7 +119,6 @@ def bad_manager(name: str) -> str:
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _UNDECODABLE = "undecodable-value"
-_ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 _EMPTY = {"array": "[]", "string": '""'}
 
 
@@ -245,29 +244,7 @@ def as_decoded(document: Document, target: Target) -> Document:
     if spec is None:
         return document
     document = rewritten(document, target)
-    return document.changed({**document.data, "spec": _decoded(document.data.get("spec"), spec)})
-
-
-def _decoded(value: Any, shape: Shape) -> Any:
-    if value is None or not shapes.is_of_type(value, shape):
-        return _zero(shape)
-    if isinstance(value, list) and shape.items:
-        return [_decoded(item, shape.items) for item in value]
-    if not isinstance(value, dict):
-        return value
-    children = {name: shape.values if shape.fields is None else shape.fields.get(name) for name in (*value, *shape.required)}
-    return {name: _field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
-
-
-def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
-    if shape is None:
-        return value
-    return _decoded(value, shape) if is_required or (value is not None and shapes.is_of_type(value, shape)) else None
-
-
-def _zero(shape: Shape) -> Any:
-    """What Go has where nothing is given."""
-    return _decoded({}, shape) if shape.type == "object" else _ZEROS.get(shape.type)
+    return document.changed({**document.data, "spec": completed(document.data.get("spec"), spec)})
 
 
 # The document after a mutating webhook, which comes before the schema check.
@@ -279,7 +256,6 @@ def _zero(shape: Shape) -> Any:
 # 2.3.0 use it. From controller-runtime 0.23.3 on, which trainer 2.2.0 and JobSet 0.12.0 have, an object in which the defaulter changes
 # nothing stays as it was sent. Which ones these are follows `TrainJobDefaulter.Default`, github.com/kubeflow/trainer pkg/webhooks, 2.2.0
 # and 2.3.0, and `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0.
-_ZERO_VALUES = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 
 
 def is_rewritten(document: Document, target: Target, *, old: Document | None) -> bool:
@@ -323,49 +299,7 @@ def rewritten(document: Document, target: Target) -> Document:
     shape = shapes.load(document.api_version, document.kind, target)
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
-    changed = _rewritten(spec, child) if child else spec
+    changed = reencoded(spec, child) if child else spec
     if changed is spec:
         return document
     return document.changed({**document.data, "spec": changed})
-
-
-def _rewritten(value: Any, shape: Shape) -> Any:
-    if isinstance(value, list) and shape.items:
-        items = [_item(item, shape.items) for item in value]
-        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if not isinstance(value, dict):
-        return _quantity(value) if shape.format == "quantity" else value
-    if shape.fields is None:
-        inner = {name: _rewritten(each, shape.values) if shape.values else each for name, each in value.items()}
-    else:
-        inner = {name: _rewritten(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
-        for name, child in shape.fields.items():
-            if value.get(name) is None and child.default is None and (name in shape.required or child.unset == "zero"):
-                zero = _zero_of(child) if child.unset != "nothing" else None
-                if zero is not None:
-                    inner[name] = zero
-    return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner
-
-
-def _item(item: Any, shape: Shape) -> Any:
-    zero = _zero_of(shape) if item is None else None
-    return _rewritten(item, shape) if zero is None else zero
-
-
-def _quantity(value: Any) -> Any:
-    """A quantity in a form that the schema takes, where Go can read it: Go also takes floats, blanks around it, and `Gi` for 0."""
-    if isinstance(value, float):
-        return repr(value)
-    if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
-        return value
-    return value.strip() if is_quantity(value.strip()) else "0"
-
-
-def _zero_of(shape: Shape) -> Any:
-    """Go's zero of a shape; None where that is nil, or where the schema refuses it, so that the value is missing all the same."""
-    if shape.type == "object" and shape.fields is not None:
-        zero: dict[str, Any] = _rewritten({}, shape)
-        return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None
-    if shape.enum or shape.pattern or shape.least or (shape.minimum or 0) > 0 or shape.format == "date-time":
-        return None
-    return _ZERO_VALUES.get(shape.type)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
+from jobspec.programs.command_lines import is_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.marked_tree import Rank
 
 _OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag before it: no; it looks so; an overlay wrote it as that
-_SHELLS = frozenset(("sh", "bash", "ash", "dash", "zsh", "ksh"))
 
 
 def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: str, entry: int) -> tuple[MarkedTree, list[Diagnostic]]:
@@ -188,7 +188,7 @@ def _shell_string(container: MarkedTree) -> MarkedTree | None:
     """The string that a shell runs with `-c`, None where the program is started directly."""
     words = [*items(container.get("command")), *items(container.get("args"))]
     for index, word in enumerate(words):
-        if isinstance(word.value, str) and word.value.rpartition("/")[2] in _SHELLS:
+        if isinstance(word.value, str) and is_shell(word.value):
             found = _after_c(words[index + 1 :])
             if found:
                 return found

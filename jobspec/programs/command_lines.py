@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 #: How a command line starts its program: by the launcher, in a shell, at once, or as the image says, which nobody sees here.
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
+_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
-_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+#: The variables in which an operator says the rank of a pod, the port of the rendezvous; and those that torchrun sets for its processes.
+RANKS = ("RANK", "PET_NODE_RANK")
+PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+OF_PROCESSES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT")
 #: Options by the settings that variables give as well, with what the launcher does without either.
 SETTINGS = {
     "nnodes": "1:1",
@@ -56,19 +59,15 @@ def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLin
     if not command:
         return CommandLine(IMAGE, arguments, {})
     words = [*command, *arguments]
-    name = words[0].rpartition("/")[2]
-    if name in _SHELLS:
+    if is_shell(words[0]):
         return CommandLine(SHELL, words, {})
-    if name == "torchrun":
-        return _launched(words[1:])
-    if name.startswith(_PYTHON):
-        rest = words[1:]
-        while rest and rest[0] == "-u":
-            rest = rest[1:]
-        if len(rest) > 1 and rest[0] == "-m" and rest[1] in _MODULES:
-            return _launched(rest[2:])
-        return CommandLine(PROGRAM, [_PYTHON, *rest], {})
-    return CommandLine(PROGRAM, words, {})
+    start = length_of_start(words)
+    if start:
+        return _launched(words[start:])
+    if not starts_python(words):
+        return CommandLine(PROGRAM, words, {})
+    unbuffered = next((number for number, word in enumerate(words[1:]) if word != "-u"), len(words) - 1)
+    return CommandLine(PROGRAM, [_PYTHON, *words[1 + unbuffered :]], {})
 
 
 def _launched(words: Sequence[str]) -> CommandLine:
@@ -190,6 +189,11 @@ def read(
         said = words[value_at] if follows else value if joined else None
         yield CommandWord(at, name, option, said, value_at=value_at, is_joined=bool(joined))
         at = value_at + 1
+
+
+def is_shell(word: str) -> bool:
+    """Whether a word is the name or the path of a shell."""
+    return file_name(word) in _SHELLS
 
 
 def starts_python(words: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
+from jobspec.programs.command_lines import PORTS
 from jobspec.workloads import CONTAINERS, REPLICATED_JOB
 
 TYPE_CHECKING = False
@@ -162,7 +163,6 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
 
 
 #: The variables that hold nothing but the port at which processes meet.
-_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 
 
 class Addresses:
@@ -187,7 +187,7 @@ class Addresses:
 
     def in_variable(self, name: str, value: str) -> str:
         """The value of a variable with its addresses replaced."""
-        return str(self._port(value)) if name in _PORTS and value.isdecimal() else self.in_text(value)
+        return str(self._port(value)) if name in PORTS and value.isdecimal() else self.in_text(value)
 
     def _replaced(self, hosts: re.Pattern[str], text: str) -> str:
         return hosts.sub(lambda found: f"{_LOCALHOST}:{self._port(found[1])}" if found[1] else _LOCALHOST, text)

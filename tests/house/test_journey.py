@@ -48,8 +48,8 @@ spec:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 27, 140),
-        (("lint", "simple.yaml"), 45, 410),
-        (("render", "simple.yaml", "--overlay", "cpu"), 33, 430),
+        (("lint", "simple.yaml"), 46, 410),
+        (("render", "simple.yaml", "--overlay", "cpu"), 34, 430),
         (("render",), 56, 1000),
     ],
     ids=["validate", "lint", "render with an overlay", "render two variants"],

@@ -12,7 +12,7 @@ from jobspec.findings import Finding, Rule
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
-from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, with_fields, with_generated_names
+from jobspec.operators.made import RANDOM, changed, each_item, operator_mark, with_crd_defaults, with_fields, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
@@ -320,7 +320,7 @@ def stored_jobset(tree: MarkedTree, target: Target) -> MarkedTree:
     shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
     assert shape
     webhook = operator_mark("jobset", target["jobset"])
-    return changed(filled(tree, shape, Mark("the CRD of JobSet")), ("spec",), lambda spec: _defaulted(spec, webhook))
+    return changed(with_crd_defaults(tree, shape, Mark("the CRD of JobSet")), ("spec",), lambda spec: _defaulted(spec, webhook))
 
 
 def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:

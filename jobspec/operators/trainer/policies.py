@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, remove
 from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.operators.trainer.runtimes import RuntimeReference, ancestor
+from jobspec.operators.trainer.runtimes import RESERVED, RuntimeReference, ancestor
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
@@ -26,13 +26,6 @@ _NODES: Path = (*_TRAINER, "numNodes")
 _ENVIRONMENT: Path = (*_TRAINER, "env")
 _QUEUE = Key("scheduling.volcano.sh/queue-name")
 _TEMPLATE_QUEUE: Path = ("template", "metadata", "annotations", _QUEUE)
-_RESERVED = {
-    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
-    "mpi": tuple(
-        f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "plm_rsh_args", "orte_keep_fqdn_hostnames", "orte_set_default_slots")
-    ),
-    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
-}
 
 
 def policy(workload: Workload, name: str) -> dict[str, Any] | None:
@@ -57,7 +50,7 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding
         "mpi": policy(workload, "mpi") is not None and is_at_least(target["trainer"], "2.3.0"),
         "xgboost": policy(workload, "xgboost") is not None,
     }
-    for name, reserved in _RESERVED.items():
+    for name, reserved in RESERVED.items():
         for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
                 message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
@@ -213,8 +206,6 @@ POLICY_RULES = [
 
 _ARGUMENTS: Path = (*_TRAINER, "args")
 _RUNTIME: Path = ("spec", "runtimeRef", "name")
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
 _LARGE = "llama3_3/70B"
 _QWEN = "qwen2_5/1.5B"
 _MODELS = ("llama3_2/1B", "llama3_2/3B", _LARGE, _QWEN)
@@ -307,17 +298,11 @@ def _gpus_in(resources: dict[str, Any] | None) -> int:
     return next(amounts, 0)
 
 
-def _whole(quantity: str) -> int:
-    """A quantity rounded up to a whole number, as Kubernetes counts devices."""
-    from decimal import ROUND_CEILING, Decimal
+def _whole(text: str) -> int:
+    """A quantity rounded up to a whole number, as Kubernetes counts devices; 0 for what is no number of devices."""
+    from jobspec.go.quantities import exponent_of, quantity
 
-    number = quantity.rstrip("numkMGTPEi")
-    unit = quantity[len(number) :]
-    exponent = number.lower().partition("e")[2]
-    if not is_parsed_quantity(quantity) or abs(int(exponent or 0)) > 18:
-        return 0  # no number of devices
-    times = 1024 ** _BINARY.index(unit) if unit in _BINARY else Decimal(10) ** _DECIMAL[unit]
-    return int((Decimal(number) * times).to_integral_value(ROUND_CEILING))
+    return quantity(text).rounded_up() if is_parsed_quantity(text) and abs(exponent_of(text)) <= 18 else 0
 
 
 TORCHTUNE_RULES = [

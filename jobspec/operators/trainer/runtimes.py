@@ -29,6 +29,14 @@ API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
 TRAINER = "trainer"
 TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune
+#: The variables that the trainer sets itself where the runtime has a policy, and refuses in a TrainJob.
+RESERVED = {
+    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
+    "mpi": tuple(
+        f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "plm_rsh_args", "orte_keep_fqdn_hostnames", "orte_set_default_slots")
+    ),
+    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
+}
 
 
 class RuntimeReference:
