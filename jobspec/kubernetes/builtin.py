@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
-    #: What stands against a decoded object, which is an update of another unless that is None.
+    #: The problems of a decoded object, as an update of another unless that is None.
     KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
     #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]

@@ -37,7 +37,7 @@ def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape
 
 
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
-    """Whether a problem is that of a limit, told again of the request that the server makes of it."""
+    """Whether a problem of a request is that of the limit from which the server fills it in, so that it is reported once."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
     if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):

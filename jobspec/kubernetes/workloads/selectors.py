@@ -137,9 +137,8 @@ def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
 
 # Whether two states of a part of a workload mean the same to the server.
 #
-# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map is as good as none, and quantities are
-# equal
-# by their amount. Pods are compared by `jobspec.kubernetes.pods.update`.
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals none, and quantities
+# are equal by their amount. Pods are compared by `jobspec.kubernetes.pods.update`.
 
 
 _CLAIM = {"volumeMode": "Filesystem"}
