@@ -16,7 +16,7 @@ from jobspec.pipeline import Checked
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.manifest import Manifest
-    from jobspec.overlays.load import Overlay, OverlayFile
+    from jobspec.overlays.load import LoadedOverlay, OverlayFile
     from jobspec.targets import Target
 
     #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.
@@ -103,7 +103,7 @@ def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Targe
     return pipeline.Manifests(name, [item for document in documents for item in pipeline.items_of(document)])
 
 
-def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[Overlay]:
+def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[LoadedOverlay]:
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []

@@ -88,7 +88,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     parser = parser_for(f"jobspec {command}", COMMANDS[command][0])
     line.add_arguments(parser)
     mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
-    return line.run, (parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:], Options())
+    return line.run, Options(**vars((parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:])))
 
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:

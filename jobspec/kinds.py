@@ -6,10 +6,8 @@ Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.36 API server
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    #: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
-    GroupKind = tuple[str, str]
+#: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
+GroupKind = tuple[str, str]
 
 PYTORCHJOB: GroupKind = ("kubeflow.org", "PyTorchJob")
 TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Status
     from jobspec.findings import Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.overlays.load import Overlay
+    from jobspec.overlays.load import LoadedOverlay
     from jobspec.targets import Target
 
     T = TypeVar("T")
@@ -190,12 +190,12 @@ def check_files(
     return _foresee_rest(resolved, deciding or cluster) if outcome else resolved
 
 
-def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Checked:
+def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:
     """One file: read, with overlays applied, and checked."""
     return check(load(source, overlays, cluster), cluster)
 
 
-def load(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
+def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
     """The documents of a file, with overlays applied."""
     return apply(read(source, cluster.target), overlays, cluster)
 
@@ -237,7 +237,7 @@ def items_of(document: Document) -> list[Document]:
     return [document.part(item, ("items", number)) for number, item in enumerate(items)]
 
 
-def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
+def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Manifests:
     """The manifests with overlays applied to their jobs.
 
     They are applied only to a file that is valid without them, by all checks but the webhooks'; else its own mistakes are reported.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from jobspec.diagnostics import JobspecError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    Target = Mapping[str, str]
+Target = Mapping[str, str]
 
 #: component -> release -> the libraries whose types its CRDs froze, `k8s.io/api` as `kubernetes`; newest last.
 #: From the operators' own go.mod at each release.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobspec.commands import expand, lint, render, validate
-from jobspec.commands.options import Options, read
+from jobspec.commands.options import read
 
 COMMANDS = {"expand": expand, "lint": lint, "render": render, "validate": validate}
 _NAMES = sorted({name for line in COMMANDS.values() for option in line.options() for name in option.names})
@@ -24,7 +24,7 @@ def _by_argparse(command: str, arguments: list[str]) -> dict[str, Any]:
     parser = ArgumentParser()
     COMMANDS[command].add_arguments(parser)
     try:
-        return vars(parser.parse_intermixed_args(arguments, Options()))
+        return vars(parser.parse_intermixed_args(arguments))
     except SystemExit:
         return {"refused": arguments}
 

@@ -6,12 +6,12 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
@@ -22,10 +22,10 @@ from jobspec.kubernetes.problems import closest
 from jobspec.pipeline import Checked
 from jobspec.project import tree
 from jobspec.project.blame import Blame, Blamed
-from jobspec.project.project import FILE, Project, Unreadable
+from jobspec.project.project import FILE, LoadedProject, Unreadable
 from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
-from jobspec.project.variants import Variant
+from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.workloads import is_workload
 
@@ -45,40 +45,34 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
-    return blame_file(inputs, options.field, project=options.project)
-
-
-def blame_file(inputs: Inputs, field: str | None, *, project: str | None) -> int:
-    """Tell of a rendered file, or of one *field* of it; 1 where the project has an error."""
-    file = find(inputs.paths[0], project)
+    """Show where a rendered file, or one field of it, comes from; 1 where the project has an error."""
+    file, field = find(options.path, options.project), options.field
     if isinstance(file, FileResult):
-        return _refuse([file], inputs, Cluster(), [Found(file.path, named=True)])
-    planned = plan(inputs, ProjectFiles(file.project_path)).with_variants()
+        return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
+    planned = plan(options, ProjectFiles(file.project_path)).with_variants()
     if not all(each.valid for each in planned.results):
-        return _refuse(planned.results, inputs, planned.cluster, planned.read)
+        return _refuse(planned.results, options, planned.cluster, planned.read)
     folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
     variant, (checked, documents) = _rendered(file, variants, planned.cluster)
     if not checked.result.valid:
-        return _refuse([checked.result], inputs, planned.cluster, planned.read)
+        return _refuse([checked.result], options, planned.cluster, planned.read)
     _refuse_earlier_run(file, variant, documents.values())
     name = file.name_among(documents)
     content = as_rendered(rendering.text_of([documents[name]], planned.cluster.target))
     blame = Blame(variant, file.project, planned.cluster, documents[name], content.decode())
     blamed = blame.fields() if field is None else _blamed(blame, field, file)
-    _write(inputs, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
+    _write(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
 
 
-def _refuse(results: Sequence[FileResult], inputs: Inputs, cluster: Cluster, read: Sequence[Found]) -> int:
-    stream = sys.stderr if inputs.output == "text" else sys.stdout
-    deliver(results, cluster.releases, inputs, stream, read=reader(read))
+def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, read: Sequence[Found]) -> int:
+    stream = sys.stderr if options.output == "text" else sys.stdout
+    deliver(results, cluster.releases, options, stream, read=reader(read))
     return 1
 
 
-def _rendered(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+def _rendered(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
     """The variant that a file is of, and what it renders to; of a shared file, the first of its variants by name.
 
     Raises JobspecError where there is none.
@@ -92,7 +86,7 @@ def _rendered(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster)
     raise JobspecError(f"{file.path}: {file.project_path} has no variant `{file.variant}`: {hint}")
 
 
-def _sharing(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+def _sharing(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
     for variant in sorted(variants, key=lambda each: each.name):
         checked, documents = documents_of(variant, cluster)
         shared = {shared_path(identity_of(each)).removeprefix(f"{SHARED}/"): each for each in documents.values()}
@@ -101,7 +95,7 @@ def _sharing(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) 
     raise JobspecError(f"{file.path}: no variant of {file.project_path} renders this object")
 
 
-def _refuse_earlier_run(file: RenderedFile, variant: Variant, documents: Iterable[Document]) -> None:
+def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: Iterable[Document]) -> None:
     """Raises JobspecError for a file that is kept as it was rendered once."""
     job = next(filter(is_workload, documents), None)
     if job and variant.history and f"{file.variant}/{file.name}" in variant.history.earlier(job):
@@ -117,10 +111,10 @@ def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
     return found
 
 
-def _write(inputs: Inputs, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
+def _write(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
     """Write what is told of fields, beside the *text* of the file where the whole was asked for."""
     stream = sys.stdout
-    if inputs.output == "json":
+    if options.output == "json":
         stream.write(as_json(blamed, file=file.path, project=file.project_path, variant=file.variant, state=state))
         return
     if state != "same":
@@ -133,21 +127,19 @@ def _write(inputs: Inputs, file: RenderedFile, blamed: Sequence[Blamed], state: 
 _HASH = 8  # characters at the end of a job's name
 
 
+@dataclass(frozen=True, slots=True)
 class RenderedFile:
     """A file that a project renders, whether it is there or not."""
 
-    __slots__ = ("_output", "name", "path", "project", "project_path", "variant")
-
-    def __init__(self, path: str, project_path: str, project: Project, output: str, variant: str, name: str) -> None:
-        self.path = path
-        """As the user gives it."""
-        self.project_path = project_path
-        self.project = project
-        self._output = output
-        self.variant = variant
-        """The name of its folder; of an object that several variants share, that of the folder for those."""
-        self.name = name
-        """Its path from there."""
+    path: str
+    """As the user gives it."""
+    project_path: str
+    project: LoadedProject
+    output: str
+    variant: str
+    """The name of its folder; of an object that several variants share, that of the folder for those."""
+    name: str
+    """Its path from there."""
 
     def name_among(self, files: Collection[str]) -> str:
         """The name under which it is rendered now: a job's changes with its spec.
@@ -175,7 +167,7 @@ class RenderedFile:
     def _hash(self) -> str | None:
         """What the inventory has for it; None without an inventory."""
         try:
-            text = content_of(Found(os.path.join(self._output, tree.NAME), named=True)).decode()
+            text = content_of(Found(os.path.join(self.output, tree.NAME), named=True)).decode()
             return tree.parse(text).get(f"{self.variant}/{self.name}", "")
         except (JobspecError, ValueError):
             return None
@@ -195,7 +187,7 @@ def find(path: str, project: str | None) -> RenderedFile | FileResult:
     others = []
     for candidate in [project] if project is not None else _projects_above(path):
         found = read_project(Found(candidate, named=True))
-        if not isinstance(found, Project):
+        if not isinstance(found, LoadedProject):
             return found
         output = _output(candidate, found)
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(output)).split(os.sep)
@@ -216,7 +208,7 @@ def _projects_above(path: str) -> Iterator[str]:
             yield min(os.path.relpath(candidate), candidate, key=len)
 
 
-def _output(path: str, project: Project) -> str:
+def _output(path: str, project: LoadedProject) -> str:
     try:
         return ProjectFiles(path).output(project.output)
     except Unreadable as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from jobspec.commands.files import Found, mentions, reader
+from jobspec.commands.options import Options
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import PAGES
@@ -19,16 +20,14 @@ PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
 
 
-def settings_of(
-    select: Sequence[str], ignore: Sequence[str], fail_on: str | None, baseline: str | None, contracts: Sequence[str]
-) -> ReportFilter:
+def settings_of(options: Options) -> ReportFilter:
     """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
     given = ReportFilter(
-        select=_names(select) if select else None,
-        ignore=_names(ignore),
-        fail_on=fail_on or None,
-        baseline=baseline,
-        contracts=dict(map(_contract, contracts)),
+        select=_names(options.select) if options.select else None,
+        ignore=_names(options.ignore),
+        fail_on=options.fail_on or None,
+        baseline=options.baseline,
+        contracts=dict(map(_contract, options.contract)),
     )
     require_known(given, rules(), "the options")
     data, where = _in_folder()
@@ -86,30 +85,28 @@ def verdict_of(
     results: Sequence[FileResult],
     settings: ReportFilter | None,
     found: Sequence[Found],
+    options: Options,
     *,
     marked: Collection[str],
     read: Mapping[str, Sequence[Found]],
-    write_baseline: str | None,
-    outcome: bool = True,
     lint: bool = False,
 ) -> tuple[list[FileResult], bool]:
-    """The results that are told, and whether they fail.
+    """The results that are reported, and whether they fail.
 
-    *marked*: the files with comments for jobspec; *read*: by project, the files that it was read from; *outcome*, *lint*: whether these
-    were asked.
+    *marked*: the files with comments for jobspec; *read*: by project, the files that it was read from; *lint*: whether lint was asked.
     """
     settings = settings or ReportFilter()
-    asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=outcome, lint=lint))
+    asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=options.outcome, lint=lint))
     text = reader(found)
     named = _named_by_projects(read, results)
     ignored = {path: _ignores(text(path), path) for path in (*marked, *named)}
     homes = {path: path for path in marked} | (named if lint else {})
     told = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
     told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
-    if write_baseline is not None:
+    if options.write_baseline is not None:
         from jobspec.rules.ignores import written
 
-        write_whole(write_baseline, written(told, _placed(write_baseline)))
+        write_whole(options.write_baseline, written(told, _placed(options.write_baseline)))
         return told, False
     if settings.baseline:
         told = _beyond_baseline(told, settings.baseline, asked)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from jobspec import data
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import ENDINGS, content_of, find, git
+from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -18,7 +18,7 @@ from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definit
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import items_of
 from jobspec.programs.command_lines import Contract
-from jobspec.project.project import Project, Unreadable
+from jobspec.project.project import LoadedProject, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,24 +158,14 @@ def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
     if path == "-":
         raise JobspecError("--from-ref: standard input is no file of a Git repository; say --from FILE")
     folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
-    tree = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=f"{ref} is no ref of {path}").strip()
-    listed = _git(folder, "ls-tree", "-r", "-z", tree.decode(), "--", name, why=f"cannot list {path}").split(b"\0")
-    blobs = [(os.fsdecode(file), about.split()[2]) for about, _, file in (line.partition(b"\t") for line in listed) if file]
-    wanted = [(file, blob) for file, blob in blobs if name != "." or _is_manifest(file)]
-    answers = _git(folder, "cat-file", "--batch", stdin=b"".join(blob + b"\n" for _, blob in wanted), why=f"cannot read {path}")
-    for file, _ in wanted:
-        about, _, answers = answers.partition(b"\n")
-        size = int(about.split()[2])
-        yield file, answers[:size]
-        answers = answers[size + 1 :]
+    why = f"--from-ref {ref} is no ref of {path}"
+    tree = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=why).strip()
+    why = f"--from-ref cannot read {path}"
+    yield from git_files(folder, tree.decode(), name, why=why, wanted=lambda file, _: name != "." or _is_manifest(file))
 
 
 def _is_manifest(file: str) -> bool:
     return file.endswith(ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
-
-
-def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
-    return git(folder, *arguments, why=f"--from-ref {why}", stdin=stdin)
 
 
 TRAINER = "trainer"
@@ -185,15 +175,18 @@ def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
     """A setting whose cluster knows the contracts that are declared. Raises JobspecError for files that hold none."""
     if not settings or not settings.contracts:
         return cluster
-    return cluster.with_contracts(_read(settings.contracts))
+    try:
+        return cluster.with_contracts({image: _contract(path, _content_of) for image, path in settings.contracts.items()})
+    except OSError as error:
+        raise JobspecError(f"{error.filename}: {error.strerror}") from None
 
 
-def contracts_of(project: Project, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
+def contracts_of(project: LoadedProject, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
     """The contracts that a project declares, whose paths begin at its folder, and what is wrong with them."""
     found, wrong = {}, []
     for image, path in project.contracts.items():
         try:
-            found[image] = _in_project(str(path.value), files)
+            found[image] = _contract(str(path.value), lambda each: files.read(each).content)
         except Unreadable as error:
             wrong.append(Diagnostic("invalid-project", f"no contract at `{path.value}`: {error}", path.mark))
         except JobspecError as error:
@@ -201,37 +194,18 @@ def contracts_of(project: Project, files: ProjectFiles) -> tuple[dict[str, Contr
     return found, wrong
 
 
-def _in_project(path: str, files: ProjectFiles) -> Contract:
+def _contract(path: str, read: Callable[[str], bytes | str]) -> Contract:
+    """The contract at a path; that of jobspec's own trainer for `trainer`, where no file has that name."""
     try:
-        content = files.read(path).content
-    except Unreadable:
+        return Contract(json.loads(read(path)), path)
+    except (Unreadable, FileNotFoundError):
         if path != TRAINER:
             raise
-        return _shipped_contract()
-    return _contract_in(content, path)
-
-
-def _read(paths: Mapping[str, str]) -> dict[str, Contract]:
-    return {image: _contract(path) for image, path in paths.items()}
-
-
-def _contract(path: str) -> Contract:
-    if path == TRAINER and not os.path.exists(path):
-        return _shipped_contract()
-    try:
-        with open(path, "rb") as file:
-            return _contract_in(file.read(), path)
-    except OSError as error:
-        raise JobspecError(f"{path}: {error.strerror}") from None
-
-
-def _shipped_contract() -> Contract:
-    """The contract of jobspec's own trainer, which `trainer` means where no file has that name."""
-    return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
-
-
-def _contract_in(content: bytes | str, path: str) -> Contract:
-    try:
-        return Contract(json.loads(content), path)
+        return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
     except ValueError as error:
         raise JobspecError(f"{path}: this is no JSON: {error}") from None
+
+
+def _content_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -11,22 +11,18 @@ from dataclasses import dataclass
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs
-from jobspec.commands.options import Option, Options, declare, inputs_of, kind_options
+from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
-from jobspec.commands.project import plan, rendered_variants, result_of
+from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
 from jobspec.project.capacity import Prices
 from jobspec.project.comparison import ProjectState, compare
+from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.project import FilesAround
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,11 +40,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     declare(parser, options)
 
 
-def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return diff_project(inputs_of(options), options.ref, project=options.project, prices=options.prices, exit_code=options.exit_code)
-
-
 @dataclass(frozen=True, slots=True)
 class DiffSide:
     """One of both states: what it renders to, or what is wrong with it."""
@@ -60,36 +51,37 @@ class DiffSide:
     """None where something is wrong."""
 
 
-def diff_project(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code: bool) -> int:
-    """Compare the project's sources at *ref* with those of the working tree, and report; 1 where one of them has an error.
+def run(options: Options) -> int:
+    """Compare a project's sources at a Git ref with those of the working tree; 1 where one has an error.
 
-    With *exit_code*, 1 also where they differ.
+    With `--exit-code`, 1 also where they differ.
     """
+    ref, project = options.ref, options.project
     if not os.path.isfile(project):
         raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
     then = FilesAtRef(ref, project)
-    after = _side(inputs, ProjectFiles(project))
-    before = _side(inputs, then) if then.project.content is not None else _nothing()
-    listed = _prices(prices) if prices is not None else None
+    after = _side(options, ProjectFiles(project))
+    before = _side(options, then) if then.project.content is not None else _nothing()
+    listed = _prices(options.prices) if options.prices is not None else None
     if before.state is None or after.state is None or isinstance(listed, FileResult):
         wrong = [each for side in (before, after) if side.state is None for each in side.results]
         wrong += [listed] if isinstance(listed, FileResult) else []
-        _deliver_problems(inputs, wrong, after.releases, [*before.read, *after.read])
+        _deliver_problems(options, wrong, after.releases, [*before.read, *after.read])
         return 1
     comparison = compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
-    _deliver(inputs, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
-    return 1 if exit_code and comparison.differs else 0
+    _deliver(options, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
+    return 1 if options.exit_code and comparison.differs else 0
 
 
-def _side(inputs: Inputs, files: FilesAround) -> DiffSide:
-    planned = plan(inputs, files).with_variants()
+def _side(options: Options, files: FilesAround) -> DiffSide:
+    planned = plan(options, files).with_variants()
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
         return DiffSide(planned.results, planned.read, releases)
-    rendered = rendered_variants(planned.variants, planned.cluster)
+    rendered = judged(planned.variants, lambda each: render_variant(each, planned.cluster), planned.cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines, project = planned.engines, planned.project
-    made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree({})
+    made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree()
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
     state = ProjectState(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
     return DiffSide([result], planned.read, releases, state if result.valid else None)
@@ -116,20 +108,20 @@ def _prices(path: str) -> Prices | FileResult:
     return Prices(checked.documents[0])
 
 
-def _deliver(inputs: Inputs, view: View) -> None:
-    if inputs.output == "text" and inputs.output_file is None:
+def _deliver(options: Options, view: View) -> None:
+    if options.output == "text" and options.output_file is None:
         sys.stdout.write(text_report(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
         return
-    text = {"text": text_report, "markdown": markdown_report, "json": json_report}[inputs.output](view)
-    if inputs.output_file is not None:
-        write_whole(inputs.output_file, text)
+    text = {"text": text_report, "markdown": markdown_report, "json": json_report}[options.output](view)
+    if options.output_file is not None:
+        write_whole(options.output_file, text)
     else:
         sys.stdout.write(text)
 
 
-def _deliver_problems(inputs: Inputs, wrong: Sequence[FileResult], releases: dict[str, str], read: Sequence[Found]) -> None:
+def _deliver_problems(options: Options, wrong: Sequence[FileResult], releases: dict[str, str], read: Sequence[Found]) -> None:
     """Report what is wrong with the sources, of the ref too: as text on standard error, in JSON on standard output."""
-    if inputs.output == "json":
-        deliver(wrong, releases, inputs, sys.stdout, read=reader(read))
+    if options.output == "json":
+        deliver(wrong, releases, options, sys.stdout, read=reader(read))
     else:
-        deliver(wrong, releases, inputs.as_text(), sys.stderr, read=reader(read))
+        deliver(wrong, releases, Options(), sys.stderr, read=reader(read))

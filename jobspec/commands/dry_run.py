@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from jobspec.commands.options import Options, add_paths, declare, input_options, inputs_of
+from jobspec.commands.options import Options, add_paths, declare, input_options
 from jobspec.diagnostics import JobspecError
 
 
@@ -29,20 +29,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
+    """Load what needs the packages of the extra `dry-run`, and ask."""
     try:
-        from jobspec.commands.server_questions import AskedServer, ask_about_files
+        from jobspec.commands.server_questions import ask_about_files
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package == "jobspec":
             raise
         raise JobspecError(f"dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
-
-    asked = AskedServer(
-        context=options.context,
-        envtest=options.envtest,
-        kubernetes=options.kubernetes,
-        recreate=options.recreate,
-        delete=options.delete,
-    )
-    return ask_about_files(inputs_of(options), asked, diff=options.diff, pods=options.pods)
+    return ask_about_files(options)

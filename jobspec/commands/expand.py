@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import Inputs, load_setting, require_workload
-from jobspec.commands.options import Option, Options, add_paths, declare, inputs_of, journey_options
+from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
@@ -45,36 +45,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return expand_jobs(
-        inputs_of(options), form=options.form, defaults=options.defaults, origin=options.origin, gang_scheduler=options.gang_scheduler or ""
-    )
-
-
-def expand_jobs(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str) -> int:
     """Print what becomes of all jobs in files that a server accepts; 1 where an error was found."""
+    form = options.form
     if form == "auto":
-        form = "table" if is_terminal(sys.stdout) and not origin else "yaml"
-    if origin and form != "yaml":
+        form = "table" if is_terminal(sys.stdout) and not options.origin else "yaml"
+    if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
-    setting = load_setting(inputs)
-    found = find(inputs.paths)
-    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown)
+    setting = load_setting(options)
+    found = find(options.paths)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
-    expanded, told = _expanded(accepted, setting.cluster.target, defaults=defaults, gang_scheduler=gang_scheduler)
-    _write(expanded, form, setting.cluster.target, origin=origin)
+    expanded, told = _expanded(accepted, setting.cluster.target, options)
+    _write(expanded, form, setting.cluster.target, origin=options.origin)
     results = [_with(each, told.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))
+        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
 
 
-def _expanded(
-    files: Sequence[Checked], target: Target, *, defaults: bool, gang_scheduler: str
-) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
+def _expanded(files: Sequence[Checked], target: Target, options: Options) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
@@ -84,8 +76,8 @@ def _expanded(
     for file in files:
         context = _beside(file, files)
         for job in filter(is_workload, file.documents):
-            expansion = expand(job, context, target, gang_scheduler=gang_scheduler)
-            objects = with_api_defaults(expansion.objects, context, target) if defaults else expansion.objects
+            expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
+            objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
             found.append(ExpandedJob(job, objects, target, expansion.counts))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator
 from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.schemas.explain import Field, Page, Root
+from jobspec.reports.text import wrapped
+from jobspec.schemas.explain import Field, Page, Root
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,37 +29,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
+    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule."""
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: leave the name out")
-    return explain_topic(options.name, targets=options.target, recursive=options.recursive, markdown=options.markdown)
+    if options.name is None:
+        from jobspec.rules.catalogue import page, rules
 
-
-_NARROW = 40  # columns: with less left for descriptions, types stand above them
-
-
-def explain_topic(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool) -> int:
-    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule.
-
-    *markdown*: all rules as one page.
-    """
-    if name is None:
-        _all_rules(markdown=markdown)
-    elif text := _rule(name):
+        listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
+        sys.stdout.writelines([page()] if options.markdown else listed)
+    elif text := _rule(options.name):
         sys.stdout.write(text)
     else:
-        kind, steps = _steps(name)
-        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
+        kind, steps = _steps(options.name)
+        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, options.target, recursive=options.recursive))
     return 0
 
 
-def _all_rules(*, markdown: bool) -> None:
-    from jobspec.rules.catalogue import page, rules
-
-    if markdown:
-        sys.stdout.write(page())
-    else:
-        sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
+_NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
 def _rule(name: str) -> str:
@@ -134,10 +118,10 @@ def _field(kind: str, steps: list[str], targets: Iterable[str], *, recursive: bo
 def _layout(page: Page, width: int) -> Iterator[str]:
     """A page as lines of at most *width* columns."""
     yield f"{page.title} <{page.type}>"
-    yield from _wrapped(page.version, width)
+    yield from wrapped(page.version, max(width, 20))
     for text in filter(None, (page.note, *page.meaning)):
         yield ""
-        yield from _wrapped(text, width, "    ")
+        yield from wrapped(text, max(width, 24), "    ")
     yield ""
     yield from _table(
         [([heading if not number else ""], line) for heading, lines in page.facts.items() for number, line in enumerate(lines)], width
@@ -157,7 +141,7 @@ def _list(fields: list[Field], width: int) -> Iterator[str]:
     else:
         for field in fields:
             yield f"  {field.name} <{field.type}>"
-            yield from _wrapped(field.description, width, "      ")
+            yield from wrapped(field.description, max(width, 26), "      ")
 
 
 def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
@@ -167,17 +151,4 @@ def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
     sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]
     for cells, text in rows:
         head = "".join(f"{cell:{size}}  " for cell, size in zip(cells, sizes, strict=True))
-        yield from _wrapped(text, width, " " * len(head), first=head) or [head.rstrip()]
-
-
-def _wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:
-    from textwrap import wrap
-
-    return wrap(
-        text,
-        max(width, len(indent) + 20),
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from wrapped(text, max(width, len(head) + 20), " " * len(head), first=head) or [head.rstrip()]

@@ -166,4 +166,14 @@ def git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
     return done.stdout
 
 
-# Spread work over forked processes.
+def git_files(folder: str, tree: str, path: str, *, why: str, wanted: Callable[[str, bytes], bool]) -> Iterator[tuple[str, bytes]]:
+    """The name and content of each file at or below a path in a tree of Git's; *wanted* chooses by name and mode."""
+    rows = git(folder, "ls-tree", "-r", "-z", tree, "--", path, why=why).split(b"\0")
+    listed = [(os.fsdecode(name), about.split()) for about, _, name in (row.partition(b"\t") for row in rows) if name]
+    chosen = [(name, about[2]) for name, about in listed if wanted(name, about[0])]
+    answers = git(folder, "cat-file", "--batch", why=why, stdin=b"".join(blob + b"\n" for _, blob in chosen))
+    start = 0
+    for name, _ in chosen:
+        line = answers.index(b"\n", start)
+        start = line + 2 + int(answers[start:line].split()[2])
+        yield name, answers[line + 1 : start - 1]

@@ -12,6 +12,8 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
+from jobspec.commands.inputs import RunContext
+from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
@@ -23,15 +25,11 @@ from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.rules.ignores import ReportFilter
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.inputs import Inputs, RunContext
+#: A path and its text.
+File = tuple[str, str]
 
-    #: A path and its text.
-    File = tuple[str, str]
-
-    #: All files, and the paths of those that are asked about, to the results of these.
-    Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
+#: All files, and the paths of those that are asked about, to the results of these.
+Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +41,19 @@ class FixedFile:
     mended: Mended
 
 
-def fix_files(
-    inputs: Inputs, found: Sequence[Found], setting: RunContext, settings: ReportFilter | None, say: Say, *, diff: bool, outcome: bool
-) -> bool:
+def fix_files(options: Options, found: Sequence[Found], setting: RunContext, settings: ReportFilter | None, say: Say) -> bool:
     """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is. *outcome*: candidates are judged
-    with what becomes of accepted jobs, as the command reports it.
+    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
+    becomes of accepted jobs where the command reports it.
     """
-    if inputs.overlays:
+    if options.overlay:
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
-    if not diff and any(each.path == STDIN for each in found):
+    if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    complete_interrupted(found, "--fix", writes=not diff)
-    fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, skip_unknown=inputs.skip_unknown, outcome=outcome), settings)
-    if diff:
+    complete_interrupted(found, "--fix", writes=not options.diff)
+    fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, options), settings)
+    if options.diff:
         return _show(fixed)
     _write(fixed)
     return False
@@ -155,14 +151,13 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    __slots__ = ("_checked", "_cluster", "_found", "_outcome", "_say", "_skips")
+    __slots__ = ("_checked", "_cluster", "_found", "_options", "_say")
 
-    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, *, skip_unknown: bool, outcome: bool) -> None:
+    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, options: Options) -> None:
         self._found = {each.path: each for each in found}
         self._cluster = cluster
         self._say = say
-        self._skips = skip_unknown
-        self._outcome = outcome
+        self._options = options
         self._checked: dict[File, Checked] = {}
 
     def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
@@ -176,9 +171,11 @@ class CandidateChecker:
             self._checked.update(zip(new, with_progress(new, work, how_to_run(new)), strict=True))
             return [self._checked[each] for each in items]
 
-        resolved = pipeline.check_files(files, self._load, self._cluster, outcome=self._outcome, run=run)
+        resolved = pipeline.check_files(files, self._load, self._cluster, outcome=self._options.outcome, run=run)
         return {each.path: each.diagnostics for each in self._say(resolved, about) if each.path in about}
 
     def _load(self, file: File, cluster: Cluster) -> pipeline.Manifests:
         path, text = file
-        return pipeline.load(pipeline.Source(path, text, skip_unknown=self._skips or skips_unknown(self._found[path])), (), cluster)
+        return pipeline.load(
+            pipeline.Source(path, text, skip_unknown=self._options.skip_unknown or skips_unknown(self._found[path])), (), cluster
+        )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import Inputs, load_setting
+from jobspec.commands.inputs import by_file, load_setting
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import read_project
@@ -22,7 +22,7 @@ from jobspec.documents.reader import read as read_documents
 from jobspec.pipeline import Checked
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Destination, Existing, Planned, plan
-from jobspec.project.project import FILE, OUTPUT, Project, Sources
+from jobspec.project.project import FILE, OUTPUT, LoadedProject, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
 from jobspec.targets import parse_target
@@ -39,40 +39,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    inputs = Inputs(options.paths, targets=options.target, skip_unknown=options.skip_unknown)
-    return import_files(inputs, to=options.to, preview=options.preview)
-
-
-def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:
-    """Import manifests into the project of the working folder, with bases below *to*; 1 where an error was found."""
+    """Import manifests into the project of the working folder, with bases below `--to`; 1 where an error was found."""
     complete_earlier([os.curdir])
-    found = find(inputs.paths)
-    project = _project(inputs)
+    found = find(options.paths)
+    project = _project(options)
     if isinstance(project, FileResult):
-        return _report([project], inputs, Cluster(), found)
-    cluster = _cluster(inputs, project)
-    read = [pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster) for each in found]
+        return _report([project], options, Cluster(), found)
+    cluster = _cluster(options, project)
+    read = [pipeline.checked(source_of(each, skip_unknown=options.skip_unknown), (), cluster) for each in found]
     checked = pipeline.resolve(read, cluster)
     results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
     if not all(each.valid for each in results):
-        return _report(results, inputs, cluster, found)
+        return _report(results, options, cluster, found)
     jobs = [each for file, answer in zip(found, checked, strict=True) for each in _originals(file, answer, cluster)]
     if not jobs:
         raise JobspecError("nothing to import: no file holds a training job")
     existing = _existing(project)
-    folder = _folder(to, project.output if project else OUTPUT)
-    planned = plan(
-        jobs,
-        Destination(
-            FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=project.wishes if project else _wishes(inputs), existing=existing
-        ),
-    )
+    folder = _folder(options.to, project.output if project else OUTPUT)
+    wishes = project.wishes if project else dict(map(parse_target, options.target))
+    planned = plan(jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=wishes, existing=existing))
     if planned.diagnostics:
-        return _report(_by_file(planned.diagnostics), inputs, cluster, found, planned.files)
+        return _report(by_file(planned.diagnostics), options, cluster, found, planned.files)
     if any(each.diagnostics for each in results):
-        deliver(results, cluster.releases, inputs, sys.stderr, read=reader(found))
-    if preview:
+        deliver(results, cluster.releases, options, sys.stderr, read=reader(found))
+    if options.preview:
         sys.stdout.writelines(differences(_before(planned), _as_bytes(planned)))
     else:
         add_files(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
@@ -80,37 +70,32 @@ def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:
     return 0
 
 
-def _project(inputs: Inputs) -> Project | FileResult | None:
+def _project(options: Options) -> LoadedProject | FileResult | None:
     """The project that is there, what is wrong with it, or None for a new one."""
     if not os.path.lexists(FILE):
         return None
-    if inputs.targets:
+    if options.target:
         raise JobspecError(f"--target is for a new project: {FILE} says itself which releases it is for")
     return read_project(Found(FILE, named=True))
 
 
-def _cluster(inputs: Inputs, project: Project | None) -> Cluster:
+def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
     if project is None:
-        return load_setting(inputs).cluster
+        return load_setting(options).cluster
     wrong = list(project.wrong_releases())
     if wrong:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
     return Cluster(project.wishes)
 
 
-def _wishes(inputs: Inputs) -> dict[str, str]:
-    """The releases of the command line by operator."""
-    return dict(map(parse_target, inputs.targets))
-
-
-def _existing(project: Project | None) -> Existing | None:
+def _existing(project: LoadedProject | None) -> Existing | None:
     if project is None:
         return None
     text = decode(content_of(Found(FILE, named=True)), FILE)
     assert isinstance(text, str)  # the file has been read before
-    found = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
+    found, _ = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
-    return Existing(document, text, {each.name.lower() for each in found.combinations})
+    return Existing(document, text, {each.name.lower() for each in found})
 
 
 def _folder(to: str, output: str) -> str:
@@ -173,15 +158,10 @@ def _summary(planned: Planned, found: Sequence[Found], checked: Sequence[Checked
             yield f"skipped {file.path}: no training job\n"
 
 
-def _by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
-    files = dict.fromkeys(each.mark.file for each in problems)
-    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
-
-
 def _report(
-    results: Sequence[FileResult], inputs: Inputs, cluster: Cluster, found: Sequence[Found], files: Mapping[str, str] | None = None
+    results: Sequence[FileResult], options: Options, cluster: Cluster, found: Sequence[Found], files: Mapping[str, str] | None = None
 ) -> int:
     """Report errors; *files* are texts that are not written yet, in which some of them stand."""
     from_disk = reader(found)
-    deliver(results, cluster.releases, inputs, sys.stderr, read=lambda name: (files or {}).get(name) or from_disk(name))
+    deliver(results, cluster.releases, options, sys.stderr, read=lambda name: (files or {}).get(name) or from_disk(name))
     return 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from json import dumps
 
 from jobspec import __version__, data
 from jobspec.commands.files import Found
+from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
@@ -19,14 +20,10 @@ from jobspec.documents.writer import is_plain
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
-from jobspec.project.project import FILE, OUTPUT, Project, Unreadable
+from jobspec.project.project import FILE, OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.commands.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,44 +40,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
+    """Write the repository into a folder, in which none of its files may be yet; or the checks alone."""
     if options.checks:
-        return run_checks(options.folder)
-    return init_repository(
-        options.folder,
-        kind=options.kind,
-        name=options.name,
-        namespace=options.namespace,
-        engine=options.engine,
-        repository=options.repository,
-    )
+        return _write_checks(options.folder)
+    around = ProjectFiles(os.path.join(options.folder, FILE))
+    files = scaffold(options, around.in_repository(os.path.join(options.folder, OUTPUT)))
+    return _write(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
 
 
-# `jobspec init`: write a small repository that passes its own checks, or the checks alone for a project that is there.
-def init_repository(folder: str, *, kind: str, name: str, namespace: str, engine: str, repository: str) -> int:
-    """Write the repository into a folder, in which none of its files may be yet."""
-    around = ProjectFiles(os.path.join(folder, FILE))
-    files = scaffold(
-        _template,
-        kind=kind,
-        name=name,
-        namespace=namespace,
-        engine=engine,
-        repository=repository,
-        place=lambda path: around.in_repository(os.path.join(folder, path)),
-    )
-    return _write(folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
-
-
-def run_checks(folder: str) -> int:
+def _write_checks(folder: str) -> int:
     """Write the hooks and the workflow into a folder that holds a project."""
     path = os.path.join(folder, FILE)
     if not os.path.isfile(path):
         raise JobspecError(f"--checks is for a project that is there: {folder} has no {FILE}")
     project = read_project(Found(path, named=True))
-    if not isinstance(project, Project):
+    if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is no project that can be checked: see `jobspec validate {path}`")
-    return _write(folder, checks(_template, os.path.normpath(project.output)))
+    return _write(folder, checks(os.path.normpath(project.output)))
 
 
 def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
@@ -90,16 +66,9 @@ def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None =
     return 0
 
 
-def _template(name: str) -> str:
-    with open(data.package_path("scaffold", name), encoding="utf-8") as file:
-        return file.read()
-
-
 # The files of a new repository: a project of two variants, hooks, a workflow, and the tree that the project renders to.
 
 
-#: Gives the text of a template by its name.
-Template = Callable[[str], str]
 #: The kinds of jobs that a repository can begin with, each the name of its template, too.
 KINDS = ("PyTorchJob", "TrainJob")
 #: What `spec.engines` says of each engine, by its name there.
@@ -107,29 +76,25 @@ ENGINES = {"argocd": "{repoURL: GIT_URL, revision: main, autosync: true}", "flux
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def scaffold(
-    template: Template, *, kind: str, name: str, namespace: str, engine: str, repository: str, place: Callable[[str], str]
-) -> dict[str, bytes]:
-    """The files by path; *template* gives the text of each by its name.
+def scaffold(options: Options, tree: str) -> dict[str, bytes]:
+    """The files by path; *tree* is the path of the rendered tree in the repository.
 
-    *engine* syncs the tree from the URL of the *repository*, in which *place* gives the path of a folder.
     Raises JobspecError for a name or namespace that Kubernetes does not take, and for a URL that the engine does not take.
     """
-    _require_names(name, namespace)
-    url = dumps(repository)
+    _require_names(options.name, options.namespace)
     words = {
-        "JOB_NAMESPACE": namespace,
-        "JOB_NAME": name,
-        "ENGINE": engine,
+        "JOB_NAMESPACE": options.namespace,
+        "JOB_NAME": options.name,
+        "ENGINE": options.engine,
         **_releases(),
-        "SYNCED": ENGINES[engine].replace("GIT_URL", url),
+        "SYNCED": ENGINES[options.engine].replace("GIT_URL", dumps(options.repository)),
     }
-    templates = {"README.md": "README.md", FILE: FILE, f"base/{name}.yaml": f"{kind}.yaml"}
-    texts = {path: _filled(template(each), words) for path, each in templates.items()}
-    return {**{path: text.encode() for path, text in texts.items()}, **checks(template, OUTPUT), **_rendered(texts, place(OUTPUT))}
+    templates = {"README.md": "README.md", FILE: FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
+    texts = {path: _filled(each, words) for path, each in templates.items()}
+    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT), **_rendered(texts, tree)}
 
 
-def checks(template: Template, output: str) -> dict[str, bytes]:
+def checks(output: str) -> dict[str, bytes]:
     """The hooks and the workflow of a repository whose project renders to *output*.
 
     Raises JobspecError for a folder that a shell or a pattern would read in another way.
@@ -138,7 +103,7 @@ def checks(template: Template, output: str) -> dict[str, bytes]:
         raise JobspecError(f"the hooks cannot name the folder `{output}`: write its name with letters, digits, `-`, `_` and `.` alone")
     words = {"OUTPUT_FOLDER": output, "JOBSPEC_VERSION": __version__}
     templates = {".pre-commit-config.yaml": "pre-commit.yaml", ".github/workflows/jobspec.yaml": "workflow.yaml"}
-    return {path: _filled(template(each), words).encode() for path, each in templates.items()}
+    return {path: _filled(each, words).encode() for path, each in templates.items()}
 
 
 def _require_names(name: str, namespace: str) -> None:
@@ -156,7 +121,10 @@ def _releases() -> dict[str, str]:
     return {operator.upper().replace("-", "_"): release.rpartition(".")[0] for operator, release in reported(newest({})).items()}
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    """The text of a template with values in place of words."""
+    with open(data.package_path("scaffold", template), encoding="utf-8") as file:
+        text = file.read()
     for word, value in words.items():
         text = text.replace(word, value)
     return text
@@ -174,8 +142,9 @@ def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
         return Source(path, texts[path])
 
     found = whole(Source(FILE, texts[FILE]), read)
-    made = engine_tree(found.engines, found.variants, found.tree, earlier={}, path=path) if found.engines else EngineTree({})
-    inside = (problem for each in found.variants for problem in each.checked.result.diagnostics)
+    engines = found.project.engines if found.project else None
+    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path) if engines else EngineTree()
+    inside = (problem for each in found.rendered for problem in each.checked.result.diagnostics)
     wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:
         raise JobspecError("\n".join(wrong))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, content_of
+from jobspec.commands.files import Found, content_of, mentions
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -18,63 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.commands.options import Options
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
-    from jobspec.overlays.load import Overlay, OverlayFile, ParameterValue
+    from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
+    from jobspec.rules.ignores import ReportFilter
     from jobspec.targets import Target
-
-
-class Inputs:
-    """The arguments that `validate`, `render` and `dry-run` share."""
-
-    __slots__ = (
-        *(
-            "admission",
-            "closed_world",
-            "crds",
-            "markdown",
-            "output",
-            "output_file",
-            "overlays",
-            "paths",
-            "schema_locations",
-            "sets",
-            "skip_unknown",
-        ),
-        "targets",
-    )
-
-    def __init__(
-        self,
-        paths: Sequence[str],
-        *,
-        overlays: Sequence[str] = (),
-        sets: Sequence[str] = (),
-        targets: Sequence[str] = (),
-        output: str = "text",
-        output_file: str | None = None,
-        skip_unknown: bool = False,
-        admission: bool = True,
-        closed_world: bool = False,
-        crds: Sequence[str] = (),
-        schema_locations: Sequence[str] = (),
-        markdown: bool = False,
-    ) -> None:
-        self.paths = paths
-        self.markdown = markdown
-        self.overlays = overlays
-        self.sets = sets
-        self.targets = targets
-        self.output = output
-        self.output_file = output_file
-        self.skip_unknown = skip_unknown
-        self.admission = admission
-        self.closed_world = closed_world
-        self.crds = crds
-        self.schema_locations = schema_locations
-
-    def as_text(self) -> Inputs:
-        """The same, with a report for people on a stream."""
-        return Inputs(self.paths, targets=self.targets, crds=self.crds, schema_locations=self.schema_locations)
 
 
 class RunContext:
@@ -85,7 +33,7 @@ class RunContext:
     def __init__(
         self,
         cluster: Cluster,
-        overlays: Sequence[Overlay],
+        overlays: Sequence[LoadedOverlay],
         wrong: Sequence[FileResult],
         remarks: Sequence[FileResult],
         crds: Sequence[Document],
@@ -104,17 +52,19 @@ class RunContext:
         return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds)
 
 
-def load_setting(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
+def load_setting(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
     Raises JobspecError for what is not there and for unknown releases.
     """
-    wished = dict(map(parse_target, inputs.targets))
-    target = complete({each: release for each, release in wished.items() if not (inputs.crds and is_later(each, release))})
-    crds, wrong = _crds(inputs, target, for_server=for_server)
-    overlays, wrong_overlays = _overlays(inputs, target)
-    kinds = _custom_kinds(crds, inputs.schema_locations) if not wrong else None
-    cluster = Cluster(target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=inputs.admission, closed=inputs.closed_world)
+    wished = dict(map(parse_target, options.target))
+    target = complete({each: release for each, release in wished.items() if not (options.crd and is_later(each, release))})
+    crds, wrong = _crds(options, target, for_server=for_server)
+    overlays, wrong_overlays = _overlays(options, target)
+    kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
+    cluster = Cluster(
+        target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=options.admission, closed=options.closed_world
+    )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, [each for each in crds if isinstance(each, Document)])
 
@@ -127,12 +77,25 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
     return FileResult(wish, [], [Diagnostic("later-release", message, Mark(wish), severity="warning")])
 
 
-def _crds(inputs: Inputs, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
-    if not inputs.crds:
+def settings_of(options: Options) -> ReportFilter | None:
+    """What is to be reported; None where neither an option nor a file of the working folder says anything of it."""
+    given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
+    in_toml = mentions("pyproject.toml", b"tool.jobspec") or (
+        mentions("pyproject.toml", b"[tool]") and mentions("pyproject.toml", b"jobspec")
+    )
+    if not any(given) and options.baseline is None and not mentions("jobspec.yaml", b"checks:") and not in_toml:
+        return None
+    from jobspec.commands import choosing
+
+    return choosing.settings_of(options)
+
+
+def _crds(options: Options, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
+    if not options.crd:
         return [], []
     from jobspec.commands.cluster import find_crds, read_crds
 
-    crds, wrong = (read_crds if for_server else find_crds)(inputs.crds, target)
+    crds, wrong = (read_crds if for_server else find_crds)(options.crd, target)
     return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
 
 
@@ -148,15 +111,20 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
     return CustomKinds(crds, JSONSchemas(schema_locations))
 
 
-def _overlays(inputs: Inputs, target: Target) -> tuple[list[Overlay], list[FileResult]]:
-    if not inputs.overlays and not inputs.sets:
+def _overlays(options: Options, target: Target) -> tuple[list[LoadedOverlay], list[FileResult]]:
+    if not options.overlay and not options.set:
         return [], []
-    overlays, problems = load_overlays(inputs.overlays, inputs.sets, target)
-    files = dict.fromkeys(problem.mark.file for problem in problems)
-    return overlays, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
+    overlays, problems = load_overlays(options.overlay, options.set, target)
+    return overlays, by_file(problems)
 
 
-def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult]) -> list[FileResult]:
+def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
+    """The results of the files that have problems."""
+    files = dict.fromkeys(each.mark.file for each in problems)
+    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
+
+
+def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileResult]) -> list[FileResult]:
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
@@ -168,7 +136,7 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
 
 
-def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
     """The overlays with these names or paths, in order, each once, with the values of `--set`, and the problems of both.
 
     Raises JobspecError for a name that is no overlay and for a `--set` that fits none.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import Found, find, reader
-from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
+from jobspec.commands.files import find, reader
+from jobspec.commands.inputs import load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
     Options,
@@ -14,9 +14,7 @@ from jobspec.commands.options import (
     declare,
     fix_options,
     input_options,
-    inputs_of,
     kind_options,
-    settings_of,
 )
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Collection, Iterable, Sequence
 
-    from jobspec.commands.fixing import Say
     from jobspec.commands.project import Plan
-    from jobspec.commands.validate import Advise
     from jobspec.findings import Rule
     from jobspec.rules.ignores import ReportFilter
 
@@ -47,47 +43,44 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return lint_files(
-        inputs_of(options), fix=options.fix, diff=options.diff, settings=settings_of(options), write_baseline=options.write_baseline
-    )
-
-
-def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: ReportFilter | None, write_baseline: str | None) -> int:
-    """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found.
-
-    *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
-    """
-    setting = load_setting(inputs)
+    """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found."""
+    settings = settings_of(options)
+    setting = load_setting(options)
     if settings:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and not setting.wrong:
+    rules = _chosen(settings)
+
+    def say(files: Sequence[Checked], about: Collection[str]) -> list[FileResult]:
+        """What is said of some of the files, among the others."""
+        paths = [each for each in files if each.result.path in about]
+        return lint(files, setting.cluster.target, rules, run=how_to_run(paths), only=about)
+
+    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+        """What is said of a planned project besides its mistakes."""
+        from jobspec.commands.project import advice_on
+
+        return advice_on(planned, told, rules)
+
+    found = find(options.paths, markdown=options.markdown)
+    if (options.fix or options.diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff, outcome=True):
+        if fix_files(options, found, setting, settings, say):
             return 1
-    results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True)
+    results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
+    marked = [each.result.path for each in checked if each.comments]
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, inputs, found, setting.cluster, _adviser(_chosen(settings)))
+    results, read = with_projects(results, options, found, setting.cluster, advise)
     fails = not all(each.valid for each in results)
-    if settings or marked or read or write_baseline is not None:
+    if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, marked=marked, read=read, write_baseline=write_baseline, lint=True)
-    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=True)
+    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
-
-
-def linted(
-    found: Sequence[Found], setting: RunContext, settings: ReportFilter | None, *, skip_unknown: bool
-) -> tuple[list[FileResult], list[str]]:
-    """The results of files, with what lint finds in them; and the files that have comments for jobspec."""
-    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True)
-    marked = [each.result.path for each in checked if each.comments]
-    return lint(checked, setting.cluster.target, _chosen(settings), run=how_to_run(found)), marked
 
 
 def _chosen(settings: ReportFilter | None) -> Sequence[Rule]:
@@ -96,27 +89,3 @@ def _chosen(settings: ReportFilter | None) -> Sequence[Rule]:
         return USUAL_RULES
     selected = settings.select or ()
     return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.tells(rule.name, "lint")]
-
-
-def _sayer(setting: RunContext, settings: ReportFilter | None) -> Say:
-    """What is said of some of the files of a run, among the others."""
-
-    def say(files: Sequence[Checked], about: Collection[str]) -> list[FileResult]:
-        paths = [each for each in files if each.result.path in about]
-        return lint(files, setting.cluster.target, _chosen(settings), run=how_to_run(paths), only=about)
-
-    return say
-
-
-def _adviser(rules: Sequence[Rule]) -> Advise:
-    """What is said of a planned project besides its mistakes."""
-
-    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-        from jobspec.commands.project import advice_on
-
-        return advice_on(planned, told, rules)
-
-    return advise
-
-
-# Lint a project: each variant as it renders, on the lines of the base or overlay that say so.

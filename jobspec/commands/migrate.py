@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TextIO
 
 from jobspec import pipeline, targets
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
 from jobspec.commands.fixing import complete_interrupted, show
-from jobspec.commands.inputs import Inputs, load_setting, project_among
+from jobspec.commands.inputs import load_setting, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
@@ -21,17 +22,12 @@ from jobspec.documents.atomic_writes import Replacement, add_files, replace_file
 from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
+from jobspec.migrate.files import File, MigratedFile, MigratedProject, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
 from jobspec.pipeline import Checked
 from jobspec.reports.formats import MIGRATION_FORMATS
 from jobspec.workloads import is_workload
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.migrate.files import MigratedProject
-    from jobspec.reports.text import ReadText
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,53 +49,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     declare(parser, options)
 
 
-def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    writing = Writing(diff=options.diff, folder=options.to_dir, in_place=options.in_place)
-    inputs = Inputs(
-        options.paths,
-        targets=options.target,
-        output=options.output,
-        output_file=options.output_file,
-        skip_unknown=options.skip_unknown,
-    )
-    return migrate_files(inputs, to=options.to, writing=writing, strict=options.strict, gang_scheduler=options.gang_scheduler or "")
-
-
 TRAINJOB = "TrainJob"
 _TRAINER = "trainer"
 
 
-class Writing:
-    """Where the result goes: to standard output, as a diff, into a folder, or into the files themselves."""
-
-    __slots__ = ("diff", "folder", "in_place")
-
-    def __init__(self, *, diff: bool, folder: str | None, in_place: bool) -> None:
-        if sum((diff, folder is not None, in_place)) > 1:
-            raise JobspecError("--diff, --to-dir and --in-place exclude each other")
-        self.diff = diff
-        self.folder = folder
-        self.in_place = in_place
-
-
-def migrate_files(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str) -> int:
-    """Migrate the jobs in files; 1 where one cannot be migrated, or with *strict* where anything is lost."""
-    release = _release(to)
-    project = project_among(inputs.paths)
+def run(options: Options) -> int:
+    """Migrate the jobs in files; 1 where one cannot be migrated, or with `--strict` where anything is lost."""
+    if sum((options.diff, options.to_dir is not None, options.in_place)) > 1:
+        raise JobspecError("--diff, --to-dir and --in-place exclude each other")
+    release, gang_scheduler = _release(options.to), options.gang_scheduler or ""
+    project = project_among(options.paths)
     if project:
-        return _of_project(project, inputs, release, writing=writing, strict=strict, gang_scheduler=gang_scheduler)
-    setting = load_setting(inputs)
-    found = find(inputs.paths)
-    is_completed = complete_interrupted(found, "--in-place", writes=writing.in_place)
-    before = _source(inputs, found, setting.cluster) if release else setting.cluster
-    checked = _checked(found, inputs, before)
+        return _of_project(project, options, release, gang_scheduler)
+    setting = load_setting(options)
+    found = find(options.paths)
+    is_completed = complete_interrupted(found, "--in-place", writes=options.in_place)
+    before = _source(options, found, setting.cluster) if release else setting.cluster
+    checked = _checked(found, options, before)
     results = [each.result for each in checked]
     if not all(each.valid for each in results):
-        deliver(results, before.releases, inputs, sys.stderr, read=reader(found))
+        deliver(results, before.releases, options, sys.stderr, read=reader(found))
         return 1
     files = [_file(one, each) for one, each in zip(found, checked, strict=True)]
-    why_not = _nothing_in(files, to)
+    why_not = _nothing_in(files, options.to)
     if why_not and is_completed:
         return 0
     if why_not:
@@ -111,24 +83,23 @@ def migrate_files(inputs: Inputs, *, to: str, writing: Writing, strict: bool, ga
         after = before
         migrated = to_trainjobs(files, before, gang_scheduler=gang_scheduler)
     told = [FileResult(result.path, result.documents, each.diagnostics) for result, each in zip(results, migrated, strict=True)]
-    is_stopped = strict and any(each.has_losses for each in migrated)
+    is_stopped = options.strict and any(each.has_losses for each in migrated)
     if not is_stopped:
-        _write(migrated, found, writing)
-    to_stdout = writing.in_place or writing.folder is not None
-    deliver(told, after.releases, inputs, sys.stdout if to_stdout else sys.stderr, read=_as_it_was(found, files))
+        _write(migrated, found, options)
+    deliver(told, after.releases, options, _report_stream(options), read=_as_it_was(found, files))
     return 1 if is_stopped or not all(each.valid for each in told) else 0
 
 
-def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool, gang_scheduler: str) -> int:
+def _of_project(path: str, options: Options, release: str, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
     from jobspec.migrate.files import migrate_project
 
-    if inputs.targets:
+    if options.target:
         raise JobspecError(f"--target is for files: {path} says itself which releases it is for")
     files = ProjectFiles(path)
     read = read_project(files.project)
     if isinstance(read, FileResult):
-        deliver([read], Cluster().releases, inputs, sys.stderr, read=reader([files.project]))
+        deliver([read], Cluster().releases, options, sys.stderr, read=reader([files.project]))
         return 1
 
     def migrated() -> MigratedProject:
@@ -136,7 +107,7 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler)
 
     found = migrated()
-    is_completed = complete_interrupted([files.project, *files.found], "--in-place", writes=writing.in_place)
+    is_completed = complete_interrupted([files.project, *files.found], "--in-place", writes=options.in_place)
     if is_completed:
         found = migrated()
     changed = [each for each in found.files if each.is_changed]
@@ -144,9 +115,9 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         return 0
     if not found.wrong and not changed:
         raise JobspecError(f"nothing to migrate: no base of {path} is to be another one")
-    is_stopped = bool(found.wrong) or (strict and any(each.rule == LOST for each in found.told))
+    is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.told))
     if not is_stopped:
-        _write(changed, [], writing)
+        _write(changed, [], options)
     told = [*found.wrong, *found.told]
     names = dict.fromkeys([*(each.file.name for each in changed), *(each.mark.file for each in told)])
     documents = {each.file.name: each.file.documents for each in found.files}
@@ -159,10 +130,14 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         for name in names
     ]
     releases = Cluster({**read.wishes, **({_TRAINER: release} if release else {})}).releases
-    to_stdout = writing.in_place or writing.folder is not None
     reading = _as_it_was(files.found, [each.file for each in changed])
-    deliver(results, releases, inputs, sys.stdout if to_stdout else sys.stderr, read=reading)
+    deliver(results, releases, options, _report_stream(options), read=reading)
     return 1 if is_stopped else 0
+
+
+def _report_stream(options: Options) -> TextIO:
+    """Where the report goes: to standard output where the files do not."""
+    return sys.stdout if options.in_place or options.to_dir is not None else sys.stderr
 
 
 def _release(to: str) -> str:
@@ -175,20 +150,20 @@ def _release(to: str) -> str:
     return targets.choose([f"{_TRAINER}={release}"])[_TRAINER]
 
 
-def _source(inputs: Inputs, found: Sequence[Found], cluster: Cluster) -> Cluster:
+def _source(options: Options, found: Sequence[Found], cluster: Cluster) -> Cluster:
     """The cluster that TrainJobs were written for: of --target, else of the newest release that takes the files."""
-    if any(each.partition("=")[0] == _TRAINER for each in inputs.targets):
+    if any(each.partition("=")[0] == _TRAINER for each in options.target):
         return cluster
     for release in reversed(targets.RELEASES[_TRAINER]):
         candidate = Cluster({_TRAINER: release})
-        if all(each.result.valid for each in _checked(found, inputs, candidate)):
+        if all(each.result.valid for each in _checked(found, options, candidate)):
             return candidate
     return cluster
 
 
-def _checked(found: Sequence[Found], inputs: Inputs, cluster: Cluster) -> list[Checked]:
+def _checked(found: Sequence[Found], options: Options, cluster: Cluster) -> list[Checked]:
     def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
-        return pipeline.load(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster)
+        return pipeline.load(source_of(each, skip_unknown=options.skip_unknown), (), cluster)
 
     return pipeline.check_files(found, load, cluster, outcome=False)
 
@@ -209,16 +184,16 @@ def _nothing_in(files: Sequence[File], to: str) -> str:
     return ""
 
 
-def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
+def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Options) -> None:
     changed = {each.file.name: Replacement(*_contents(each)) for each in migrated if each.is_changed}
-    if writing.diff:
+    if options.diff:
         show(changed)
-    elif writing.folder is not None:
+    elif options.to_dir is not None:
         new = {_inside(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
-            raise JobspecError(f"--to-dir {writing.folder}: two files have one name; go to the folder around all of them")
-        add_files(writing.folder, lambda: new)
-    elif writing.in_place:
+            raise JobspecError(f"--to-dir {options.to_dir}: two files have one name; go to the folder around all of them")
+        add_files(options.to_dir, lambda: new)
+    elif options.in_place:
         if any(each.path == STDIN for each in found):
             raise JobspecError("--in-place: standard input is no file")
         if changed:
@@ -245,7 +220,7 @@ def _ended(text: str) -> str:
     return body if body.endswith("\n") else f"{body}\n"
 
 
-def _as_it_was(found: Sequence[Found], files: Sequence[File]) -> ReadText:
+def _as_it_was(found: Sequence[Found], files: Sequence[File]) -> Callable[[str], str]:
     """What gives the text of a file as it was before it was written."""
     texts = {each.name: each.text for each in files}
     others = reader(found)

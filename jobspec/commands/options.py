@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.commands.inputs import Inputs
-    from jobspec.rules.ignores import ReportFilter
-
 
 class Option:
     """One option: its names, the longest first, its help text, and the values that it takes."""
@@ -54,7 +51,21 @@ class Option:
 
 
 class Options:
-    """The values of a command line, as attributes."""
+    """The values of a command line, as attributes; those that are named here, commands without such an option have, too."""
+
+    paths: Sequence[str] = ()
+    overlay: Sequence[str] = ()
+    set: Sequence[str] = ()
+    target: Sequence[str] = ()
+    crd: Sequence[str] = ()
+    schema_location: Sequence[str] = ()
+    output = "text"
+    output_file: str | None = None
+    skip_unknown = False
+    admission = True
+    outcome = True
+    closed_world = False
+    markdown = False
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -219,41 +230,3 @@ def choice_options() -> list[Option]:
         add("--write-baseline", "FILE", "write all that is found as a baseline, and succeed"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),
     ]
-
-
-def inputs_of(options: Options) -> Inputs:
-    """What a command is about, by those of these options that it has."""
-    from jobspec.commands.inputs import Inputs
-
-    def said(name: str, default: object) -> Any:
-        return getattr(options, name, default)
-
-    return Inputs(
-        said("paths", ()),
-        overlays=said("overlay", ()),
-        sets=said("set", ()),
-        targets=said("target", ()),
-        output=said("output", "text"),
-        output_file=said("output_file", None),
-        skip_unknown=said("skip_unknown", False),
-        admission=said("admission", True),
-        closed_world=said("closed_world", False),
-        crds=said("crd", ()),
-        schema_locations=said("schema_location", ()),
-        markdown=said("markdown", False),
-    )
-
-
-def settings_of(options: Options) -> ReportFilter | None:
-    """What the caller chose to be told; None where neither an option nor a file of the working folder says anything of it."""
-    from jobspec.commands.files import mentions
-
-    given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
-    in_toml = mentions("pyproject.toml", b"tool.jobspec") or (
-        mentions("pyproject.toml", b"[tool]") and mentions("pyproject.toml", b"jobspec")
-    )
-    if not any(given) and options.baseline is None and not mentions("jobspec.yaml", b"checks:") and not in_toml:
-        return None
-    from jobspec.commands import choosing
-
-    return choosing.settings_of(*given)

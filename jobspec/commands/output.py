@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, TextIO, TypeVar
 
-    from jobspec.commands.inputs import Inputs
+    from jobspec.commands.options import Options
     from jobspec.reports.text import ReadText
 
     T = TypeVar("T")
@@ -45,14 +45,14 @@ def how_to_run(items: Sequence[object]) -> Callable[..., list[Any]]:
     return spread
 
 
-def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:
+def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: Options, stream: TextIO, *, read: ReadText) -> None:
     """Write the report of a run in the wanted format, to `--output-file` or else to a *stream*."""
-    if inputs.output_file is not None:
-        write_whole(inputs.output_file, report(files, releases, inputs.output, read=read))
-    elif inputs.output == "text":
+    if options.output_file is not None:
+        write_whole(options.output_file, report(files, releases, options.output, read=read))
+    elif options.output == "text":
         stream.write(report(files, releases, read=read, colour=takes_colour(stream), width=width_of(stream)))
     else:
-        stream.write(report(files, releases, inputs.output))
+        stream.write(report(files, releases, options.output))
 
 
 def takes_colour(stream: TextIO) -> bool:

@@ -5,66 +5,49 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from jobspec.cluster import Cluster
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs, RunContext, load_setting
+from jobspec.commands.inputs import RunContext, load_setting
+from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.findings import Rule
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
-from jobspec.project.project import Engines, Project, Sources, Unreadable
-from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
-from jobspec.project.tree import EngineTree, Tree, complete, engine_tree, project_in, tree_of, with_inventory
-from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
+from jobspec.project.project import Engines, LoadedProject, Sources, Unreadable
+from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, render_variant
+from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
+from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.findings import Rule
-    from jobspec.project.tree import Files
-    from jobspec.project.tree import Files as TreeFiles
-
-    FilesAround = ProjectFiles | FilesAtRef
-    T = TypeVar("T")
+FilesAround = ProjectFiles | FilesAtRef
+T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class RenderedProject:
     """What a project renders to, and everything that is wrong with it."""
 
-    __slots__ = ("earlier", "engine_files", "engine_output", "output", "read", "releases", "results", "tree")
-
-    def __init__(
-        self,
-        results: Sequence[FileResult],
-        *,
-        read: Sequence[Found],
-        releases: dict[str, str],
-        output: str = "",
-        tree: Tree | None = None,
-        earlier: TreeFiles | None = None,
-        engine_output: str = "",
-        engine_files: TreeFiles | None = None,
-    ) -> None:
-        self.results = results
-        self.read = read
-        """The files that it was read from."""
-        self.releases = releases
-        self.output = output
-        """The path of the folder that it renders to."""
-        self.tree = tree or Tree({})
-        """The files of the variants' objects; none where there is an error."""
-        self.earlier: TreeFiles = earlier or {}
-        """The files of the earlier runs that stay in the tree."""
-        self.engine_output = engine_output
-        """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
-        self.engine_files: TreeFiles = engine_files or {}
+    results: Sequence[FileResult]
+    read: Sequence[Found]
+    """The files that it was read from."""
+    releases: dict[str, str]
+    output: str = ""
+    """The path of the folder that it renders to."""
+    tree: RenderedTree = field(default_factory=RenderedTree)
+    """The files of the variants' objects; none where there is an error."""
+    earlier: Files = field(default_factory=dict)
+    """The files of the earlier runs that stay in the tree."""
+    engine_output: str = ""
+    """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
+    engine_files: Files = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:
@@ -72,82 +55,53 @@ class RenderedProject:
         return all(each.valid for each in self.results)
 
 
-def read_project(found: Found) -> Project | FileResult:
+def read_project(found: Found) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
     return project_in(Source(found.path, content_of(found)))
 
 
+@dataclass(frozen=True)
 class Plan:
     """The variants of a project before they are rendered, and the cluster that they meet."""
 
-    __slots__ = ("_files", "_sources", "cluster", "combinations", "engines", "output", "project", "remarks", "results", "variants")
-
-    def __init__(
-        self,
-        results: Sequence[FileResult],
-        files: FilesAround,
-        cluster: Cluster,
-        *,
-        project: Project | None = None,
-        sources: Sources | None = None,
-        output: str = "",
-        remarks: Sequence[FileResult] = (),
-        combinations: Sequence[Combination] = (),
-        variants: Sequence[Variant] = (),
-        engines: PlannedEngines | None = None,
-    ) -> None:
-        self.results = results
-        """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
-        self._files = files
-        self.cluster = cluster
-        self.project = project
-        """The project; None where there is nothing to render."""
-        self._sources = sources
-        self.output = output
-        """The path of the folder that it renders to."""
-        self.remarks = remarks
-        self.combinations = combinations
-        self.variants = variants
-        """The variants of all combinations where they are made."""
-        self.engines = engines
-        """The engines whose objects are written; None where there are none."""
+    results: Sequence[FileResult]
+    """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
+    files: FilesAround
+    cluster: Cluster
+    project: LoadedProject | None = None
+    """The project; None where there is nothing to render."""
+    sources: Sources | None = None
+    output: str = ""
+    """The path of the folder that it renders to."""
+    remarks: Sequence[FileResult] = ()
+    combinations: Sequence[Combination] = ()
+    variants: Sequence[PlannedVariant] = ()
+    """The variants of all combinations where they are made."""
+    engines: PlannedEngines | None = None
+    """The engines whose objects are written; None where there are none."""
 
     @property
     def read(self) -> list[Found]:
         """The files that it was read from."""
-        return [self._files.project, *self._files.found]
+        return [self.files.project, *self.files.found]
 
-    def variant(self, combination: Combination) -> Variant | list[Diagnostic]:
+    def variant(self, combination: Combination) -> PlannedVariant | list[Diagnostic]:
         """The variant of a combination, or what is wrong with it."""
         assert self.project
-        assert self._sources
-        return variant_of(combination, self.project, self._sources)
+        assert self.sources
+        return variant_of(combination, self.project, self.sources)
 
     def with_variants(self) -> Plan:
         """The same with the variants of all combinations, and with what is wrong with them."""
-        if not self.project or not self._sources:
+        if not self.project or not self.sources:
             return self
-        made = variants_from(self.combinations, self.project, self._sources)
-        return self._changed(self.cluster, made.diagnostics, made.variants)
+        made, wrong = variants_from(self.combinations, self.project, self.sources)
+        return replace(self.with_problems(wrong), variants=made)
 
-    def with_cluster(self, cluster: Cluster, wrong: Sequence[Diagnostic]) -> Plan:
-        """The same in another cluster, and what is *wrong* in the project besides."""
-        return self._changed(cluster, wrong, self.variants)
-
-    def _changed(self, cluster: Cluster, wrong: Sequence[Diagnostic], variants: Sequence[Variant]) -> Plan:
-        path = self._files.project.path
-        return Plan(
-            [each.with_diagnostics(wrong) if each.path == path else each for each in self.results],
-            self._files,
-            cluster,
-            project=self.project,
-            sources=self._sources,
-            output=self.output,
-            remarks=self.remarks,
-            combinations=self.combinations,
-            variants=variants,
-            engines=self.engines,
-        )
+    def with_problems(self, wrong: Sequence[Diagnostic]) -> Plan:
+        """The same, and what is *wrong* in the project besides."""
+        path = self.files.project.path
+        return replace(self, results=[each.with_diagnostics(wrong) if each.path == path else each for each in self.results])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +113,7 @@ class PlannedEngines:
     path: str
 
 
-def plan(inputs: Inputs, files: FilesAround) -> Plan:
+def plan(options: Options, files: FilesAround) -> Plan:
     """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
     path = files.project.path
     project = read_project(files.project)
@@ -168,10 +122,10 @@ def plan(inputs: Inputs, files: FilesAround) -> Plan:
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, Cluster())
-    setting = _setting(project, inputs)
+    setting = _setting(project, options)
     sources = Sources(files.read, setting.cluster)
-    found = combinations_of(project, sources)
-    results = setting.wrong or [FileResult(path, (), found.diagnostics)]
+    combinations, problems = combinations_of(project, sources)
+    results = setting.wrong or [FileResult(path, (), problems)]
     output = files.output(project.output)
     return Plan(
         results,
@@ -181,23 +135,24 @@ def plan(inputs: Inputs, files: FilesAround) -> Plan:
         sources=sources,
         output=output,
         remarks=setting.remarks,
-        combinations=found.combinations,
+        combinations=combinations,
         engines=_engines(project, files, output),
     )
 
 
-def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
+def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
-    planned = plan(inputs, files)
+    planned = plan(options, files)
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
-    return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), wrong)
+    cluster = planned.cluster.with_contracts({**contracts, **(given or {})})
+    return replace(planned.with_problems(wrong), cluster=cluster)
 
 
-def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngines | None:
+def _engines(project: LoadedProject, files: FilesAround, output: str) -> PlannedEngines | None:
     """The engines of a project that has any."""
     engines = project.engines
     if not engines or not (engines.argocd or engines.flux):
@@ -205,23 +160,22 @@ def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngine
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(project: Project, inputs: Inputs) -> RunContext:
+def _setting(project: LoadedProject, options: Options) -> RunContext:
     """The cluster of the project's releases, with the command line's kinds."""
     return load_setting(
-        Inputs(
-            inputs.paths,
-            targets=[f"{operator}={release}" for operator, release in project.wishes.items()],
-            admission=inputs.admission,
-            closed_world=inputs.closed_world,
-            crds=inputs.crds,
-            schema_locations=inputs.schema_locations,
+        Options(
+            target=[f"{operator}={release}" for operator, release in project.wishes.items()],
+            admission=options.admission,
+            closed_world=options.closed_world,
+            crd=options.crd,
+            schema_location=options.schema_location,
         )
     )
 
 
-def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> RenderedProject:
+def render_project(options: Options, path: str, *, only: Collection[str]) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
-    planned = plan_with_contracts(inputs, ProjectFiles(path))
+    planned = plan_with_contracts(options, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
         planned = planned.with_variants()  # what is wrong with them is told at once
@@ -233,7 +187,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> Rende
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
-    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
+    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree()
     fixed = _unchangeable(planned, chosen, folders)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
@@ -278,7 +232,7 @@ def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagn
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 
-def _wrong_outputs(project: Project, files: FilesAround) -> Iterator[Diagnostic]:
+def _wrong_outputs(project: LoadedProject, files: FilesAround) -> Iterator[Diagnostic]:
     output = ""
     try:
         output = files.output(project.output)
@@ -308,22 +262,14 @@ def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes
     def render_one(combination: Combination) -> RenderedVariant:
         variant = planned.variant(combination)
         if isinstance(variant, list):
-            return refused_variant(combination.name, path, variant)
+            return RenderedVariant(combination.name, Checked(FileResult(path, (), variant), ()), (), ())
         return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster)
 
-    return _judged(planned.combinations, render_one, planned.cluster)
+    return judged(planned.combinations, render_one, planned.cluster)
 
 
-def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
+def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     """The variants of a project rendered; many of them are spread over processes."""
-
-    def render_one(variant: Variant) -> RenderedVariant:
-        return render_variant(variant, cluster)
-
-    return _judged(variants, render_one, cluster)
-
-
-def _judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     rendered = with_progress(items, render_one, how_to_run(items), done_to_each=("rendered", "variant"))
     return judged_together(rendered, cluster)
 
@@ -360,7 +306,7 @@ def _place(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
+def _of_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """The errors of a variant, or what becomes of its objects and bites in them, which are a world of their own."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:
@@ -371,32 +317,21 @@ def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> It
     yield from (each for each in result.diagnostics if each.stage in ("outcome", "lint"))
 
 
-def write_project(inputs: Inputs, path: str, *, only: Collection[str], check: bool) -> int:
-    """Render a project, or with *check* compare only; 1 where an error was found, or a difference."""
-    if inputs.overlays or inputs.sets or inputs.targets:
+def write_project(options: Options, path: str) -> int:
+    """Render a project, or with `--check` compare only; 1 where an error was found, or a difference."""
+    if options.overlay or options.set or options.target:
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
-    rendered = render_project(inputs, path, only=only)
-    if not rendered.valid:
-        deliver(
-            rendered.results, rendered.releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(rendered.read)
-        )
-        return 1
-    return _compare(rendered, only) if check else _write(inputs, rendered, only)
-
-
-def _compare(rendered: RenderedProject, only: Collection[str]) -> int:
-    lines = owned_trees.compare(_trees(rendered, only))
-    sys.stdout.writelines(lines)
-    return 1 if lines else 0
-
-
-def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> int:
-    changed = owned_trees.write(_trees(rendered, only))
-    if inputs.output == "text":
+    rendered = render_project(options, path, only=options.only)
+    stream = sys.stderr if options.output == "text" else sys.stdout
+    if rendered.valid and options.check:
+        lines = owned_trees.compare(_trees(rendered, options.only))
+        sys.stdout.writelines(lines)
+        return 1 if lines else 0
+    changed = owned_trees.write(_trees(rendered, options.only)) if rendered.valid else []
+    if options.output == "text":
         sys.stdout.writelines(f"{path}\n" for path in changed)
-    stream = sys.stderr if inputs.output == "text" else sys.stdout
-    deliver(rendered.results, rendered.releases, inputs, stream, read=reader(rendered.read))
-    return 0
+    deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
+    return 0 if rendered.valid else 1
 
 
 def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:

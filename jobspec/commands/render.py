@@ -6,8 +6,8 @@ import sys
 
 from jobspec import rendering
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import Inputs, load_setting, project_among, require_workload
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of, kind_options
+from jobspec.commands.inputs import load_setting, project_among, require_workload
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options, kind_options
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
@@ -15,7 +15,6 @@ from jobspec.diagnostics import JobspecError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
 
 
 def options() -> list[Option]:
@@ -32,54 +31,47 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return render_jobs(inputs_of(options), to=options.to, only=options.only, check=options.check)
-
-
-def render_jobs(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:
-    """Render a project, of which *only* and *check* tell more, or manifests; 1 where an error was found."""
-    project = project_among(inputs.paths)
+    """Render a project or manifests; 1 where an error was found."""
+    project = project_among(options.paths)
     if project is None:
-        if only or check:
+        if options.only or options.check:
             raise JobspecError("--only and --check are for a project, not for manifests")
-        return _render_manifests(inputs, to=to)
-    if to is not None:
+        return _render_manifests(options)
+    if options.to is not None:
         raise JobspecError(f"--to is for manifests: {project} says itself where it is rendered to")
     from jobspec.commands.project import write_project
 
-    return write_project(inputs, project, only=only, check=check)
+    return write_project(options, project)
 
 
-def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
-    """Render to standard output, or to the folder *to*, whole or not at all."""
+def _render_manifests(options: Options) -> int:
+    """Render to standard output, or to the folder of `--to`, whole or not at all."""
+    to = options.to
     if to == "":
         raise JobspecError("--to needs the name of a folder")
-    setting = load_setting(inputs)
+    setting = load_setting(options)
     target, releases = setting.cluster.target, setting.cluster.releases
-    found = find(inputs.paths)
-    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown)
+    found = find(options.paths)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):
-        stream = sys.stderr if inputs.output == "text" or to is None else sys.stdout
-        deliver(results, releases, inputs, stream, read=reader(found))
+        stream = sys.stderr if options.output == "text" or to is None else sys.stdout
+        deliver(results, releases, options, stream, read=reader(found))
         return 1
     if not rendered.documents:
         raise JobspecError("nothing to render: the files hold no object of a cluster")
     if to is None:
         sys.stdout.write(rendering.text_of(rendered.documents, target))
         skipped = any(row.status == "skipped" for each in results for row in each.documents)
-        if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
-            deliver(results, releases, inputs, sys.stderr, read=reader(found))
+        if options.output != "text" or options.output_file or skipped or any(each.diagnostics for each in results):
+            deliver(results, releases, options, sys.stderr, read=reader(found))
     else:
         from jobspec.documents.atomic_writes import write_rendered
 
         files = {name: rendering.text_of([document], target) for name, document in rendering.files_of(rendered.documents).items()}
         written = write_rendered(to, files)
-        if inputs.output == "text":
+        if options.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
-        deliver(results, releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
+        deliver(results, releases, options, sys.stderr if options.output == "text" else sys.stdout, read=reader(found))
     return 0
-
-
-# `jobspec render` of a project: its trees are written as a whole, or compared with those that are there.

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import Inputs, load_setting
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of
+from jobspec.commands.inputs import load_setting
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
@@ -33,39 +33,34 @@ def add_arguments(parser: ArgumentParser) -> None:
     declare(add_paths(parser), [*input_options(), command, kill])
 
 
-def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return run_job(inputs_of(options), command=options.command, kills=options.kill)
-
-
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 #: What tells a process its rank: of this machine's own environment, nothing of it may reach a pod.
 
 
-def run_job(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
-    setting = load_setting(inputs)
-    found = find(inputs.paths)
+    setting = load_setting(options)
+    found = find(options.paths)
     checked = check_files(found, setting, skip_unknown=True)
     results = [*setting.remarks, *(setting.wrong or [each.result for each in checked])]
     if not all(each.valid for each in results):
-        deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))
+        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
         return 1
     documents = [document for each in checked for document in each.documents]
     job = _job_among(documents)
     expansion = expand(job, documents, setting.cluster.target)
     results = [each.with_diagnostics(expansion.diagnostics if each.path == job.file else ()) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))
+        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
     if not all(each.valid for each in results):
         return 1
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]
     pods = local_pods(objects, job.group_kind, ObjectValues(documents), _free_port)
     if not pods:
         raise JobspecError(f"the operator makes no pod of {job.kind} {job.name}: there is nothing to run")
-    processes = _processes(pods, command)
-    wanted = [_kill(each, pods) for each in kills]
+    processes = _processes(pods, options.command)
+    wanted = [_kill(each, pods) for each in options.kill]
     _say_what_is_left_out(pods)
     return 0 if asyncio.run(_run(processes, restart_rules(job, objects), wanted)) == "Succeeded" else 1
 

@@ -18,11 +18,7 @@ from jobspec.schemas import files as crds
 from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
 from jobspec.schemas.upstream import table
-from jobspec.targets import OPERATORS, choose
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
+from jobspec.targets import OPERATORS, Target, choose
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,11 +7,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass
 
 from jobspec import pipeline
 from jobspec.commands.files import Found, find, reader, source_of
-from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
+from jobspec.commands.inputs import RunContext, load_setting, require_workload
+from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, deduplicated, has_error
 from jobspec.documents.document import Document, result_of
@@ -22,64 +22,47 @@ from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import Client, of_context
 from jobspec.server.differences import difference
 from jobspec.server.local import control_plane
+from jobspec.server.pods import PodQuestion
 from jobspec.server.question import Question, Questions, questions_about
 from jobspec.server.webhooks import with_absent_webhooks
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Status
-    from jobspec.server.pods import PodQuestion
-    from jobspec.targets import Target
 
 
-@dataclass(frozen=True, slots=True)
-class AskedServer:
-    """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
-
-    _: KW_ONLY
-    context: str | None
-    envtest: bool
-    kubernetes: str
-    recreate: bool
-    delete: bool
-
-    @property
-    def is_owned(self) -> bool:
-        """Whether the server belongs to jobspec, which may then store objects on it."""
-        return self.context is None
-
-
-def ask_about_files(inputs: Inputs, asked: AskedServer, *, diff: bool, pods: bool) -> int:
-    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict.
-
-    *pods*: about the pods of accepted jobs, too.
-    """
-    if not asked.is_owned or asked.envtest:
-        _refuse_options_of_kind(asked)
-    if not inputs.paths:
-        if not asked.delete:
+def ask_about_files(options: Options) -> int:
+    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict."""
+    is_owned = options.context is None  # jobspec's own server, which may then store objects
+    if not is_owned or options.envtest:
+        for given, option in ((options.kubernetes, "--kubernetes"), (options.recreate, "--recreate"), (options.delete, "--delete")):
+            if given:
+                raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
+    if not options.paths:
+        if not options.delete:
             raise JobspecError("dry-run: name a PATH")
         local.delete_cluster()
         return 0
-    setting = load_setting(inputs, for_server=True)
-    found = find(inputs.paths)
+    setting = load_setting(options, for_server=True)
+    found = find(options.paths)
     answers: dict[Question, ServerAnswer] = {}
     results = list(setting.wrong)
     if not results:
-        manifests = [_manifests(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
+        manifests = [_manifests(each, setting, skip_unknown=options.skip_unknown) for each in found]
         files = [questions_about(each, setting.cluster.target) for each in manifests]
-        about_pods = _about_pods(manifests, setting) if pods else []
+        about_pods = _about_pods(manifests, setting) if options.pods else []
         questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
-        with _ended_by_signals(), _opened(asked) if questions else nullcontext() as client:
+        with _ended_by_signals(), _opened(options) if questions else nullcontext() as client:
             if client:
-                answers = _ask(questions, Server(client), inputs, setting, owned=asked.is_owned)
-        results = [_result(file, answers, setting.cluster.target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
+                answers = _ask(questions, Server(client), options, setting, owned=is_owned)
+        results = [_result(file, answers, setting.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
     results = require_workload(setting.overlays, results)
-    if diff and inputs.output == "text":
+    if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
-    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
+    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     _refuse_missing_verdicts(answers)
     return 0 if all(each.valid for each in results) else 1
 
@@ -117,26 +100,21 @@ def _with_pods_problems(result: FileResult, told: Sequence[Diagnostic]) -> FileR
     return FileResult(result.path, rows, [*result.diagnostics, *told])
 
 
-def _refuse_options_of_kind(asked: AskedServer) -> None:
-    for given, option in ((asked.kubernetes, "--kubernetes"), (asked.recreate, "--recreate"), (asked.delete, "--delete")):
-        if given:
-            raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
-
-
-def _opened(asked: AskedServer) -> AbstractContextManager[Client]:
-    if asked.context is not None:
-        return closing(of_context(asked.context, os.environ.get("KUBECONFIG") or None))
-    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if asked.envtest else _kind_cluster(asked)
+def _opened(options: Options) -> AbstractContextManager[Client]:
+    """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
+    if options.context is not None:
+        return closing(of_context(options.context, os.environ.get("KUBECONFIG") or None))
+    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if options.envtest else _kind_cluster(options)
 
 
 @contextmanager
-def _kind_cluster(asked: AskedServer) -> Iterator[Client]:
-    client = local.open_cluster(kubernetes=asked.kubernetes, recreate=asked.recreate, report=_report)
+def _kind_cluster(options: Options) -> Iterator[Client]:
+    client = local.open_cluster(kubernetes=options.kubernetes, recreate=options.recreate, report=_report)
     try:
         with closing(client):
             yield client
     finally:
-        if asked.delete:
+        if options.delete:
             local.delete_cluster()
 
 
@@ -160,13 +138,13 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _ask(
-    questions: Sequence[Question], server: Server, inputs: Inputs, setting: RunContext, *, owned: bool
+    questions: Sequence[Question], server: Server, options: Options, setting: RunContext, *, owned: bool
 ) -> dict[Question, ServerAnswer]:
     _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
     target = setting.cluster.target
     answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
-    if inputs.admission:
-        return with_absent_webhooks(answers, server, target, closed=inputs.closed_world)
+    if options.admission:
+        return with_absent_webhooks(answers, server, target, closed=options.closed_world)
     return answers
 
 
@@ -190,14 +168,14 @@ def _progress(number: int) -> Callable[[], None]:
     return done
 
 
-def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
+def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: Target, *, options: Options) -> FileResult:
     settled = file.settled
     rows, diagnostics = list(settled.documents), list(settled.diagnostics)
     for question in file.questions:
         answer, document = answers[question], question.document
-        skipped = answer.no_verdict or (answer.kind_is_missing and skip_unknown and _is_foreign(document, target))
+        skipped = answer.no_verdict or (answer.kind_is_missing and options.skip_unknown and _is_foreign(document, target))
         status: Status = "skipped" if skipped else _status(question, answer, settled)
-        shown = difference(question, answer, target) if diff and not skipped else None
+        shown = difference(question, answer, target) if options.diff and not skipped else None
         rows.append(result_of(document, status, diff=shown))
         diagnostics += [] if skipped else answer.diagnostics
     return FileResult(settled.path, sorted(rows, key=lambda each: each.index), deduplicated(diagnostics))

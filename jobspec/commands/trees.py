@@ -4,47 +4,40 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from jobspec.commands.files import Found, content_of, git
+from jobspec.commands.files import Found, content_of, git, git_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
 from jobspec.documents.reader import MAX_BYTES
 from jobspec.pipeline import Source
 from jobspec.project import tree
 from jobspec.project.project import Unreadable
-from jobspec.project.tree import differences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.tree import Files
+from jobspec.project.tree import Files, differences
 
 
+@dataclass(frozen=True)
 class OwnedTree:
     """A folder, and what is to be in it."""
 
-    __slots__ = ("_wanted", "folder")
-
-    def __init__(self, folder: str, wanted: Callable[[Files, dict[str, str]], Files]) -> None:
-        self.folder = folder
-        self._wanted = wanted
+    folder: str
+    to_be: Callable[[Files, dict[str, str]], Files]
 
     def wanted(self, found: Files) -> Files:
         """The whole tree to be, given the one that is there. Raises JobspecError where its inventory is none."""
-        return self._wanted(found, hashes_in(self.folder, found))
+        return self.to_be(found, hashes_in(self.folder, found))
 
     def refuse_loss(self, found: Files, wanted: Files) -> None:
         """Raises JobspecError where files would be lost that somebody else wrote or changed."""
-        state = tree.state_of(found, hashes_in(self.folder, found), wanted)
-        if state.foreign:
-            more = f" and {len(state.foreign) - 1} more" if len(state.foreign) > 1 else ""
-            raise JobspecError(
-                f"{self.folder} holds {state.foreign[0]}{more}, which jobspec did not write and would remove: nothing is written"
-            )
-        if state.edited:
-            before = {path: wanted[path] for path in state.edited if path in wanted}
-            lines = "".join(differences(before, {path: found[path] for path in state.edited}, self.folder))
-            names = ", ".join(f"{self.folder}/{path}" for path in state.edited)
+        edited, foreign = tree.state_of(found, hashes_in(self.folder, found), wanted)
+        if foreign:
+            more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+            raise JobspecError(f"{self.folder} holds {foreign[0]}{more}, which jobspec did not write and would remove: nothing is written")
+        if edited:
+            before = {path: wanted[path] for path in edited if path in wanted}
+            lines = "".join(differences(before, {path: found[path] for path in edited}, self.folder))
+            names = ", ".join(f"{self.folder}/{path}" for path in edited)
             hint = "put the change into a base, an overlay or the project, then restore or delete the file"
             raise JobspecError(f"{names}: edited by hand since it was rendered; nothing is written: {hint}\n{lines}")
 
@@ -112,10 +105,13 @@ def _committed(folder: str) -> Files | None:
     parent, name = _nearest(os.path.abspath(folder))
     if not _is_true("rev-parse", "--is-inside-work-tree", folder=parent):
         return None
-    listed = _listed(parent, name)
-    if not listed and _is_true("check-ignore", "--", f"{name}/", folder=parent):
-        return None
-    return dict(_contents(parent, listed))
+    files: dict[str, bytes] = {}
+    if _is_true("rev-parse", "--verify", "--quiet", "HEAD^{tree}", folder=parent):  # there is no HEAD before the first commit
+        found = git_files(
+            parent, "HEAD", f"{name}/", why=f"cannot read {name} at HEAD", wanted=lambda _, mode: mode in (b"100644", b"100755")
+        )
+        files = {path.removeprefix(f"{name}/"): content for path, content in found}
+    return None if not files and _is_true("check-ignore", "--", f"{name}/", folder=parent) else files
 
 
 def _nearest(folder: str) -> tuple[str, str]:
@@ -133,26 +129,6 @@ def _is_true(*arguments: str, folder: str) -> bool:
         return git(folder, *arguments, why="").strip() != b"false"
     except JobspecError:
         return False
-
-
-def _listed(parent: str, name: str) -> list[tuple[str, bytes]]:
-    """The files of a folder at HEAD with the hash of each; none before the first commit."""
-    if not _is_true("rev-parse", "--verify", "--quiet", "HEAD^{tree}", folder=parent):
-        return []
-    listed = git(parent, "ls-tree", "-r", "-z", "HEAD", "--", f"{name}/", why=f"cannot list {name} at HEAD").split(b"\0")
-    found = [(os.fsdecode(path), about.split()) for about, _, path in (line.partition(b"\t") for line in listed) if path]
-    return [(path.removeprefix(f"{name}/"), about[2]) for path, about in found if about[0] in (b"100644", b"100755")]
-
-
-def _contents(parent: str, listed: list[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """The path and content of each file."""
-    answer = git(parent, "cat-file", "--batch", why="cannot read HEAD", stdin=b"".join(blob + b"\n" for _, blob in listed))
-    start = 0
-    for path, _ in listed:
-        end_of_line = answer.index(b"\n", start)
-        size = int(answer[start:end_of_line].split()[2])
-        yield path, answer[end_of_line + 1 : end_of_line + 1 + size]
-        start = end_of_line + size + 2
 
 
 # The files around a project, on disk or at a Git ref: its own, those that it names, and the folder that it renders to.

@@ -8,7 +8,7 @@ import sys
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, find, reader, source_of
-from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
+from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
     Options,
@@ -17,9 +17,7 @@ from jobspec.commands.options import (
     declare,
     fix_options,
     input_options,
-    inputs_of,
     kind_options,
-    settings_of,
 )
 from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
@@ -64,64 +62,37 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    return validate_files(
-        inputs_of(options),
-        stored=options.stored,
-        ref=options.ref,
-        outcome=options.outcome,
-        fix=options.fix,
-        diff=options.diff,
-        settings=settings_of(options),
-        write_baseline=options.write_baseline,
-    )
-
-
-def validate_files(
-    inputs: Inputs,
-    *,
-    stored: str | None,
-    ref: str | None,
-    outcome: bool,
-    fix: bool,
-    diff: bool,
-    settings: ReportFilter | None,
-    write_baseline: str | None,
-) -> int:
-    """Check files, folders and standard input, and report; 1 where an error was found, or what *settings* say.
-
-    Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*. *outcome*: what becomes
-    of accepted jobs is told, too. *fix* mends first what has a certain remedy, *diff* shows that and writes nothing.
-    """
-    setting = load_setting(inputs, stored=_stored(inputs, stored, ref))
+    """Check files, folders and standard input, and report; 1 where an error was found, or what the settings say."""
+    settings = settings_of(options)
+    setting = load_setting(options, stored=_stored(options))
     if settings:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff, outcome=outcome):
+    found = find(options.paths, markdown=options.markdown)
+    if (options.fix or options.diff) and _fix(options, setting, settings, found):
         return 1
-    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome, documents=False)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
-    results, read = with_projects(results, inputs, found, setting.cluster)
+    results, read = with_projects(results, options, found, setting.cluster)
     fails = not all(each.valid for each in results)
     marked = [each.result.path for each in checked if each.comments]
-    if settings or marked or read or write_baseline is not None:
+    if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, marked=marked, read=read, write_baseline=write_baseline, outcome=outcome)
-    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read)
+    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
 
-def _fix(inputs: Inputs, setting: RunContext, settings: ReportFilter | None, found: Sequence[Found], *, diff: bool, outcome: bool) -> bool:
+def _fix(options: Options, setting: RunContext, settings: ReportFilter | None, found: Sequence[Found]) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
     from jobspec.commands.fixing import fix_files
 
     def say(files: Sequence[Checked], _: object) -> list[FileResult]:
         return [each.result for each in files]
 
-    return not setting.wrong and fix_files(inputs, found, setting, settings, say, diff=diff, outcome=outcome)
+    return not setting.wrong and fix_files(options, found, setting, settings, say)
 
 
 def is_project(document: DocumentResult) -> bool:
@@ -130,7 +101,7 @@ def is_project(document: DocumentResult) -> bool:
 
 
 def with_projects(
-    results: Sequence[FileResult], inputs: Inputs, found: Sequence[Found], cluster: Cluster, advise: Advise | None = None
+    results: Sequence[FileResult], options: Options, found: Sequence[Found], cluster: Cluster, advise: Advise | None = None
 ) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
     """The results, those of projects with what is wrong with the files that they name, and by project these files.
 
@@ -145,7 +116,7 @@ def with_projects(
             from jobspec.commands.project import mistakes_of, plan_with_contracts
             from jobspec.commands.trees import ProjectFiles
 
-            planned = plan_with_contracts(inputs, ProjectFiles(each.path), cluster.contracts).with_variants()
+            planned = plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
             said = list(advise(planned, told)) if advise and each.path in named else []
             answers.append(each.with_diagnostics([*mistakes_of(planned, each.path, [one.path for one in found]), *said]))
             read[each.path] = planned.read
@@ -170,9 +141,9 @@ def check_files(
     return pipeline.check_files(found, load, setting.cluster, outcome=outcome, documents=documents, run=run)
 
 
-def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:
-    if stored is None and ref is None:
+def _stored(options: Options) -> StoredObjects | None:
+    if options.stored is None and options.ref is None:
         return None
     from jobspec.commands.cluster import from_files, from_ref
 
-    return from_ref(ref, inputs.paths) if ref is not None else from_files(stored or "")
+    return from_ref(options.ref, options.paths) if options.ref is not None else from_files(options.stored)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Children
+    from jobspec.diagnostics import Children, Path
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
@@ -166,6 +166,14 @@ def field_value(tree: MarkedTree, field: str) -> Any:
 def items(tree: MarkedTree | None) -> list[MarkedTree]:
     """The items of a list, none where there is no list."""
     return list(tree.value) if tree and isinstance(tree.value, list) else []
+
+
+def walk(tree: MarkedTree, path: Path = ()) -> Iterator[tuple[Path, MarkedTree]]:
+    """A tree and all inside of it, each with its path."""
+    yield path, tree
+    inside = tree.value.items() if isinstance(tree.value, dict) else enumerate(items(tree))
+    for step, child in inside:
+        yield from walk(child, (*path, step))
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:

@@ -12,13 +12,12 @@ from typing import Any
 
 from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
 from jobspec.documents.document import Document
-from jobspec.documents.reader import is_json
+from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.reader import is_json, read
 from jobspec.documents.writer import is_plain, write
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    #: Where a part of a text begins and ends.
-    Span = tuple[int, int]
+#: Where a part of a text begins and ends.
+Span = tuple[int, int]
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:
@@ -161,6 +160,25 @@ def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) ->
     for number, name in reversed(list(enumerate(into, 1))):
         text = f"{in_flow(str(name), json=False)}:{places.newline}{' ' * (column + 2 * number)}{text}"
     return text
+
+
+def origins(tree: MarkedTree, text: str) -> list[tuple[int, Mark]]:
+    """The lines in which the values of a tree, or their keys, begin in its *text*, each with the place that the value comes from."""
+    (document,), problems = read(text, file="")
+    assert not problems
+    return list(_origins(tree, document.marks))
+
+
+def _origins(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, Mark]]:
+    children = written.children
+    if written.key or not isinstance(tree.value, (dict, list)):
+        yield (written.key or written.mark).line, tree.place()
+    if isinstance(tree.value, dict) and isinstance(children, dict):
+        for name, child in tree.value.items():
+            yield from _origins(child, children[name])
+    elif isinstance(tree.value, list) and isinstance(children, list):
+        for child, inner in zip(tree.value, children, strict=True):
+            yield from _origins(child, inner)
 
 
 # Add a field or an item behind the last one, in the layout of those that are there.

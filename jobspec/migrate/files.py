@@ -5,34 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
 from jobspec.migrate.pods import compared, job_facts
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.pipeline import Source
-from jobspec.project.project import Project, Sources
+from jobspec.project.project import LoadedProject, ReadFile
 from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
-from jobspec.project.variants import Variant, variants_of
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.kinds import GroupKind
-    from jobspec.project.project import ReadFile
-
-    #: What becomes of a document: the trees that take its place, if any do, and what is told of it.
-    Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
+#: What becomes of a document: the trees that take its place, if any do, and what is told of it.
+Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,70 +160,43 @@ class MigratedProject:
     wrong: Sequence[Diagnostic] = ()
 
 
-class _Reader:
-    """Reads the files of a project, some of which have another text now."""
-
-    def __init__(self, read: ReadFile, texts: Mapping[str, str]) -> None:
-        self._read = read
-        self._texts = texts
-        self.sources: dict[str, Source] = {}
-        """What was read, by the names that diagnostics show."""
-
-    def read(self, path: str) -> Source:
-        """A file by its path from the project's folder. Raises Unreadable."""
-        source = self._read(path)
-        new = Source(source.name, self._texts[source.name]) if source.name in self._texts else source
-        self.sources[source.name] = new
-        return new
-
-
-class _Rendered:
-    """A project with what its variants render to."""
-
-    __slots__ = ("cluster", "mistakes", "project", "sources", "variants")
-
-    def __init__(self, source: Source, read: ReadFile, texts: Mapping[str, str]) -> None:
-        reader = _Reader(read, texts)
-        self.mistakes = _mistakes(whole(source, reader.read))
-        self.project: Project | None = None
-        self.cluster = Cluster()
-        self.variants: list[tuple[Variant, list[Document]]] = []
-        if not self.mistakes:
-            (document,) = pipeline.checked(source, (), Cluster()).documents
-            self.project = Project(document, _text_of(source))
-            self.cluster = Cluster(self.project.wishes)
-            planned = variants_of(self.project, Sources(reader.read, self.cluster))
-            self.variants = [(each, objects_of(each, self.cluster)[0]) for each in planned.variants]
-        self.sources = reader.sources
-
-    def bases(self) -> list[File]:
-        """The files of the bases, each once."""
-        found = {variant.base.file: variant.base.documents for variant, _ in self.variants}
-        return [_file(self.sources[name], documents) for name, documents in found.items()]
-
-
 def migrate_project(source: Source, read: ReadFile, *, release: str, gang_scheduler: str) -> MigratedProject:
     """Migrate the bases of the project in a file: to TrainJobs, or to a *release* of the trainer."""
-    before = _Rendered(source, read, {})
-    if before.mistakes or before.project is None:
-        return MigratedProject(wrong=before.mistakes)
+    sources: dict[str, Source] = {}
+
+    def reader(texts: Mapping[str, str]) -> ReadFile:
+        """Reads the files of the project, some of which have another text now, and keeps them by the names that diagnostics show."""
+
+        def read_one(path: str) -> Source:
+            found = read(path)
+            sources[found.name] = Source(found.name, texts[found.name]) if found.name in texts else found
+            return sources[found.name]
+
+        return read_one
+
+    before = whole(source, reader({}))
+    if (mistakes := _mistakes(before)) or before.project is None:
+        return MigratedProject(wrong=mistakes)
     project = _with_release(source, before.project, release)
     new = Cluster({**before.project.wishes, "trainer": release}) if release else before.cluster
-    bases = before.bases()
+    by_file = {each.base.file: each.base.documents for each in before.variants}
+    bases = [_file(sources[name], documents) for name, documents in by_file.items()]
     files = to_release(bases, before.cluster, new) if release else to_trainjobs(bases, new, gang_scheduler=gang_scheduler)
     refused = [each for file in files for each in file.diagnostics if each.severity == "error"]
-    after = _Rendered(Source(source.name, project.text), read, {each.file.name: each.text for each in files})
-    if refused or after.mistakes:
-        return MigratedProject(wrong=[*refused, *after.mistakes])
-    pairs = zip(before.variants, after.variants, strict=True)
-    found = [each for pair in pairs for each in _compared(*pair, before.cluster, after.cluster, gang_scheduler=gang_scheduler)]
+    after = whole(Source(source.name, project.text), reader({each.file.name: each.text for each in files}))
+    if wrong := [*refused, *_mistakes(after)]:
+        return MigratedProject(wrong=wrong)
+    found = []
+    for old, now in zip(before.variants, after.variants, strict=True):
+        sides = [(objects_of(each, it.cluster)[0], it.cluster) for each, it in ((old, before), (now, after))]
+        found += [(old.name, each) for each in _lost(*sides, gang_scheduler=gang_scheduler)]
     told = _once(found, len(before.variants))
     wrong = [each for each in told if each.severity == "error"]
     return MigratedProject(wrong=wrong) if wrong else MigratedProject([*files, project], told)
 
 
 def _mistakes(found: Whole) -> list[Diagnostic]:
-    every = [*found.diagnostics, *(each for variant in found.variants for each in variant.checked.result.diagnostics)]
+    every = [*found.diagnostics, *(each for variant in found.rendered for each in variant.checked.result.diagnostics)]
     return [each for each in every if each.severity == "error"]
 
 
@@ -245,7 +210,7 @@ def _text_of(source: Source) -> str:
     return text
 
 
-def _with_release(source: Source, project: Project, release: str) -> MigratedFile:
+def _with_release(source: Source, project: LoadedProject, release: str) -> MigratedFile:
     """The project's own file, whose target names the new release of the trainer where it named another."""
     file = _file(source, ())
     said = project.spec.get("target", "trainer")
@@ -257,25 +222,16 @@ def _with_release(source: Source, project: Project, release: str) -> MigratedFil
     return MigratedFile(file, "\n".join(lines), ())
 
 
-def _compared(
-    before: tuple[Variant, list[Document]],
-    after: tuple[Variant, list[Document]],
-    old: Cluster,
-    new: Cluster,
-    *,
-    gang_scheduler: str,
-) -> list[tuple[str, Diagnostic]]:
-    """What a variant has lost."""
-    name = before[0].name
-    job, other = (next(filter(is_workload, documents)) for _, documents in (before, after))
-    seen = job_facts(job, before[1], old.target, gang_scheduler=gang_scheduler)
-    then = job_facts(other, after[1], new.target)
+def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], Cluster], *, gang_scheduler: str) -> list[Diagnostic]:
+    """What a variant has lost, by its objects on both sides."""
+    job, other = (next(filter(is_workload, documents)) for documents, _ in (before, after))
+    seen = job_facts(job, before[0], before[1].target, gang_scheduler=gang_scheduler)
+    then = job_facts(other, after[0], after[1].target)
     refusals = [each.message for each in then.refusals if each.severity == "error"]
     if refusals:
-        return [(name, cannot(job, "; ".join(refusals)))]
+        return [cannot(job, "; ".join(refusals))]
     differences = compared(seen, then)
-    rules = [meaning_in(seen.facts, each) for each in differences]
-    return [(name, each) for each in report_of(rules, differences, job)]
+    return report_of([meaning_in(seen.facts, each) for each in differences], differences, job)
 
 
 def _once(told: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:

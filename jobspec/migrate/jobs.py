@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from jobspec import pipeline
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, with_marks
+from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
 from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, job_facts
 from jobspec.migrate.pytorchjob import ways
 from jobspec.migrate.source import NAME, Difference, Fact, Key, SourceJob
@@ -15,7 +16,6 @@ from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Severity
 
 
@@ -265,20 +265,6 @@ def path_at(mark: Mark, job: Document) -> tuple[str | int, ...]:
     """The path of the value of a document at a place; that of its kind where there is none."""
     if not mark.line or mark.file != job.file:
         return ("kind",)
-    wanted = (mark.line, mark.column)
-    found = [path for path, place in _places(job) if place == wanted]
+    places = [(path, each.place()) for path, each in walk(with_marks(job.data, job.marks))]
+    found = [path for path, place in places if (place.line, place.column) == (mark.line, mark.column)]
     return found[-1] if found else ("kind",)
-
-
-def _places(job: Document) -> Iterator[tuple[tuple[str | int, ...], tuple[int, int]]]:
-    def walk(tree: MarkedTree, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], tuple[int, int]]]:
-        place = tree.place()
-        yield path, (place.line, place.column)
-        if isinstance(tree.value, dict):
-            for name, child in tree.value.items():
-                yield from walk(child, (*path, name))
-        elif isinstance(tree.value, list):
-            for number, child in enumerate(tree.value):
-                yield from walk(child, (*path, number))
-
-    yield from walk(with_marks(job.data, job.marks), ())

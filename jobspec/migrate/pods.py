@@ -15,12 +15,8 @@ from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
 from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
+from jobspec.targets import Target
 from jobspec.workloads import released
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
 
 JOBSET = "jobset"
 """The subject of facts about the JobSet."""
@@ -95,7 +91,7 @@ def pod_facts(node: JobNode, side: JobContext) -> Iterator[tuple[Key, Fact]]:
     """All facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
-    for name, child in with_neutral_names(spec).value.items():
+    for name, child in _renamed(spec, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME)).value.items():
         if name not in _OWN or (name in _NAMES and _is_said(child, node, side)):
             yield from flat_field(name, child, (*key, "pod"))
     yield from _host_ports(node, side)
@@ -207,11 +203,6 @@ def _fits(expression: dict[str, object], labels: Mapping[str, str]) -> bool:
     if operator in ("Exists", "DoesNotExist"):
         return (key in labels) == (operator == "Exists")
     return (labels.get(key) in values) == (operator == "In")
-
-
-def with_neutral_names(tree: MarkedTree) -> MarkedTree:
-    """A pod's spec in which selectors call the label with the job's name the same, whichever operator writes it."""
-    return _renamed(tree, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME))
 
 
 def with_new_names(tree: MarkedTree) -> MarkedTree:

@@ -132,17 +132,13 @@ def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
         source.nodes[0],
         rank=RANK_OF_POD,
         renamed=of_one_job(source),
-        without=without if not _claims(source) else _OF_JOB,
+        without=without if not (training_container(source.lead.value["template"]).get("resources", "claims") is not None) else _OF_JOB,
         has_port=torch,
     )
     job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}
     policy = {"numNodes": source.count, **({"torch": {}} if torch else {})}
     runtime = _runtime(source, {"mlPolicy": policy}, [job])
     return [runtime, _train_job(source, _runtime_name(source), shipped=False, torch=torch)]
-
-
-def _claims(source: SourceJob) -> bool:
-    return training_container(source.lead.value["template"]).get("resources", "claims") is not None
 
 
 def _with_roles(source: SourceJob) -> list[MarkedTree]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
@@ -15,12 +16,7 @@ from jobspec.migrate.source import NAMED, Fact, by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.targets import Target
-
+from jobspec.targets import Target
 
 RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
 KINDS = (TRAINJOB, *RUNTIMES)

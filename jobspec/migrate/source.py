@@ -10,13 +10,10 @@ from typing import Any
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.kinds import GroupKind
 from jobspec.operators.expansion import ExpandedPod, pods_among
+from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.kinds import GroupKind
-    from jobspec.targets import Target
 
 
 class SourceJob:

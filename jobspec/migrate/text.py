@@ -10,22 +10,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Marks
 from jobspec.documents.comments import Comment, anchors_and_aliases, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json, read
 from jobspec.documents.syntax import cut
-from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited
+from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, origins
 from jobspec.documents.writer import write
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.documents.marked_tree import MarkedTree
-
-    #: Which document of a file: its index, and the number of the item where it is one of a List.
-    Place = tuple[int, int | None]
+#: Which document of a file: its index, and the number of the item where it is one of a List.
+Place = tuple[int, int | None]
 
 
 _BEGIN = "---"
@@ -310,19 +306,5 @@ def _key(line: str) -> str:
 def _lines(tree: MarkedTree, write: Callable[[Any], str]) -> list[tuple[str, int]]:
     """The lines of a manifest, each with the line of the source that it comes from, 0 for none."""
     text = write(tree.data())
-    (document,), problems = read(text, file="")
-    assert not problems
-    places = dict(reversed(list(_places(tree, document.marks))))
-    return [(line, places.get(number, 0)) for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)]
-
-
-def _places(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, int]]:
-    children = written.children
-    if written.key or not isinstance(tree.value, (dict, list)):
-        yield (written.key or written.mark).line, tree.place().line
-    if isinstance(tree.value, dict) and isinstance(children, dict):
-        for name, child in tree.value.items():
-            yield from _places(child, children[name])
-    elif isinstance(tree.value, list) and isinstance(children, list):
-        for child, inner in zip(tree.value, children, strict=True):
-            yield from _places(child, inner)
+    places = dict(reversed(origins(tree, text)))
+    return [(line, places[number].line if number in places else 0) for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)]

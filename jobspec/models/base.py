@@ -183,7 +183,7 @@ class Unset:
 
 @dataclass(frozen=True)
 class GoPointer:
-    """A text, number or boolean that is a pointer in Go: its zero is another value than none. What is none of them needs no such fact."""
+    """A text, number, boolean or quantity that is a pointer in Go: its zero is another value than none. No other needs this fact."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.load import TRAINING, Overlay, Substitution
+from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
 from jobspec.overlays.merge import APPEND, Merge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -36,7 +36,7 @@ class Applied:
 
     __slots__ = ("_base", "_jobs", "_overlays", "_target", "diagnostics", "documents")
 
-    def __init__(self, base: Sequence[Document], jobs: Sequence[OverlaidJob], overlays: Sequence[Overlay], target: Target) -> None:
+    def __init__(self, base: Sequence[Document], jobs: Sequence[OverlaidJob], overlays: Sequence[LoadedOverlay], target: Target) -> None:
         self._base = base
         self._jobs = jobs
         self._overlays = overlays
@@ -52,7 +52,7 @@ class Applied:
         self.diagnostics = deduplicated(problems)
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
 
-    def with_overlay(self, overlay: Overlay) -> Applied:
+    def with_overlay(self, overlay: LoadedOverlay) -> Applied:
         """What these overlays make of the documents with one more: where that decides which pods there are, all are applied again."""
         overlays = [*self._overlays, overlay]
         if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
@@ -60,13 +60,13 @@ class Applied:
         return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target)
 
 
-def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
+def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], target: Target) -> Applied:
     """The documents with the overlays applied, in order, to every training job among them."""
     jobs = [overlaid(each, documents, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
     return Applied(documents, jobs, overlays, target)
 
 
-def _exclusions(overlays: Sequence[Overlay]) -> Iterator[Diagnostic]:
+def _exclusions(overlays: Sequence[LoadedOverlay]) -> Iterator[Diagnostic]:
     """An error for each pair of overlays of which one names the other in `conflicts`."""
     for number, overlay in enumerate(overlays):
         for other in overlays[:number]:
@@ -100,7 +100,7 @@ class Application:
     __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "volumes")
 
     def __init__(
-        self, document: Document, shape: Shape, overlay: Overlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
+        self, document: Document, shape: Shape, overlay: LoadedOverlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
     ) -> None:
         self.document = document
         self.shape = shape
@@ -268,7 +268,7 @@ class OverlaidJob:
             self._made = _as_document(self.tree, self.document)
         return self._made
 
-    def with_overlay(self, overlay: Overlay) -> OverlaidJob:
+    def with_overlay(self, overlay: LoadedOverlay) -> OverlaidJob:
         """The job with one more overlay, which brings no role that is not known already."""
         found = list(self._found)
         pods = self.pods and self.pods.with_own_problems()
@@ -294,7 +294,7 @@ class OverlaidJob:
         return self._applications[-1].settings if self._applications else ()
 
 
-def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[Overlay], target: Target) -> OverlaidJob:
+def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[LoadedOverlay], target: Target) -> OverlaidJob:
     """The job with overlays applied in order; its runtime is looked for among the *others*.
 
     The partial jobs of all overlays are merged first, since an overlay's changes to pods reach also the roles that another one adds.
@@ -316,7 +316,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     return job
 
 
-def changes_pod_set(overlay: Overlay, kind: str) -> bool:
+def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
     """Whether an overlay's partial job of a kind can decide which pods there are, and of which runtime: labels and annotations do not."""
     partial = overlay.spec.get("job", kind)
     fields = partial.value if partial and isinstance(partial.value, dict) else {}
@@ -348,7 +348,7 @@ def _conflicts(earlier: Iterable[Application], later: Application) -> Iterator[D
 # The manifests that overlays add beside a job.
 
 
-def companions(overlays: Iterable[Overlay], namespaces: Sequence[MarkedTree | None]) -> tuple[list[MarkedTree], list[Diagnostic]]:
+def companions(overlays: Iterable[LoadedOverlay], namespaces: Sequence[MarkedTree | None]) -> tuple[list[MarkedTree], list[Diagnostic]]:
     """The companion manifests of overlays, each object once, in the order of the overlays' names.
 
     A companion without a namespace is added to each of *namespaces*, those of the jobs; None is a job without one.

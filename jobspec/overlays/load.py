@@ -51,7 +51,7 @@ def shipped_file(name: str) -> OverlayFile:
         return OverlayFile(data.overlay_label(name), file.read(), stem=name)
 
 
-def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
     """The overlays in *files*, in order, with the *given* values for their parameters, and the problems of both.
 
     Raises JobspecError for a file that holds no overlay, for two overlays of one name, and for a value of an overlay that is not there.
@@ -73,7 +73,7 @@ def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: 
         assert spec
         found_values, found = parameter_values(name, spec.get("parameters"), values.get(name, {}))
         problems += found
-        overlays.append(Overlay(tree, found_values))
+        overlays.append(LoadedOverlay(tree, found_values))
     return overlays, problems
 
 
@@ -141,7 +141,7 @@ def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
 # An overlay that is ready to be applied.
 
 
-class Overlay:
+class LoadedOverlay:
     """A checked overlay, with values for its parameters."""
 
     __slots__ = ("given", "name", "override", "spec", "tree", "values")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Key, Mark, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
@@ -18,48 +19,45 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
-from jobspec.overlays.load import Overlay, pieces
+from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import OverlayValue, identity
-from jobspec.project.matrix import filled_text, spec_hash
-from jobspec.project.project import Project, field
+from jobspec.project.matrix import filled_text, spec_hash, texts_in
+from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
-from jobspec.project.variants import Variant, own_layer
+from jobspec.project.variants import PlannedVariant, own_layer
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.targets import Target
-
-    Kind = Literal["parameter", "matrix", "hash"]
-    #: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.
-    Step = str | tuple[str, str, int]
-    Address = tuple[Step, ...]
+Kind = Literal["parameter", "matrix", "hash"]
+#: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.
+Step = str | tuple[str, str, int]
+Address = tuple[Step, ...]
 
 
 RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has
 
 
+@dataclass(frozen=True)
 class Origin:
     """A value that a field has or had, or its removal, and where that was written."""
 
-    __slots__ = ("causes", "field", "layer", "mark", "removed", "value")
+    field: str
+    """As messages spell it; the list around the field where that was replaced as a whole."""
+    value: Any
+    mark: Mark
+    causes: Sequence[Cause] = ()
+    """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
+    of_runtime: bool = False
+    """Whether the runtime of a TrainJob says it."""
+    removed: bool = False
+    """Whether the field was removed there; it then has no value."""
 
-    def __init__(
-        self, field: str, value: Any, mark: Mark, causes: Sequence[Cause] = (), *, layer: str | None = None, removed: bool = False
-    ) -> None:
-        self.field = field
-        """As messages spell it; the list around the field where that was replaced as a whole."""
-        self.value = value
-        self.mark = mark
-        self.layer = mark.layer if layer is None else layer
+    @property
+    def layer(self) -> str:
         """The overlay or variant that says it, or the runtime of a TrainJob; empty for a base."""
-        self.causes = causes
-        """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
-        self.removed = removed
-        """Whether the field was removed there; it then has no value."""
+        return RUNTIME if self.of_runtime else self.mark.layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Blame:
 
     __slots__ = ("_lines", "_now", "_past", "_teller")
 
-    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document, text: str) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, text: str) -> None:
         """*text* is that of the rendered file."""
         self._teller = _HistoryReader(variant, project, cluster, document)
         self._lines = _lines_of(text, cluster)
@@ -123,7 +121,7 @@ class _HistoryReader:
 
     __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
-    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document) -> None:
         self._variant = variant
         self._document = document
         self._causes = Causes(variant, project)
@@ -159,7 +157,7 @@ class _HistoryReader:
             current, present = older or current, bool(older)
         inherited = self._beneath.get(current.address) or _replaced_list(current, self._beneath)
         if inherited and inherited.place != current.place and inherited.path[:2] == ("spec", "trainer"):
-            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, layer=RUNTIME)
+            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, of_runtime=True)
 
     def _origin(self, value: Value, more: Sequence[Cause] = ()) -> Origin:
         return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])
@@ -221,7 +219,7 @@ class Causes:
 
     __slots__ = ("_found",)
 
-    def __init__(self, variant: Variant, project: Project) -> None:
+    def __init__(self, variant: PlannedVariant, project: LoadedProject) -> None:
         found: dict[str, list[Cause]] = {}
         matrix = _matrix_causes(variant, project)
         for tree in (variant.entry, *filter(None, [project.defaults])):
@@ -240,7 +238,7 @@ def _without(tree: MarkedTree, name: str) -> MarkedTree:
     return tree.with_value({key: child for key, child in tree.value.items() if key != name})
 
 
-def _matrix_causes(variant: Variant, project: Project) -> dict[str, Cause]:
+def _matrix_causes(variant: PlannedVariant, project: LoadedProject) -> dict[str, Cause]:
     """The matrix's values of a variant, each where the matrix lists it."""
     matrix = variant.entry.get("matrix")
     return {
@@ -251,7 +249,7 @@ def _matrix_causes(variant: Variant, project: Project) -> dict[str, Cause]:
     }
 
 
-def _parameter_causes(overlay: Overlay) -> dict[str, Cause]:
+def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
     """The values of an overlay's parameters, each where it is given; of one without a value there is nothing to tell."""
     defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
     places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
@@ -260,22 +258,10 @@ def _parameter_causes(overlay: Overlay) -> dict[str, Cause]:
 
 def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, list[Cause]]) -> None:
     """Add the causes of all texts and keys inside a tree, by their places."""
-    for mark, text in _texts(tree):
+    for mark, text in texts_in(tree):
         named = list(dict.fromkeys(part for part, is_name in pieces(text) if is_name and part in causes))
         if named:
             found[str(mark)] = [causes[name] for name in named]
-
-
-def _texts(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
-    if isinstance(tree.value, str):
-        yield tree.mark, tree.value
-    children: Sequence[MarkedTree] = tree.value if isinstance(tree.value, list) else ()
-    for child in children:
-        yield from _texts(child)
-    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
-        if child.key:
-            yield child.key, key
-        yield from _texts(child)
 
 
 # A variant as it is without its later layers: what it would render to if the project said less, one layer after the other.
@@ -286,7 +272,7 @@ class Stage:
 
     __slots__ = ("_before", "_cluster", "_overlays", "documents")
 
-    def __init__(self, before: Sequence[Document], overlays: Sequence[Overlay], cluster: Cluster) -> None:
+    def __init__(self, before: Sequence[Document], overlays: Sequence[LoadedOverlay], cluster: Cluster) -> None:
         self._before = before
         self._overlays = overlays
         self._cluster = cluster
@@ -308,7 +294,7 @@ class Stage:
         return None
 
 
-def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stage]:
+def stages_of(variant: PlannedVariant, project: LoadedProject, cluster: Cluster) -> list[Stage]:
     """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name."""
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]
@@ -337,12 +323,12 @@ def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Doc
     return Document(inside.data(), inside.marks, file=job.file)
 
 
-def _default_namespace(variant: Variant, project: Project) -> MarkedTree | None:
+def _default_namespace(variant: PlannedVariant, project: LoadedProject) -> MarkedTree | None:
     said = field(project.defaults, "namespace")
     return filled_text(said, variant.values, variant.name) if said else None
 
 
-def _growing(variant: Variant, project: Project) -> Iterator[Sequence[Overlay]]:
+def _growing(variant: PlannedVariant, project: LoadedProject) -> Iterator[Sequence[LoadedOverlay]]:
     """The overlays with one more each; what the defaults say for the variant's own layer comes before that layer."""
     for number, overlay in enumerate(variant.overlays):
         if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:

@@ -16,32 +16,27 @@ from jobspec.kubernetes.cel.functions import number_of, quantity
 from jobspec.operators.trainer.policies import changes
 from jobspec.operators.trainer.runtimes import TRAINER, ancestor, merges_resources, nodes_of, runtime_of
 from jobspec.operators.training_operator.life import cleans_up_at_limits_too, leaves_running_pods
+from jobspec.targets import Target
 from jobspec.workloads import Role, Workload, roles_in, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
-    Amounts = Mapping[str, Decimal]
+Amounts = Mapping[str, Decimal]
 
 
 _NODE = "node"
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 
+@dataclass(frozen=True, slots=True)
 class AlikePods:
     """Pods that are all alike."""
 
-    __slots__ = ("most", "number", "resources", "selector")
-
-    def __init__(self, number: int, resources: Amounts, selector: Mapping[str, str], *, most: int = 0) -> None:
-        self.number = number
-        self.most = max(most, number)
-        """The most pods that an autoscaler may make of them."""
-        self.resources = resources
-        """What one pod may use: its limits, and requests where it has no limit."""
-        self.selector = selector
-        """The labels of the nodes that it runs on."""
+    number: int
+    most: int
+    """The most pods that an autoscaler may make of them."""
+    resources: Amounts
+    """What one pod may use: its limits, and requests where it has no limit."""
+    selector: Mapping[str, str]
+    """The labels of the nodes that it runs on."""
 
     @property
     def gpus(self) -> int:
@@ -94,7 +89,8 @@ def capacity_of(job: Document, context: Iterable[Document], target: Target) -> C
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
     runtime = runtime_of(job, context, target)
     if runtime is None:
-        own = AlikePods(nodes_of(job.data, None), _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
+        nodes = nodes_of(job.data, None)
+        own = AlikePods(nodes, nodes, _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
         return Capacity([own], deadline, ["its runtime is not at hand, so only what the job itself says is counted"])
     return Capacity(list(_of_replicated_jobs(job, runtime, target)), deadline)
 
@@ -111,7 +107,8 @@ def _of_roles(job: Document) -> Iterator[AlikePods]:
         replicas = value_at(role.data, ("replicas",))
         is_scaled = role.name == "Worker" and value_at(job.data, ("spec", "elasticPolicy", "metrics")) is not None
         most = int(value_at(job.data, ("spec", "elasticPolicy", "maxReplicas")) or 0) if is_scaled else 0
-        yield AlikePods(1 if replicas is None else int(replicas), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")), most=most)
+        number = 1 if replicas is None else int(replicas)
+        yield AlikePods(number, max(most, number), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")))
 
 
 def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Iterator[AlikePods]:
@@ -122,7 +119,8 @@ def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Ite
         for patch in patches:
             if patch.job == role.name:
                 selector |= _selector(value_at(patch.spec, ("nodeSelector",)))
-        yield AlikePods(_number(job, runtime, role), _of_pod(role, own, merged=merges_resources(target["trainer"])), selector)
+        number = _number(job, runtime, role)
+        yield AlikePods(number, number, _of_pod(role, own, merged=merges_resources(target["trainer"])), selector)
 
 
 def _number(job: Document, runtime: Document, role: Role) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, walk
 from jobspec.kinds import COMPONENTS
-from jobspec.overlays.load import Overlay, pieces
+from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
 from jobspec.project.capacity import Capacity, capacity_of
@@ -19,17 +19,13 @@ from jobspec.project.effects import ObjectChange
 from jobspec.project.engines import SPEC_HASH
 from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
 from jobspec.project.matrix import in_layer
-from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
-from jobspec.project.variants import ANNOTATION, Variant
+from jobspec.project.rendering import Identity, RenderedVariant, identity_of, objects_of
+from jobspec.project.tree import Files
+from jobspec.project.variants import ANNOTATION, PlannedVariant
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.rendering import Identity
-    from jobspec.project.tree import Files
-
-    #: Whether a variant is on both sides.
-    Presence = Literal["changed", "new", "removed"]
+#: Whether a variant is on both sides.
+Presence = Literal["changed", "new", "removed"]
 
 
 # Compare two states of a project: what each variant's change does.
@@ -49,7 +45,7 @@ class ProjectState:
 
     def __init__(
         self,
-        variants: Sequence[Variant],
+        variants: Sequence[PlannedVariant],
         rendered: Sequence[RenderedVariant],
         cluster: Cluster,
         *,
@@ -173,7 +169,7 @@ class _Between:
         return VariantChange(
             name,
             "changed" if old and new else "new" if new else "removed",
-            sorted(_with_note(objects), key=lambda each: (each.kind not in _JOBS, each.kind, each.name)),
+            sorted(_with_note(objects), key=lambda each: (each.document.kind not in _JOBS, each.document.kind, each.document.name)),
             capacity_of(old_job, old, self._before.cluster.target) if old_job else None,
             capacity_of(new_job, new, self._after.cluster.target) if new_job else None,
         )
@@ -188,7 +184,7 @@ class _Between:
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
-                yield effects.created(document)
+                yield ObjectChange(document, "new-run" if is_workload(document) else "created")
 
     def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
         """The job that follows another one; an earlier run that is still there is no new one."""
@@ -196,7 +192,7 @@ class _Between:
         found = self._renamed(old, new, name)
         if keeps_runs and f"{name}/{new.kind.lower()}-{new.name}.yaml" in self._committed:
             return effects.returned(old, new, found)
-        return effects.new_run(old, new, found, is_pruned=not keeps_runs)
+        return ObjectChange(new, "new-run", [(each, "new-run") for each in found], follows=old.name, is_pruned=(not keeps_runs))
 
     def _stored(self, document: Document, name: str) -> Document | None:
         """The object that a document is a new state of, whichever variant rendered it."""
@@ -237,8 +233,8 @@ def _with_note(objects: Sequence[ObjectChange]) -> Iterator[ObjectChange]:
     """The objects; a changed configuration says that no new run begins, where none does."""
     begins = any(each.meaning in ("new-run", "replaced") for each in objects)
     for each in objects:
-        is_quiet = each.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
-        yield each.with_note(_NO_NEW_RUN) if is_quiet else each
+        is_quiet = each.document.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
+        yield replace(each, notes=[*each.notes, _NO_NEW_RUN]) if is_quiet else each
 
 
 # Which line changed a field, where that is not the line of its new value.
@@ -256,7 +252,7 @@ class ChangedLines:
 
     __slots__ = ("_cluster", "_new", "_old", "_without")
 
-    def __init__(self, old: Variant, new: Variant, cluster: Cluster) -> None:
+    def __init__(self, old: PlannedVariant, new: PlannedVariant, cluster: Cluster) -> None:
         self._old = {each.name: each for each in old.overlays}
         self._new = new
         self._cluster = cluster
@@ -265,15 +261,15 @@ class ChangedLines:
     def __call__(self, change: FieldChange) -> FieldChange:
         """The change with the line that made it."""
         if change.after is None:
-            return change.placed_at(self._removal(change.path) or self._omission(change.was))
+            return replace(change, place=self._removal(change.path) or self._omission(change.was))
         overlay = next((each for each in self._new.overlays if change.place and each.name == change.place.layer), None)
         place = self._parameter(overlay, change.after.mark) if overlay else None
-        return change.placed_at(place) if place else change
+        return replace(change, place=place) if place else change
 
-    def _parameter(self, overlay: Overlay, mark: Mark) -> Mark | None:
+    def _parameter(self, overlay: LoadedOverlay, mark: Mark) -> Mark | None:
         """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
         before = self._old.get(overlay.name)
-        text = next((tree.value for _, tree in _inside(overlay.tree) if str(tree.mark) == str(mark)), None)
+        text = next((tree.value for _, tree in walk(overlay.tree) if str(tree.mark) == str(mark)), None)
         if before is None or not isinstance(text, str):
             return None
         names = [name for name, is_name in pieces(text) if is_name and name in overlay.given]
@@ -294,17 +290,17 @@ class ChangedLines:
         said = self._new.entry.get("overlays") if was.layer != self._new.name else None
         return in_layer((said or self._new.entry).place(), self._new.name)
 
-    def _fields_without(self, overlay: Overlay) -> Fields | None:
+    def _fields_without(self, overlay: LoadedOverlay) -> Fields | None:
         """The fields of the job without one of its overlays; None where it cannot be made without."""
         if overlay.name not in self._without:
             rest = [each for each in self._new.overlays if each is not overlay]
-            documents, _ = objects_of(self._new.with_overlays(rest), self._cluster)
+            documents, _ = objects_of(replace(self._new, overlays=rest, shared=None), self._cluster)
             job = next(filter(is_workload, documents), None)
             self._without[overlay.name] = fields_of(job, self._cluster.target) if job else None
         return self._without[overlay.name]
 
 
-def _may_remove(overlay: Overlay, path: Path) -> bool:
+def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
     """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
     steps = [str(step) for step in path]
     for name, tree in _inside(overlay.spec):
@@ -313,7 +309,7 @@ def _may_remove(overlay: Overlay, path: Path) -> bool:
     return False
 
 
-def _removal_in(overlay: Overlay, path: Path) -> Mark:
+def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
     """The place of a removal in an overlay; that of the overlay itself where the line cannot be told."""
     steps = [str(step) for step in path]
     names = [str(step) for step in path if not isinstance(step, Item)]
@@ -331,11 +327,6 @@ def _removes(name: str, tree: MarkedTree, steps: list[str]) -> bool:
     return is_removal(tree) and any(str(each.value) in steps for each in tree.value.values())
 
 
-def _inside(tree: MarkedTree, name: str = "") -> Iterator[tuple[str, MarkedTree]]:
+def _inside(tree: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
     """A tree and all inside of it, each with its key; an item of a list has that of the list."""
-    yield name, tree
-    if isinstance(tree.value, dict):
-        for key, child in tree.value.items():
-            yield from _inside(child, key)
-    for child in tree.value if isinstance(tree.value, list) else ():
-        yield from _inside(child, name)
+    return ((next((step for step in path[::-1] if isinstance(step, str)), ""), each) for path, each in walk(tree))

@@ -6,6 +6,7 @@ What operators do stands in `operators/training_operator/life.py` and `operators
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from jobspec import pipeline
@@ -22,7 +23,7 @@ from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
-from jobspec.project.variants import Variant
+from jobspec.project.variants import PlannedVariant
 from jobspec.workloads import is_workload, value_at
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
@@ -51,56 +52,27 @@ _ANNOTATIONS = ("metadata", "annotations")
 _CLAIM = "PersistentVolumeClaim"
 
 
+@dataclass(frozen=True)
 class ObjectChange:
     """What happens to one object."""
 
-    __slots__ = ("document", "fields", "follows", "is_pruned", "kind", "meaning", "name", "namespace", "notes")
-
-    def __init__(
-        self,
-        document: Document,
-        meaning: Meaning,
-        fields: Sequence[tuple[FieldChange, Meaning]] = (),
-        notes: Sequence[str] = (),
-        *,
-        follows: str = "",
-        is_pruned: bool = True,
-    ) -> None:
-        self.document = document
-        """The object after the change; one that goes, before it."""
-        self.kind = document.kind
-        self.namespace = document.namespace
-        self.name = document.name
-        self.meaning = meaning
-        self.fields = fields
-        """The changed fields, each with what its change means."""
-        self.notes = notes
-        """What else there is to say, each as one sentence."""
-        self.follows = follows
-        """Of a new run: the name of the job before it; empty where there was none."""
-        self.is_pruned = is_pruned and bool(follows)
-        """Whether that job is pruned; it is not where the variant keeps earlier runs."""
-
-    def with_note(self, note: str) -> ObjectChange:
-        """The same with another note."""
-        notes = [*self.notes, note]
-        return ObjectChange(self.document, self.meaning, self.fields, notes, follows=self.follows, is_pruned=self.is_pruned)
-
-
-def created(document: Document) -> ObjectChange:
-    """An object that was not there."""
-    return ObjectChange(document, "new-run" if is_workload(document) else "created")
+    document: Document
+    """The object after the change; one that goes, before it."""
+    meaning: Meaning
+    fields: Sequence[tuple[FieldChange, Meaning]] = ()
+    """The changed fields, each with what its change means."""
+    notes: Sequence[str] = ()
+    """What else there is to say, each as one sentence."""
+    follows: str = ""
+    """Of a new run: the name of the job before it; empty where there was none."""
+    is_pruned: bool = False
+    """Whether that job is pruned; it is not where the variant keeps earlier runs."""
 
 
 def removed(document: Document) -> ObjectChange:
     """An object that is rendered no more, and pruned."""
     notes = ["its volume goes with it, unless the volume's reclaim policy keeps it"] if document.kind == _CLAIM else []
     return ObjectChange(document, "removed", notes=notes)
-
-
-def new_run(old: Document, new: Document, changes: Sequence[FieldChange], *, is_pruned: bool) -> ObjectChange:
-    """A job under another name than before; *is_pruned*: whether the old one goes."""
-    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
 
 
 def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:
@@ -202,7 +174,7 @@ def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> 
     return None if job is None or committed == as_rendered(job.text) else committed
 
 
-def unchangeable(variant: Variant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
+def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
     """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
     documents, _ = objects_of(variant, cluster)
     new = next(filter(is_workload, documents))

@@ -10,14 +10,19 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, JOBSET, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB, WEBHOOK_LOOKUPS, is_cluster_scoped
+from jobspec.kinds import (
+    CLUSTER_TRAINING_RUNTIME,
+    JOBSET,
+    PYTORCHJOB,
+    TRAINING_RUNTIME,
+    TRAINJOB,
+    WEBHOOK_LOOKUPS,
+    GroupKind,
+    is_cluster_scoped,
+)
 from jobspec.project.matrix import spec_hash
+from jobspec.project.project import ArgoCD, Engines, Flux
 from jobspec.workloads import is_workload, suspend_of, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.kinds import GroupKind
-    from jobspec.project.project import ArgoCD, Engines, Flux
 
 
 # The annotations that engines need on rendered objects.

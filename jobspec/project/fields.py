@@ -7,6 +7,7 @@ under its content.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from jobspec.diagnostics import Key, Mark, Path, spell
 from jobspec.documents.document import Document
@@ -15,11 +16,7 @@ from jobspec.overlays.flags import read_flags
 from jobspec.overlays.merge import identity
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
+from jobspec.targets import Target
 
 _WORDS = ("args", "command")
 
@@ -30,27 +27,23 @@ class Item(str):
     __slots__ = ()
 
 
+@dataclass(frozen=True)
 class Order:
     """The items of a list in their order, and its place."""
 
-    __slots__ = ("items", "mark", "names")
-
-    def __init__(self, items: list[str], names: list[str], mark: Mark) -> None:
-        self.items = items
-        """The items as reports show them."""
-        self.names = sorted(names)
-        """What tells the items apart, in no order."""
-        self.mark = mark
+    items: list[str]
+    """The items as reports show them."""
+    names: list[str]
+    """What tells the items apart."""
+    mark: Mark
 
 
+@dataclass(frozen=True)
 class Fields:
     """The innermost values of an object with their places, and the order of its lists."""
 
-    __slots__ = ("orders", "values")
-
-    def __init__(self) -> None:
-        self.values: dict[Path, MarkedTree] = {}
-        self.orders: dict[Path, Order] = {}
+    values: dict[Path, MarkedTree] = field(default_factory=dict)
+    orders: dict[Path, Order] = field(default_factory=dict)
 
 
 def fields_of(document: Document, target: Target) -> Fields:
@@ -130,31 +123,30 @@ def _content(item: MarkedTree) -> str:
 _MASK = "***"
 
 
+@dataclass(frozen=True)
 class FieldChange:
     """One field with its values before and after; None where it is not there."""
 
-    __slots__ = ("after", "before", "field", "path", "place", "was")
+    path: Path
+    before: MarkedTree | None
+    after: MarkedTree | None
+    place: Mark | None
+    """The line that changed it: where the new value is written, or what removed the old one; None where nobody knows."""
 
-    def __init__(self, path: Path, before: MarkedTree | None, after: MarkedTree | None, place: Mark | None) -> None:
-        self.path = path
-        self.field = spelling_of(path)
+    @property
+    def field(self) -> str:
         """The path as reports show it."""
-        self.before = before
-        self.after = after
-        self.place = place
-        """The line that changed it: where the new value is written, or what removed the old one; None where nobody knows."""
-        self.was = before.place() if before else None
-        """Where the old value is written."""
+        return spelling_of(self.path)
 
-    def placed_at(self, place: Mark | None) -> FieldChange:
-        """The same, changed by another line."""
-        return FieldChange(self.path, self.before, self.after, place)
+    @property
+    def was(self) -> Mark | None:
+        """Where the old value is written."""
+        return self.before.place() if self.before else None
 
     def masked(self) -> FieldChange:
         """The same without the values, which nobody may see."""
-        return FieldChange(
-            self.path, self.before and self.before.with_value(_MASK), self.after and self.after.with_value(_MASK), self.place
-        )
+        before, after = (value and value.with_value(_MASK) for value in (self.before, self.after))
+        return FieldChange(self.path, before, after, self.place)
 
 
 def changes(old: Fields, new: Fields) -> list[FieldChange]:
@@ -202,7 +194,7 @@ def _reordered(old: Fields, new: Fields, changed: list[Path]) -> Iterator[FieldC
     around = {path[:-1] for path in changed} | {path[:-2] for path in changed if isinstance(path[-1], Item)}
     for path, order in new.orders.items():
         before = old.orders.get(path)
-        if before and path not in around and before.items != order.items and before.names == order.names:
+        if before and path not in around and before.items != order.items and sorted(before.names) == sorted(order.names):
             yield FieldChange(path, _as_list(before), _as_list(order), order.mark)
 
 

@@ -22,20 +22,17 @@ from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import Overlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
+from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.pipeline import Manifests
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.targets import Target
-
-    #: Values by parameter, each as its text; a parameter that is not in it has its default.
-    Guess = Mapping[str, str]
-    #: Paths to cut one after the other: those of a flag and its value, or of one value.
-    Cuts = Sequence[Path]
+#: Values by parameter, each as its text; a parameter that is not in it has its default.
+Guess = Mapping[str, str]
+#: Paths to cut one after the other: those of a flag and its value, or of one value.
+Cuts = Sequence[Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +43,32 @@ class Use:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What is left of a job's text, and the overlays that make the job of it."""
-
-    text: str
-    uses: Sequence[Use]
-
-
-def shipped_overlays(target: Target) -> dict[str, Overlay]:
+def shipped_overlays(target: Target) -> dict[str, LoadedOverlay]:
     """The overlays that come with jobspec by name, in the order of the names, without values for their parameters."""
     return {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
 
 
-def explain(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Explained:
-    """The smallest base that *overlays* make an original of, each tried once, in their order."""
-    best = Explained(original.text, ())
+def explain(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> tuple[str, list[Use]]:
+    """The smallest base that *overlays* make an original of, each tried once, in their order; and those that are used."""
+    best: str = original.text
+    uses: list[Use] = []
     if original.is_fixed:
-        return best
+        return best, uses
     worker = _Worker(original, target)
-    applied: list[Overlay] = []
+    applied: list[LoadedOverlay] = []
     for name, overlay in overlays.items():
         if _is_for_another(overlay, overlays, original.job):
             continue
-        found = [worker.explained(best.text, applied, overlay, guess) for guess in worker.guesses(overlay, best.text, applied)]
+        found = [worker.explained(best, applied, overlay, guess) for guess in worker.guesses(overlay, best, applied)]
         less = min((each for each in found if each), key=lambda each: len(each[0]), default=None)
-        if less and len(less[0]) < len(best.text):
-            text, guess, with_values = less
-            best = Explained(text, [*best.uses, Use(name, guess)])
-            applied = [*applied, with_values]
-    return best
+        if less and len(less[0]) < len(best):
+            best, guess, with_values = less
+            uses.append(Use(name, guess))
+            applied.append(with_values)
+    return best, uses
 
 
-def _is_for_another(overlay: Overlay, overlays: Mapping[str, Overlay], job: Document) -> bool:
+def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay], job: Document) -> bool:
     """Whether a job has a field or flag of an overlay that this one excludes: a job with GPUs is not made by `cpu`."""
     excluded = [overlays[name.value] for name in overlay.conflicts() if name.value in overlays]
     only = {key for each in excluded for key in set_keys(each)} - set_keys(overlay) - {"name"}
@@ -103,7 +93,7 @@ class _Worker:
             self._known[text] = pipeline.read(pipeline.Source(self._original.file, text), self._target)
         return self._known[text]
 
-    def guesses(self, overlay: Overlay, text: str, applied: Sequence[Overlay]) -> Iterator[Guess]:
+    def guesses(self, overlay: LoadedOverlay, text: str, applied: Sequence[LoadedOverlay]) -> Iterator[Guess]:
         """The values of an overlay's parameters with which it leaves the original as it is; those of its companions come second."""
         spec, manifests = overlay.spec, [each.data for each in self._original.documents]
         parameters, resources = spec.get("parameters"), spec.get("resources")
@@ -116,13 +106,13 @@ class _Worker:
                 if not more.keys() & guess.keys() and self._makes(text, [*applied, *self._with(overlay, {**guess, **more})]):
                     yield {**guess, **more}
 
-    def _with(self, overlay: Overlay, guess: Guess) -> list[Overlay]:
+    def _with(self, overlay: LoadedOverlay, guess: Guess) -> list[LoadedOverlay]:
         """The overlay with values for its parameters; none where it does not take one of them."""
         given = {name: ParameterValue(overlay.name, name, text, "") for name, text in guess.items()}
         values, problems = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
-        return [] if problems else [Overlay(overlay.tree, values)]
+        return [] if problems else [LoadedOverlay(overlay.tree, values)]
 
-    def _applied(self, text: str, overlays: Sequence[Overlay]) -> list[Document]:
+    def _applied(self, text: str, overlays: Sequence[LoadedOverlay]) -> list[Document]:
         """The documents of a text with overlays applied; none where something is wrong with either."""
         manifests = self._read(text)
         if manifests.diagnostics or not any(map(is_workload, manifests.documents)):
@@ -130,10 +120,12 @@ class _Worker:
         found = apply(manifests.documents, overlays, self._target)
         return [] if has_error(found.diagnostics) else found.documents
 
-    def _makes(self, text: str, overlays: Sequence[Overlay]) -> bool:
+    def _makes(self, text: str, overlays: Sequence[LoadedOverlay]) -> bool:
         return same_objects(self._applied(text, overlays), self._original.documents)
 
-    def explained(self, text: str, applied: Sequence[Overlay], overlay: Overlay, guess: Guess) -> tuple[str, Guess, Overlay] | None:
+    def explained(
+        self, text: str, applied: Sequence[LoadedOverlay], overlay: LoadedOverlay, guess: Guess
+    ) -> tuple[str, Guess, LoadedOverlay] | None:
         """The text without what an overlay with these values sets; None where the overlay does not take them."""
         for with_values in self._with(overlay, guess):
             overlays = [*applied, with_values]
@@ -144,7 +136,7 @@ class _Worker:
             return self._without_companions(text, overlays, overlay.name), guess, with_values
         return None
 
-    def _candidates(self, text: str, overlays: Sequence[Overlay], overlay: Overlay) -> list[Cuts]:
+    def _candidates(self, text: str, overlays: Sequence[LoadedOverlay], overlay: LoadedOverlay) -> list[Cuts]:
         """What may be cut, from the end of the job to its beginning, so that earlier paths stay what they are."""
         job = next(filter(is_workload, self._applied(text, overlays)))
         shape = shapes.load(job.api_version, job.kind, self._target)
@@ -164,7 +156,7 @@ class _Worker:
                 return text
         return shorter
 
-    def _without_companions(self, text: str, overlays: Sequence[Overlay], name: str) -> str:
+    def _without_companions(self, text: str, overlays: Sequence[LoadedOverlay], name: str) -> str:
         """The text without the documents that an overlay adds, where each has a part of the text to itself."""
         added = {each.kind for each in self._applied(text, overlays) if each.marks.mark.layer == name}
         kept = [part for part, _ in cut(text)]
@@ -242,7 +234,7 @@ def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
 # What an overlay leaves in a job: the values that it sets, and the words of its flags.
 
 
-def set_keys(overlay: Overlay) -> set[str]:
+def set_keys(overlay: LoadedOverlay) -> set[str]:
     """The keys under which an overlay sets a value in pods, whatever it is given: those of parameters that may be unset are left out."""
     parameters = overlay.spec.get("parameters")
     optional = {f"${{{name}}}" for name, each in (parameters.data() if parameters else {}).items() if each.get("optional")}
@@ -250,7 +242,7 @@ def set_keys(overlay: Overlay) -> set[str]:
     return {key for entry in (pods.data() if pods else ()) for key, value in _leaves(entry.get("template")) if value not in optional}
 
 
-def flags_set_by(overlay: Overlay) -> list[tuple[str, Any]]:
+def flags_set_by(overlay: LoadedOverlay) -> list[tuple[str, Any]]:
     """The flags that an overlay sets in pods, with their values."""
     pods = overlay.spec.get("pods")
     return [each for entry in (pods.data() if pods else ()) for each in (entry.get("flags") or {}).items()]
@@ -286,7 +278,7 @@ def layered(marks: Marks, layer: str, shape: Shape | None, path: Path = (), *, k
     return [each for inner in found.values() for each in inner]
 
 
-def flag_words(job: Any, overlay: Overlay) -> Iterator[Cuts]:
+def flag_words(job: Any, overlay: LoadedOverlay) -> Iterator[Cuts]:
     """The words of each flag that an overlay sets, in every list of arguments: `--flag value` or `--flag=value`.
 
     Behind them, the list as a whole where it holds no other words.

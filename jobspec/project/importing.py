@@ -17,21 +17,17 @@ from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_o
 from jobspec.documents.writer import is_plain
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
-from jobspec.project.project import FILE
+from jobspec.project.project import FILE, ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
+from jobspec.targets import Target
 from jobspec.workloads import KINDS, is_workload, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.project import ReadFile
-    from jobspec.targets import Target
-
-    #: The text of a flag's value, True for a bare flag, None for one that is removed.
-    FlagValue = str | bool | None
-    Flags = Mapping[str, FlagValue]
+#: The text of a flag's value, True for a bare flag, None for one that is removed.
+FlagValue = str | bool | None
+Flags = Mapping[str, FlagValue]
 
 
 # What an import writes: bases and a project, after it is shown that they render to the manifests as they were.
@@ -165,7 +161,7 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
     without_engines = _without_engines(files[FILE])
     if without_engines:
         found = whole(pipeline.Source(into.path, without_engines), read)
-    rendered = {each.name: each for each in found.variants}
+    rendered = {each.name: each for each in found.rendered}
     for entry in entries if found.valid else ():
         yield from _differences(rendered[entry.name], entry, is_new=into.existing is None)
 
@@ -347,15 +343,14 @@ class Import:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def import_of(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Import:
+def import_of(original: Original, overlays: Mapping[str, LoadedOverlay], target: Target) -> Import:
     """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
-    explained = explain(original, overlays, target)
+    text, uses = explain(original, overlays, target)
     namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
-    text = explained.text
     if namespace and not original.is_fixed:
         text = _without_in_all(text, ("metadata", "namespace"), target)
-    return Import(original, text, explained.uses, namespace)
+    return Import(original, text, uses, namespace)
 
 
 def documents_in(text: str, target: Target) -> Sequence[Document]:

@@ -71,15 +71,20 @@ def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Dia
             yield Diagnostic("invalid-project", message, place, hint=f'write `"{spelt}"`')
 
 
+def texts_in(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
+    """The texts inside a value, its keys among them, each with its place."""
+    if isinstance(tree.value, str):
+        yield tree.mark, tree.value
+    for child in tree.value if isinstance(tree.value, list) else ():
+        yield from texts_in(child)
+    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
+        yield child.key or child.mark, key
+        yield from texts_in(child)
+
+
 def names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
     """The names in `${}` inside a value and its keys, each with its place."""
-    if isinstance(tree.value, str) and "${" in tree.value:
-        yield from ((name, tree.mark) for name, is_name in pieces(tree.value) if is_name)
-    for child in tree.value if isinstance(tree.value, list) else ():
-        yield from names_in(child)
-    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
-        yield from ((name, child.key or child.mark) for name, is_name in pieces(key) if is_name)
-        yield from names_in(child)
+    return ((name, mark) for mark, text in texts_in(tree) if "${" in text for name, is_name in pieces(text) if is_name)
 
 
 def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:

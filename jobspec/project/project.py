@@ -6,29 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec import pipeline
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kubernetes.problems import closest
-from jobspec.overlays.load import Overlay, OverlayFile, load, shipped, shipped_file
+from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
 from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-
-    #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
-    ReadFile = Callable[[str], Source]
+#: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
+ReadFile = Callable[[str], Source]
 
 
 FILE = "jobspec.yaml"
 OUTPUT = "rendered"
 
 
-class Project:
+class LoadedProject:
     """A project whose document has passed its schema."""
 
     __slots__ = ("defaults", "engines", "entries", "output", "output_place", "spec", "spelled")
@@ -104,7 +101,7 @@ class Sources:
         self._read = read
         self._cluster = cluster
         self._bases: dict[str, Base | str] = {}
-        self._overlays: dict[str, Overlay | list[Diagnostic] | str] = {}
+        self._overlays: dict[str, LoadedOverlay | list[Diagnostic] | str] = {}
 
     def base(self, path: MarkedTree) -> Base:
         """The base at a path."""
@@ -126,7 +123,7 @@ class Sources:
             return f"a base holds one training job, and this file {len(jobs) or 'none'}"
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
-    def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:
+    def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:
         """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""
         if name not in self._overlays:
             self._overlays[name] = self._overlay(name)
@@ -136,7 +133,7 @@ class Sources:
         hint = "" if _is_path(name) else closest(name, shipped()) or f"jobspec ships {', '.join(shipped())}; your own is given by its path"
         return [Diagnostic("unknown-overlay", found, place, hint=hint)]
 
-    def _overlay(self, name: str) -> Overlay | list[Diagnostic] | str:
+    def _overlay(self, name: str) -> LoadedOverlay | list[Diagnostic] | str:
         if not _is_path(name) and name not in shipped():
             return f"no overlay `{name}`"
         try:
@@ -245,7 +242,7 @@ class Engines:
     __slots__ = ("argocd", "flux", "output", "output_place")
 
     def __init__(self, tree: MarkedTree) -> None:
-        argocd, flux, output = (_given(tree, name) for name in ("argocd", "flux", "output"))
+        argocd, flux, output = (field(tree, name) for name in ("argocd", "flux", "output"))
         self.argocd = ArgoCD(argocd) if argocd else None
         self.flux = Flux(flux) if flux else None
         self.output: str = output.value if output else ENGINES_OUTPUT
@@ -262,11 +259,6 @@ class Engines:
             yield from _wrong_argocd(self.argocd)
         if self.flux:
             yield from _wrong_flux(self.flux)
-
-
-def _given(tree: MarkedTree, name: str) -> MarkedTree | None:
-    child = tree.get(name)
-    return child if child and child.value is not None else None
 
 
 def _repository_of(url: str) -> str:

@@ -7,30 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kinds import is_cluster_scoped
+from jobspec.kinds import GroupKind, is_cluster_scoped
 from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.overlays.apply import apply
+from jobspec.overlays.apply import Applied, apply
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.command_lines import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, max_name_length
-from jobspec.project.variants import ANNOTATION, Variant
+from jobspec.project.variants import ANNOTATION, PlannedVariant
+from jobspec.targets import Target
 from jobspec.workloads import is_workload, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
-    from jobspec.kinds import GroupKind
-    from jobspec.overlays.apply import Applied
-    from jobspec.overlays.load import Overlay
-    from jobspec.targets import Target
-
-    #: What an object is to a server: its group, kind, namespace and name.
-    Identity = tuple[str, str, str, str]
+#: What an object is to a server: its group, kind, namespace and name.
+Identity = tuple[str, str, str, str]
 
 
 class RenderedObject:
@@ -66,7 +61,7 @@ def identity_of(document: Document) -> Identity:
     return document.group_kind[0], document.kind, document.namespace, document.name
 
 
-def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
+def render_variant(variant: PlannedVariant, cluster: Cluster) -> RenderedVariant:
     """Render a variant: apply its overlays, name its objects, check them, write them."""
     checked, files = documents_of(variant, cluster)
     job_name = variant.job_name.mark
@@ -75,18 +70,13 @@ def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
     return RenderedVariant(variant.name, checked, objects, earlier)
 
 
-def refused_variant(name: str, path: str, problems: Sequence[Diagnostic]) -> RenderedVariant:
-    """A variant that is not rendered, for what the project in the file at *path* says of it."""
-    return RenderedVariant(name, Checked(FileResult(path, (), problems), ()), (), ())
-
-
 def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
     """The same variants with the answer of a cluster that has the objects of all of them."""
     checked = pipeline.resolve([each.checked for each in variants], cluster)
     return [RenderedVariant(each.name, answer, each.objects, each.earlier) for each, answer in zip(variants, checked, strict=True)]
 
 
-def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
+def documents_of(variant: PlannedVariant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
     """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
     file = variant.base.file
     documents, problems = objects_of(variant, cluster)
@@ -107,7 +97,7 @@ def _by_contracts(checked: Checked, cluster: Cluster) -> Checked:
     return Checked(checked.result.with_diagnostics(wrong), checked.documents, checked.objects, checked.pending)
 
 
-def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
+def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
     """The objects of a variant under their names, and what is wrong with its overlays and names."""
     applied = _applied(variant, cluster.target)
     problems = list(applied.diagnostics)
@@ -118,10 +108,10 @@ def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list
     return [_annotated(each, variant) for each in named], problems
 
 
-def _applied(variant: Variant, target: Target) -> Applied:
+def _applied(variant: PlannedVariant, target: Target) -> Applied:
     """What the overlays of a variant make of its base in its namespace; those that it shares with others are applied once."""
 
-    def to_base(overlays: Sequence[Overlay]) -> Applied:
+    def to_base(overlays: Sequence[LoadedOverlay]) -> Applied:
         return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, target)
 
     if variant.shared is None:
@@ -140,7 +130,7 @@ def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
     return _with_metadata(document, {"namespace": namespace})
 
 
-def _named(job: Document, documents: Sequence[Document], variant: Variant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
+def _named(job: Document, documents: Sequence[Document], variant: PlannedVariant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
     """A job under its variant's name; one that leaves the operator no room is a problem."""
     runtime = runtime_of(job, documents, cluster.target) if job.kind == "TrainJob" else None
     room = max_name_length(job, runtime)
@@ -158,7 +148,7 @@ def _named(job: Document, documents: Sequence[Document], variant: Variant, clust
     return _with_fields(named, ("metadata", "annotations"), {ANNOTATION: variant.history.number_of(named)})
 
 
-def _annotated(document: Document, variant: Variant) -> Document:
+def _annotated(document: Document, variant: PlannedVariant) -> Document:
     """An object with the annotations that the project's engines need; what it says itself stays."""
     own = value_at(document.data, ("metadata", "annotations")) or {}
     if not variant.engines or not isinstance(document.data.get("metadata"), dict) or not isinstance(own, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from io import StringIO
 from typing import Any
@@ -18,17 +18,12 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
 from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
-from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
-from jobspec.project.variants import variants_of
+from jobspec.project.project import ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
+from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
+from jobspec.project.variants import PlannedVariant, variants_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.project.project import ReadFile
-    from jobspec.project.rendering import Identity
-
-    #: Files by their path below the output folder, with `/` between the parts.
-    Files = Mapping[str, bytes]
+#: Files by their path below the output folder, with `/` between the parts.
+Files = Mapping[str, bytes]
 
 
 KUSTOMIZATION = "kustomization.yaml"
@@ -52,18 +47,18 @@ _JOBS = ("pytorchjob-", "trainjob-")
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class RenderedTree:
     """The files of variants' objects by path, and the objects that two variants make differently."""
 
-    placed: Mapping[str, Placed]
+    placed: Mapping[str, Placed] = field(default_factory=dict)
     diagnostics: Sequence[Diagnostic] = ()
 
-    def only(self, variants: Collection[str]) -> Tree:
+    def only(self, variants: Collection[str]) -> RenderedTree:
         """The files of these variants' objects, shared ones too."""
-        return Tree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
+        return RenderedTree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
 
 
-def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
+def tree_of(variants: Iterable[RenderedVariant]) -> RenderedTree:
     """The tree of variants; an object that several of them have stands in a folder of its own, so that it belongs to none of them."""
     first: dict[Identity, tuple[str, RenderedObject]] = {}
     users: dict[Identity, list[str]] = {}
@@ -80,7 +75,7 @@ def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
         if path in placed:
             problems.append(_same_file(each, path))
         placed[path] = Placed(as_rendered(each.text), identity, users[identity])
-    return Tree(placed, problems)
+    return RenderedTree(placed, problems)
 
 
 def shared_path(identity: Identity) -> str:
@@ -107,7 +102,7 @@ def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dic
     return {**files, NAME: as_rendered(text_of(found))}
 
 
-def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
+def complete(tree: RenderedTree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
     """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
     moved = set(_moved(kept, tree))
     changed = {_folder(path) for path in [*tree.placed, *moved]}
@@ -119,7 +114,7 @@ def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[st
     return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
 
 
-def _moved(kept: Files, tree: Tree) -> Iterator[str]:
+def _moved(kept: Files, tree: RenderedTree) -> Iterator[str]:
     """The paths of kept files whose object stands elsewhere in the tree, since it became shared or is shared no more."""
     now = {each.identity: path for path, each in tree.placed.items()}
     names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
@@ -217,16 +212,6 @@ def as_rendered(text: str) -> bytes:
 NAME = ".jobspec-inventory"
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A folder as it is found, compared with its inventory and with what is to be written."""
-
-    edited: list[str]
-    """Paths of our files that somebody changed, stale ones too."""
-    foreign: list[str]
-    """Paths of files that are not ours."""
-
-
 def text_of(hashes: Mapping[str, str]) -> str:
     """The inventory of hashes by path."""
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
@@ -255,11 +240,14 @@ def ours(found: Mapping[str, bytes], hashes: Mapping[str, str]) -> dict[str, byt
     return {path: content for path, content in found.items() if path in hashes and digest_of(content) == hashes[path]}
 
 
-def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> State:
-    """What somebody else did to a folder that holds the files *found*; a file that is as *wanted* is ours whoever wrote it."""
+def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
+    """Of a folder with the files *found*: our files that somebody changed, stale ones too, and files that are not ours.
+
+    A file that is as *wanted* is ours whoever wrote it.
+    """
     others = [path for path in sorted(found) if path != NAME and found[path] != wanted.get(path)]
     edited = [path for path in others if path in hashes and digest_of(found[path]) != hashes[path]]
-    return State(edited, [path for path in others if path not in hashes])
+    return edited, [path for path in others if path not in hashes]
 
 
 # The folder of the engines' objects. It stands beside the rendered tree, which an engine that synced its own objects could lock up.
@@ -276,11 +264,11 @@ _HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} -
 class EngineTree:
     """The files of the engines' folder by path, and what the engines cannot do."""
 
-    files: Files
+    files: Files = field(default_factory=dict)
     diagnostics: Sequence[Diagnostic] = ()
 
 
-def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tree, *, earlier: Files, path: str) -> EngineTree:
+def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: RenderedTree, *, earlier: Files, path: str) -> EngineTree:
     """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository."""
     objects = [each.synced for variant in variants for each in variant.objects]
     synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
@@ -347,25 +335,19 @@ def _rendered(each: dict[str, Any], comment: str = "") -> bytes:
 # A whole project from the text of its file: its variants, what they render to, and what is wrong with any of them.
 
 
+@dataclass(frozen=True)
 class Whole:
     """What a project renders to, and what is wrong with it."""
 
-    __slots__ = ("diagnostics", "engines", "tree", "variants")
-
-    def __init__(
-        self,
-        diagnostics: Sequence[Diagnostic],
-        variants: Sequence[RenderedVariant] = (),
-        tree: Tree | None = None,
-        engines: Engines | None = None,
-    ) -> None:
-        self.diagnostics = diagnostics
-        """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
-        self.variants = variants
-        self.tree = tree or Tree({})
-        """The files of the variants' objects."""
-        self.engines = engines
-        """What syncs them, None where the project says nothing of it."""
+    diagnostics: Sequence[Diagnostic]
+    """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
+    rendered: Sequence[RenderedVariant] = ()
+    tree: RenderedTree = field(default_factory=RenderedTree)
+    """The files of the variants' objects."""
+    project: LoadedProject | None = None
+    """None where it could not be rendered."""
+    variants: Sequence[PlannedVariant] = ()
+    cluster: Cluster = field(default_factory=Cluster)
 
     @property
     def valid(self) -> bool:
@@ -373,7 +355,7 @@ class Whole:
         return not has_error(self.diagnostics)
 
 
-def project_in(source: pipeline.Source) -> Project | FileResult:
+def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
     checked = pipeline.checked(source, (), Cluster())
     if not checked.result.valid:
@@ -382,7 +364,7 @@ def project_in(source: pipeline.Source) -> Project | FileResult:
         raise JobspecError(f"{source.name}: a project's file holds one document, the project")
     text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
     assert isinstance(text, str)
-    return Project(checked.documents[0], text)
+    return LoadedProject(checked.documents[0], text)
 
 
 def whole(source: pipeline.Source, read: ReadFile) -> Whole:
@@ -394,9 +376,9 @@ def whole(source: pipeline.Source, read: ReadFile) -> Whole:
     if wrong:
         return Whole(wrong)
     cluster = Cluster(project.wishes)
-    planned = variants_of(project, Sources(read, cluster))
-    if not FileResult(source.name, (), planned.diagnostics).valid:
-        return Whole(planned.diagnostics)
-    variants = judged_together([render_variant(each, cluster) for each in planned.variants], cluster)
-    tree = tree_of(each for each in variants if each.checked.result.valid)
-    return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree, project.engines)
+    variants, problems = variants_of(project, Sources(read, cluster))
+    if not FileResult(source.name, (), problems).valid:
+        return Whole(problems)
+    rendered = judged_together([render_variant(each, cluster) for each in variants], cluster)
+    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    return Whole([*problems, *tree.diagnostics], rendered, tree, project, variants, cluster)

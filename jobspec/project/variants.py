@@ -9,10 +9,12 @@ from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
-from jobspec.overlays.load import Overlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
+from jobspec.overlays.apply import Applied
+from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
     LIMIT,
     Spelling,
+    Values,
     combinations,
     filled,
     filled_text,
@@ -22,27 +24,21 @@ from jobspec.project.matrix import (
     names_in,
     size_of,
 )
-from jobspec.project.project import Base, Engines, Project, Sources, field
+from jobspec.project.project import Base, Engines, LoadedProject, Sources, field
 from jobspec.workloads import KINDS, is_workload, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.overlays.apply import Applied
-    from jobspec.project.matrix import Values
-
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class PlannedVariant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
     name: str
     """Its name, which is that of its folder, too."""
     base: Base
-    overlays: Sequence[Overlay]
+    overlays: Sequence[LoadedOverlay]
     _: KW_ONLY
     job_name: MarkedTree
     """A DNS-1035 label of any length, marked where the project gives the name."""
@@ -61,38 +57,28 @@ class Variant:
     shared: SharedOverlays | None
     """The first of the overlays, where they are applied once for several variants of the base."""
 
-    def with_runs(self, files: Mapping[str, bytes]) -> Variant:
+    def with_runs(self, files: Mapping[str, bytes]) -> PlannedVariant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
         return replace(self, history=self.history.with_runs(files)) if self.history else self
 
-    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
-        """The same variant with other overlays."""
-        return replace(self, overlays=overlays, shared=None)
+
+def variants_of(project: LoadedProject, sources: Sources) -> tuple[list[PlannedVariant], list[Diagnostic]]:
+    """The variants of a project, and what is wrong with what it says of them; with an error, those at fault are missing."""
+    found, problems = combinations_of(project, sources)
+    made, wrong = variants_from(found, project, sources)
+    return made, [*problems, *wrong]
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
-    """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
-
-    variants: Sequence[Variant]
-    diagnostics: Sequence[Diagnostic]
-
-
-def variants_of(project: Project, sources: Sources) -> Variants:
-    """The variants of a project. With an error among the diagnostics, those at fault are missing."""
-    found = combinations_of(project, sources)
-    made = variants_from(found.combinations, project, sources)
-    return Variants(made.variants, [*found.diagnostics, *made.diagnostics])
-
-
-def variants_from(combinations: Sequence[Combination], project: Project, sources: Sources) -> Variants:
+def variants_from(
+    combinations: Sequence[Combination], project: LoadedProject, sources: Sources
+) -> tuple[list[PlannedVariant], list[Diagnostic]]:
     """The variants of some combinations, and what is wrong with these."""
     made = [variant_of(each, project, sources) for each in combinations]
     wrong = deduplicated(problem for each in made if isinstance(each, list) for problem in each)
-    return Variants([each for each in made if not isinstance(each, list)], wrong)
+    return [each for each in made if not isinstance(each, list)], wrong
 
 
-def variant_of(combination: Combination, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
+def variant_of(combination: Combination, project: LoadedProject, sources: Sources) -> PlannedVariant | list[Diagnostic]:
     """The variant of one combination, or what is wrong with it."""
     entry, values, name = combination.entry, combination.values, combination.name
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
@@ -110,7 +96,7 @@ def variant_of(combination: Combination, project: Project, sources: Sources) -> 
     problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
     if has_error(problems):
         return problems
-    return Variant(
+    return PlannedVariant(
         name,
         base,
         [*overlays, *([layer] if layer else [])],
@@ -148,7 +134,7 @@ class SharedOverlays:
 
     __slots__ = ("_applied", "has_one_base", "overlays", "problems")
 
-    def __init__(self, overlays: Sequence[Overlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
+    def __init__(self, overlays: Sequence[LoadedOverlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
         self.overlays = overlays
         self.problems = problems
         """What is wrong with the overlays."""
@@ -156,7 +142,7 @@ class SharedOverlays:
         """Whether several combinations have one base in one namespace."""
         self._applied: Applied | None = None
 
-    def applied(self, apply: Callable[[Sequence[Overlay]], Applied]) -> Applied:
+    def applied(self, apply: Callable[[Sequence[LoadedOverlay]], Applied]) -> Applied:
         """The overlays applied to this base: *apply* does so for the first combination, and the others share the result."""
         if self._applied is None:
             self._applied = apply(self.overlays)
@@ -189,20 +175,15 @@ class Combination:
         return bool(history and history.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Combinations:
-    """The combinations of a project in the order of its file, and what is wrong with the entries and names."""
+def combinations_of(project: LoadedProject, sources: Sources) -> tuple[list[Combination], list[Diagnostic]]:
+    """The combinations of a project in the order of its file, and what is wrong with the entries and names.
 
-    combinations: Sequence[Combination]
-    diagnostics: Sequence[Diagnostic]
-
-
-def combinations_of(project: Project, sources: Sources) -> Combinations:
-    """The combinations of a project; none of an entry with a mistake, and none at all where they are too many."""
+    There are none of an entry with a mistake, and none at all where they are too many.
+    """
     entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
     problems = [*project.wrong_releases(), *_too_many(entries)]
     if problems:
-        return Combinations((), problems)
+        return [], problems
     found: list[Combination] = []
     for entry in entries:
         wrong = list(_entry_mistakes(entry, project))
@@ -210,7 +191,7 @@ def combinations_of(project: Project, sources: Sources) -> Combinations:
         if not wrong:
             overlays = _shared_overlays(entry, project, sources)
             found += [Combination(entry, values, overlays) for values in combinations(field(entry, "matrix"), project.spelled)]
-    return Combinations(found, [*problems, *_repeated(found)])
+    return found, [*problems, *_repeated(found)]
 
 
 def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:
@@ -241,7 +222,7 @@ def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
             return
 
 
-def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]:
+def _entry_mistakes(entry: MarkedTree, project: LoadedProject) -> Iterator[Diagnostic]:
     parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
     yield from matrix_mistakes(entry.get("matrix"), parts, project.spelled)
     if not entry.get("base"):
@@ -258,7 +239,7 @@ def _is_hashed(entry: MarkedTree) -> bool:
     return not naming or naming.value == "hash"
 
 
-def _shared_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
+def _shared_overlays(entry: MarkedTree, project: LoadedProject, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
     named = entry.get("overlays")
     if named and any(names_in(named)):
@@ -303,9 +284,9 @@ def _what_differs(first: Combination, second: Combination) -> str:
 
 def overlays_of(
     entries: Sequence[MarkedTree], values: Values, spelled: Spelling, sources: Sources
-) -> tuple[list[Overlay], list[Diagnostic]]:
+) -> tuple[list[LoadedOverlay], list[Diagnostic]]:
     """The overlays of a variant's *entries*, in order, and what is wrong with those; of one that stands twice the later entry counts."""
-    found: dict[str, Overlay] = {}
+    found: dict[str, LoadedOverlay] = {}
     problems: list[Diagnostic] = []
     for entry in entries:
         named = _named(filled(entry, values))
@@ -314,13 +295,13 @@ def overlays_of(
             continue
         name, place, parameters = named
         overlay = sources.overlay(name, place.mark)
-        if not isinstance(overlay, Overlay):
+        if not isinstance(overlay, LoadedOverlay):
             problems += overlay
             continue
         given = {key: ParameterValue(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
         typed, wrong = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
         problems += _at_places(wrong, parameters, place)
-        found[overlay.name] = Overlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
+        found[overlay.name] = LoadedOverlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
     return list(found.values()), problems
 
 
@@ -352,7 +333,7 @@ def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree]
 # What a variant says itself as one more overlay, whose marks are the lines of the project's file.
 
 
-def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[Overlay | None, list[Diagnostic]]:
+def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[LoadedOverlay | None, list[Diagnostic]]:
     """The overlay of a variant's flags, labels, annotations and companions, which overrides others, and what is wrong with it.
 
     None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
@@ -373,7 +354,7 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
     name = here.with_value({"name": here.with_value(variant)})
     tree = here.with_value({"metadata": name, "spec": here.with_value(spec)})
     can_be_wrong = resources or any(map(has_dollar, said.values()))  # a directive, or what is no manifest
-    return Overlay(tree, {}), check_overlay(tree) if can_be_wrong else []
+    return LoadedOverlay(tree, {}), check_overlay(tree) if can_be_wrong else []
 
 
 def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:
@@ -409,33 +390,33 @@ def _each_scalar(tree: MarkedTree, change: Callable[[MarkedTree], MarkedTree]) -
 ANNOTATION = "jobspec.dev/run"
 
 
+@dataclass(frozen=True)
 class Run:
     """A job of a variant that stands in the tree."""
 
-    __slots__ = ("job", "number", "path")
+    path: str
+    job: Document
 
-    def __init__(self, path: str, job: Document) -> None:
-        self.path = path
-        self.job = job
-        said = str(value_at(job.data, ("metadata", "annotations", ANNOTATION)) or "")
-        self.number = int(said) if said.isascii() and said.isdigit() else 0
+    @property
+    def number(self) -> int:
         """Counts the runs from 1; 0 for one that was rendered before the variant had a history."""
+        said = str(value_at(self.job.data, ("metadata", "annotations", ANNOTATION)) or "")
+        return int(said) if said.isascii() and said.isdigit() else 0
 
 
+@dataclass(frozen=True)
 class History:
     """How many earlier runs of a variant stay, and those that the tree has."""
 
-    __slots__ = ("limit", "runs")
-
-    def __init__(self, limit: MarkedTree, runs: Sequence[Run] = ()) -> None:
-        self.limit = limit
-        """The number of earlier runs, at its place in the project."""
-        self.runs = sorted(runs, key=lambda each: (each.number, each.path))
-        """The runs in the tree, the newest last."""
+    limit: MarkedTree
+    """The number of earlier runs, at its place in the project."""
+    runs: Sequence[Run] = ()
+    """The runs in the tree, the newest last."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> History:
         """The same with the runs among the files of the variant's folder."""
-        return History(self.limit, [run for path, content in files.items() if (run := _run_in(path, content))])
+        runs = [run for path, content in files.items() if (run := _run_in(path, content))]
+        return History(self.limit, sorted(runs, key=lambda each: (each.number, each.path)))
 
     def number_of(self, job: Document) -> MarkedTree:
         """The number of a rendered job, as the text of its annotation: the next one, unless the job is the newest run already."""

@@ -2,93 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from json import dumps
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
-from jobspec.project.effects import MEANINGS, ObjectChange
+from jobspec.project.comparison import Comparison, VariantChange
+from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
-from jobspec.reports.text import clean, layer_of, visible
+from jobspec.reports.text import clean, layer_of, paint, visible, wrapped
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.diagnostics import Mark
-    from jobspec.project.capacity import Capacity
-    from jobspec.project.comparison import Comparison, Presence, VariantChange
-    from jobspec.project.effects import Meaning, ObjectChange
-    from jobspec.project.fields import FieldChange
-
-    class Place(TypedDict):
-        """A line; `layer` is the overlay or variant whose line it is, empty for a base."""
-
-        file: str
-        line: int
-        column: int
-        layer: str
-
-    class Field(TypedDict):
-        """A changed field. `before` and `after` are missing where the field is; `changedIn` is null where nobody knows the line."""
-
-        field: str
-        before: NotRequired[Any]
-        after: NotRequired[Any]
-        meaning: Meaning
-        changedIn: Place | None
-        was: NotRequired[Place]
-
-    class Object(TypedDict):
-        """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
-
-        kind: str
-        namespace: str
-        name: str
-        meaning: Meaning
-        follows: str
-        isPruned: bool
-        notes: list[str]
-        fields: list[Field]
-
-    class Needs(TypedDict):
-        """What a job asks for, with the `most` that an autoscaler may make of it.
-
-        `cost` is the most that it costs, null where nobody can say, and missing without a price list.
-        """
-
-        pods: int
-        mostPods: int
-        gpus: int
-        mostGpus: int
-        deadlineSeconds: int | None
-        cost: NotRequired[float | None]
-        notes: list[str]
-
-    class Variant(TypedDict):
-        """A variant that differs; `before` is null for a new one, `after` for one that is gone."""
-
-        name: str
-        presence: Presence
-        meaning: Meaning
-        before: Needs | None
-        after: Needs | None
-        objects: list[Object]
-
-    class Report(TypedDict):
-        """The whole report."""
-
-        ref: str
-        commit: str
-        differs: bool
-        notes: list[str]
-        currency: str | None
-        variants: list[Variant]
-        summary: dict[str, int]
-        target: dict[str, str]
+#: Colours a text by a code of the terminal, or leaves it.
+Paint = Callable[[str, str], str]
 
 
 # A comparison as text for a terminal: a table of variants, then the changed fields of those that change alike.
@@ -106,51 +36,41 @@ _COLOURS: dict[Meaning, str] = {
 
 def text_report(view: View, *, colour: bool = False, width: int = 100) -> str:
     """The whole report."""
-    paint = _Paint(colour=colour)
-    lines = [paint(headline(view), _BOLD)]
+    painted: Paint = partial(paint, colour=colour)
+    lines = [painted(headline(view), _BOLD)]
     changed = view.comparison.variants
     if changed:
-        lines += ["", *_text_table([header(view), *([listed(each.names), *each.cells] for each in table(view)), totals(view)], paint)]
+        lines += ["", *_text_table([header(view), *([listed(each.names), *each.cells] for each in table(view)), totals(view)], painted)]
     for note in notes(view):
-        lines += _wrapped(note, width, "      ", first="note: ")
+        lines += wrapped(note, max(width, 40), "      ", first="note: ")
     for group in alike(changed):
-        lines += ["", paint(listed([each.name for each in group]), _BOLD)]
+        lines += ["", painted(listed([each.name for each in group]), _BOLD)]
         for number in range(len(group[0].objects)):
-            lines += _text_object([each.objects[number] for each in group], paint, width)
-    return "\n".join([*lines, "", paint(judged_by(view), _DIM), ""])
+            lines += _text_object([each.objects[number] for each in group], painted, width)
+    return "\n".join([*lines, "", painted(judged_by(view), _DIM), ""])
 
 
-class _Paint:
-    """Colours a text, or leaves it."""
-
-    def __init__(self, *, colour: bool) -> None:
-        self._colour = colour
-
-    def __call__(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
-
-
-def _text_table(lines: Sequence[list[str]], paint: _Paint) -> Iterator[str]:
+def _text_table(lines: Sequence[list[str]], painted: Paint) -> Iterator[str]:
     """Rows in columns, the first one their heads; an empty row is left out."""
     filled = [row for row in lines if row]
     widths = [max(len(row[number]) for row in filled) for number in range(len(filled[0]))]
     for number, row in enumerate(filled):
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield paint(line, _DIM) if number == 0 else line
+        yield painted(line, _DIM) if number == 0 else line
 
 
-def _text_object(changes: Sequence[ObjectChange], paint: _Paint, width: int) -> Iterator[str]:
+def _text_object(changes: Sequence[ObjectChange], painted: Paint, width: int) -> Iterator[str]:
     first = changes[0]
-    yield from _wrapped(names_of(changes), width, "    ", first=f"  {paint(WORDS[first.meaning], _COLOURS[first.meaning])}: ")
+    yield from wrapped(names_of(changes), max(width, 40), "    ", first=f"  {painted(WORDS[first.meaning], _COLOURS[first.meaning])}: ")
     for note in first.notes:
-        yield from _wrapped(note, width, "    ")
+        yield from wrapped(note, max(width, 40), "    ")
     before = ""
     for row in rows(first, width=max(width // 2 - 8, 20)):
         around, name = _split(row.field)
         if around and around != before:
-            yield f"    {paint(around, _DIM)}"
+            yield f"    {painted(around, _DIM)}"
         before = around
-        yield from _text_row(row, name, "      " if around else "    ", first.meaning, paint, width)
+        yield from _text_row(row, name, "      " if around else "    ", first.meaning, painted, width)
 
 
 def _split(field: str) -> tuple[str, str]:
@@ -163,13 +83,13 @@ def _split(field: str) -> tuple[str, str]:
     return "", field
 
 
-def _text_row(row: Row, name: str, indent: str, usual: Meaning, paint: _Paint, width: int) -> Iterator[str]:
+def _text_row(row: Row, name: str, indent: str, usual: Meaning, painted: Paint, width: int) -> Iterator[str]:
     sign, code = ("~", _DIM) if None not in (row.before, row.after) else ("+", _GREEN) if row.before is None else ("-", _RED)
-    differing = f" ({paint(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != usual else ""
+    differing = f" ({painted(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != usual else ""
     values = [(text, colour) for text, colour in ((row.before, _RED), (row.after, _GREEN)) if text is not None]
-    shown = " → ".join(paint(text, colour) for text, colour in values)
-    head = f"{indent}{paint(sign, code)} {name}{differing}"
-    tail = paint(row.place, _DIM)
+    shown = " → ".join(painted(text, colour) for text, colour in values)
+    head = f"{indent}{painted(sign, code)} {name}{differing}"
+    tail = painted(row.place, _DIM)
     length = len(indent) + len(name) + sum(len(text) + 3 for text, _ in values) + len(row.place) + 4
     if length + (len(WORDS[row.meaning]) + 3) * bool(differing) <= width:
         yield f"{head}  {shown}  {tail}"
@@ -177,13 +97,6 @@ def _text_row(row: Row, name: str, indent: str, usual: Meaning, paint: _Paint, w
         yield head
         yield f"{indent}    {shown}"
         yield f"{indent}    {tail}"
-
-
-def _wrapped(text: str, width: int, indent: str, *, first: str | None = None) -> list[str]:
-    from textwrap import wrap
-
-    start = indent if first is None else first
-    return wrap(text, max(width, 40), initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 # A comparison as Markdown for the comment of a pull request, cut where GitHub would not take it.
@@ -240,7 +153,7 @@ def _markdown_table(view: View, room: int) -> str:
 def _details(group: Sequence[VariantChange], room: int) -> str:
     """The changes of variants that change alike, with as many fields as there is room for; empty where there is none for any."""
     names = listed([each.name for each in group])
-    count = fields_in(group[0].objects)
+    count = sum(len(rows(each)) for each in group[0].objects)
     fields = f", {counted(count, 'field')}" if count else ""
     title = f"\n<details><summary><b>{names}</b>: {WORDS[group[0].meaning]}{fields}</summary>\n"
     text, end = title, "\n</details>\n"
@@ -428,7 +341,7 @@ def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
 
 
 def _likeness(change: VariantChange) -> object:
-    objects = tuple((each.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
+    objects = tuple((each.document.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
     return change.presence, objects
 
 
@@ -495,10 +408,10 @@ def duration(seconds: int | None) -> str:
 def names_of(changes: Sequence[ObjectChange]) -> str:
     """An object's kind and name, or the first of several."""
     first = changes[0]
-    name = visible("/".join(part for part in (first.namespace, first.name) if part))
+    name = visible("/".join(part for part in (first.document.namespace, first.document.name) if part))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
-    return f"{first.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
+    return f"{first.document.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -526,24 +439,14 @@ def _amount(cost: Cost | None) -> str | None:
     return None if cost is None else NONE if cost.amount is None else f"{cost.amount:.2f}"
 
 
-def fields_in(changes: Iterable[ObjectChange]) -> int:
-    """The number of changed fields, in words."""
-    return sum(len(rows(each)) for each in changes)
-
-
 # A comparison as one JSON object, whose types stand here.
 
 
 def json_report(view: View) -> str:
-    """The whole report."""
-    return json.dumps(as_data(view), indent=2, ensure_ascii=False) + "\n"
-
-
-def as_data(view: View) -> Report:
-    """The report as plain data."""
+    """The whole report. A place has a `layer`: the overlay or variant whose line it is, empty for a base."""
     comparison = view.comparison
     presences = [each.presence for each in comparison.variants]
-    return {
+    report = {
         "ref": clean(view.ref),
         "commit": view.commit,
         "differs": comparison.differs,
@@ -558,9 +461,11 @@ def as_data(view: View) -> Report:
         },
         "target": view.releases,
     }
+    return dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _variant(change: VariantChange, view: View) -> Variant:
+def _variant(change: VariantChange, view: View) -> dict[str, Any]:
+    """A variant that differs; `before` is null for a new one, `after` for one that is gone."""
     return {
         "name": change.name,
         "presence": change.presence,
@@ -571,11 +476,15 @@ def _variant(change: VariantChange, view: View) -> Variant:
     }
 
 
-def _needs(capacity: Capacity | None, view: View) -> Needs | None:
+def _needs(capacity: Capacity | None, view: View) -> dict[str, Any] | None:
+    """What a job asks for, with the `most` that an autoscaler may make of it.
+
+    `cost` is the most that it costs, null where nobody can say, and missing without a price list.
+    """
     if capacity is None:
         return None
     notes = list(capacity.notes)
-    found: Needs = {
+    found: dict[str, Any] = {
         "pods": capacity.number,
         "mostPods": capacity.most,
         "gpus": capacity.gpus,
@@ -590,11 +499,12 @@ def _needs(capacity: Capacity | None, view: View) -> Needs | None:
     return found
 
 
-def _object(change: ObjectChange) -> Object:
+def _object(change: ObjectChange) -> dict[str, Any]:
+    """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
     return {
-        "kind": change.kind,
-        "namespace": change.namespace,
-        "name": change.name,
+        "kind": change.document.kind,
+        "namespace": change.document.namespace,
+        "name": change.document.name,
         "meaning": change.meaning,
         "follows": change.follows,
         "isPruned": change.is_pruned,
@@ -603,17 +513,15 @@ def _object(change: ObjectChange) -> Object:
     }
 
 
-def _field(change: FieldChange, meaning: Meaning) -> Field:
-    found: Field = {"field": change.field, "meaning": meaning, "changedIn": _place_as_json(change.place)}
+def _field(change: FieldChange, meaning: Meaning) -> dict[str, Any]:
+    """A changed field. `before` and `after` are missing where the field is; `changedIn` is null where nobody knows the line."""
+    found: dict[str, Any] = {"field": change.field, "meaning": meaning, "changedIn": _place_as_json(change.place)}
     if change.before is not None:
         found["before"] = change.before.data()
     if change.after is not None:
         found["after"] = change.after.data()
-    was = _place_as_json(change.was)
-    if was:
-        found["was"] = was
-    return found
+    return found if change.was is None else {**found, "was": _place_as_json(change.was)}
 
 
-def _place_as_json(mark: Mark | None) -> Place | None:
+def _place_as_json(mark: Mark | None) -> dict[str, Any] | None:
     return {"file": clean(mark.file), "line": mark.line, "column": mark.column, "layer": mark.layer} if mark else None

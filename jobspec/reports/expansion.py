@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Marks, Path
+from jobspec.diagnostics import Mark, Path
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.rendering import order_of
-from jobspec.reports.text import layer_of, visible
+from jobspec.reports.text import layer_of, paint, visible
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -49,7 +48,7 @@ def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
 def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
     job = expanded.job
     name = job.name or f"{job.data['metadata']['generateName']}<random>"
-    yield _painted(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f", made by {expanded.operator} ({job.file})")
+    yield paint(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f", made by {expanded.operator} ({job.file})")
     pods = pods_among(expanded.objects)
     cells, sizes = _cells(pods)
     fitting = max((count for count in (2, 3, 4) if len(_INDENT) + sum(sizes[:count]) + len(_GAP) * (count - 1) <= width), default=2)
@@ -74,7 +73,7 @@ def _cells(pods: Sequence[ExpandedPod]) -> tuple[list[list[str]], list[int]]:
 def _grid(cells: list[list[str]], sizes: list[int], *, colour: bool) -> Iterator[str]:
     for number, row in enumerate(cells):
         line = _GAP.join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=False)).rstrip()
-        yield _INDENT + (_painted(line, _DIM, colour=colour) if number == 0 else line)
+        yield _INDENT + (paint(line, _DIM, colour=colour) if number == 0 else line)
 
 
 def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
@@ -83,7 +82,7 @@ def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_ho
     which = first.name if first is last else f"{first.name} to {last.name}"
     for at, (container, is_init) in enumerate(first.containers()):
         kind = "init container" if is_init else "container"
-        yield _INDENT + _painted(visible(f"{which}: {kind} {text(container, 'name')}"), _BOLD, colour=colour)
+        yield _INDENT + paint(visible(f"{which}: {kind} {text(container, 'name')}"), _BOLD, colour=colour)
         for row in rows(group, at):
             if row[1]:
                 yield from _row(row, _INDENT * 2, width=width, colour=colour)
@@ -119,7 +118,7 @@ def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
     room = max(width - len(indent) - size - len(_GAP), _LEAST)
     lines = [line for part in " ".join(words).rstrip("\n").split("\n") for line in _wrapped(visible(part), room)]
     for number, line in enumerate(lines):
-        head = _painted(label, _DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
+        head = paint(label, _DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
         yield f"{indent}{head}{_GAP}{line}".rstrip()
 
 
@@ -133,10 +132,6 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
         else:
             line = f"{line} {word}" if number else word
     yield line
-
-
-def _painted(text: str, code: str, *, colour: bool) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
 # What a table tells of the containers of equal pods: image, command, the operator's variables, ports, resources, volumes.
@@ -235,10 +230,10 @@ _COLUMN = 60
 
 def with_origin(tree: MarkedTree) -> str:
     """The YAML of one object, with comments; without these it is the same text as ever."""
+    from jobspec.documents.text_edits import origins
+
     text = write([tree.data()])
-    (document,), problems = read(text, file="")
-    assert not problems
-    places = dict(_places(tree, document.marks))
+    places = dict(origins(tree, text))
     lines = text.removesuffix("\n").split("\n")
     column = min(max(map(len, lines)), _COLUMN)
     return "".join(_line(line, places.get(number), column) for number, line in enumerate(lines, 1))
@@ -246,23 +241,6 @@ def with_origin(tree: MarkedTree) -> str:
 
 def _line(line: str, mark: Mark | None, column: int) -> str:
     return f"{line:{column}}  # {visible(f'{mark}{layer_of(mark)}')}\n" if mark else f"{line}\n"
-
-
-def _places(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, Mark]]:
-    """The lines in which the values of a tree begin in its own text, or their keys, each with the place that the value comes from."""
-    children = written.children
-    if isinstance(tree.value, dict) and isinstance(children, dict):
-        if written.key:
-            yield written.key.line, tree.place()
-        for name, child in tree.value.items():
-            yield from _places(child, children[name])
-    elif isinstance(tree.value, list) and isinstance(children, list):
-        if written.key:
-            yield written.key.line, tree.place()
-        for child, inner in zip(tree.value, children, strict=True):
-            yield from _places(child, inner)
-    else:
-        yield written.mark.line, tree.place()
 
 
 # Expanded objects with their fields in the order in which people write them.
@@ -277,39 +255,25 @@ _INSIDE: dict[str, tuple[tuple[str, str], Path]] = {
 
 def ordered(objects: Sequence[MarkedTree], target: Target) -> list[MarkedTree]:
     """Objects with their fields in the order of their kinds."""
-    order = _Order()
+    known: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     kinds = [(each.value["apiVersion"].value, each.value["kind"].value) for each in objects]
     shape_of = {kind: _shape(*kind, target) for kind in dict.fromkeys(kinds)}
-    return [order(each, shape_of[kind]) for each, kind in zip(objects, kinds, strict=True)]
+    return [_ordered(each, shape_of[kind], known) for each, kind in zip(objects, kinds, strict=True)]
 
 
-class _Order:
-    """Orders the fields of trees; of a thousand pods, nearly all have the same fields in the same places."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, tuple[str, ...]], list[str]] = {}
-
-    def __call__(self, tree: MarkedTree, shape: Shape | None) -> MarkedTree:
-        value = tree.value
-        if isinstance(value, dict):
-            fields = shape.fields if shape else None
-            return tree.with_value({name: self(value[name], _inside(shape, fields, name)) for name in self._names(value, shape)})
-        if isinstance(value, list):
-            items = shape.items if shape else None
-            return tree.with_value([self(each, items) for each in value])
+def _ordered(tree: MarkedTree, shape: Shape | None, known: dict[tuple[int, tuple[str, ...]], list[str]]) -> MarkedTree:
+    """A tree in the order of its shape; *known* has orders: of a thousand pods, nearly all have the same fields in the same places."""
+    value = tree.value
+    if isinstance(value, list):
+        return tree.with_value([_ordered(each, shape and shape.items, known) for each in value])
+    if not isinstance(value, dict):
         return tree
-
-    def _names(self, value: dict[str, MarkedTree], shape: Shape | None) -> list[str]:
-        key = (id(shape), tuple(value))
-        if key not in self._known:
-            self._known[key] = order_of(value, shape)
-        return self._known[key]
-
-
-def _inside(shape: Shape | None, fields: dict[str, Shape] | None, name: str) -> Shape | None:
-    return fields.get(name) if fields is not None else shape.values if shape else None
+    key = (id(shape), tuple(value))
+    if key not in known:
+        known[key] = order_of(value, shape)
+    fields = shape.fields if shape else None
+    inside = {name: shape and (shape.values if fields is None else fields.get(name)) for name in known[key]}
+    return tree.with_value({name: _ordered(value[name], inner, known) for name, inner in inside.items()})
 
 
 def _shape(api_version: str, kind: str, target: Target) -> Shape | None:

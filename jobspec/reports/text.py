@@ -142,6 +142,14 @@ def _cells(character: str) -> tuple[str, int]:
     return character, 2 if east_asian_width(character) in ("W", "F") else 1
 
 
+def wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:
+    """The lines of a text, broken between words; the *first* begins in another way."""
+    from textwrap import wrap
+
+    start = indent if first is None else first
+    return wrap(text, width, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def columns(text: str) -> int:
     """The width of a line in columns of a terminal."""
     return len(text) if text.isascii() else sum(_cells(each)[1] for each in text)

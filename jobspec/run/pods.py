@@ -14,13 +14,9 @@ from typing import Any
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
+from jobspec.kinds import GroupKind
 from jobspec.programs.command_lines import PORTS
 from jobspec.workloads import CONTAINERS, REPLICATED_JOB
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.kinds import GroupKind
-
 
 _LOCALHOST = "127.0.0.1"
 _INDEX = "batch.kubernetes.io/job-completion-index"

@@ -9,12 +9,13 @@ from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jobspec.operators.life import RestartRules
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.operators.life import Condition
+
 
 #: Takes the name of a pod and a line that it wrote, without its end.
 Write = Callable[[str, str], None]

@@ -12,10 +12,7 @@ from urllib.parse import quote
 from jobspec.diagnostics import Diagnostic, JobspecError, has_error
 from jobspec.server import replies
 from jobspec.server.client import APPLY, MANAGER, YAML, Client, Reply
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.question import Question
+from jobspec.server.question import Question
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")
@@ -51,12 +48,6 @@ class ServerAnswer:
     """The object as it would be stored if no conflict were in the way; None where it is refused."""
     no_verdict: str = ""
     """Why the server gave no verdict on the document; empty where it gave one."""
-
-    def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
-        """The same answer with other diagnostics."""
-        return ServerAnswer(
-            diagnostics, kind_is_missing=self.kind_is_missing, live=self.live, merged=self.merged, no_verdict=self.no_verdict
-        )
 
     @property
     def accepts(self) -> bool:

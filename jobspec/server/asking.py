@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, JobspecError
@@ -15,15 +16,10 @@ from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
 from jobspec.server import client, webhooks
+from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client
-from jobspec.targets import OPERATORS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.api_server import Server, ServerAnswer
-    from jobspec.server.question import Question
-    from jobspec.targets import Target
-
+from jobspec.server.question import Question
+from jobspec.targets import OPERATORS, Target
 
 _NAMESPACE = ("v1", "Namespace")
 _TRAINJOB = (API_VERSION, "TrainJob")
@@ -207,9 +203,8 @@ def with_hints(
     for question, answer in answers.items():
         missing = [_missing_kind(question, definitions, target, server)] if answer.kind_is_missing else []
         found = [*answer.diagnostics, *missing]
-        hinted[question] = answer.with_diagnostics(
-            [each if each.hint else each.with_hint(_hint(each, question, documents, server)) for each in found]
-        )
+        said = [each if each.hint else each.with_hint(_hint(each, question, documents, server)) for each in found]
+        hinted[question] = replace(answer, diagnostics=said)
     return hinted
 
 
@@ -218,17 +213,13 @@ def _missing_kind(question: Question, definitions: Iterable[Document], target: T
     found = verdict(document, target)
     unknown = found.diagnostics[0] if found.status == "unknown" else None  # it tells a wrong version from a wrong kind
     hint = (
-        _where_defined(document, definitions)
+        next((f"its CRD stands in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
         or _how_to_install(question.gvk, target)
         or (unknown.hint if unknown else "")
         or "install the CRD that defines it, or skip the document: --skip-unknown"
     )
     message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
     return document.problem("missing-kind", message, (unknown.field if unknown else "kind",), hint=hint)
-
-
-def _where_defined(document: Document, definitions: Iterable[Document]) -> str:
-    return next((f"its CRD stands in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
 
 
 def _how_to_install(gvk: tuple[str, str], target: Target) -> str:

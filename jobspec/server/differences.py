@@ -9,12 +9,9 @@ from jobspec.documents.writer import write
 from jobspec.go.values import mapping
 from jobspec.rendering import arrange
 from jobspec.schemas import shapes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.api_server import ServerAnswer
-    from jobspec.server.question import Question
-    from jobspec.targets import Target
+from jobspec.server.api_server import ServerAnswer
+from jobspec.server.question import Question
+from jobspec.targets import Target
 
 #: Metadata that the server writes.
 _BY_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")

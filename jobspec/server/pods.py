@@ -10,14 +10,11 @@ from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.made import with_generated_names
+from jobspec.pipeline import Checked
+from jobspec.server.api_server import ServerAnswer
 from jobspec.server.question import Question
+from jobspec.targets import Target
 from jobspec.workloads import is_workload, resumed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.pipeline import Checked
-    from jobspec.server.api_server import ServerAnswer
-    from jobspec.targets import Target
 
 
 @dataclass(frozen=True, slots=True)

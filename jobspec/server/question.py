@@ -8,17 +8,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Path
-from jobspec.documents.document import result_of
+from jobspec.documents.document import Document, result_of
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.kubernetes.verdict import verdict
+from jobspec.pipeline import Manifests
+from jobspec.targets import Target
 from jobspec.workloads import value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.documents.document import Document
-    from jobspec.pipeline import Manifests
-    from jobspec.targets import Target
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
@@ -66,7 +62,7 @@ def questions_about(manifests: Manifests, target: Target) -> Questions:
     diagnostics = [each for each in manifests.diagnostics if each.document not in known]
     for document in manifests.documents:
         own = [each for each in manifests.diagnostics if each.document == document.index]
-        if not _is_for_server(document):
+        if not (bool(document.api_version and document.kind) and document.group_kind[0] not in _NEVER_ON_A_SERVER):
             row, wrong = _settled(document, own, target, skip_unknown=manifests.skip_unknown)
             rows.append(row)
             diagnostics += wrong
@@ -76,10 +72,6 @@ def questions_about(manifests: Manifests, target: Target) -> Questions:
         else:
             questions.append(_as_written(document, pieces, own))
     return Questions(questions, FileResult(manifests.name, rows, diagnostics))
-
-
-def _is_for_server(document: Document) -> bool:
-    return bool(document.api_version and document.kind) and document.group_kind[0] not in _NEVER_ON_A_SERVER
 
 
 def _settled(

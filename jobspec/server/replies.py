@@ -8,12 +8,12 @@ from typing import Any
 
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.overlays.load import as_text
+from jobspec.server.client import Reply
+from jobspec.server.question import Question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
-    from jobspec.server.client import Reply
-    from jobspec.server.question import Question
 
 
 #: The `reason` of a cause -> the rule. For other reasons, the words of the message decide.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,13 +14,9 @@ from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant
 from jobspec.operators.webhooks import as_decoded
 from jobspec.pipeline import Judged, judge
-from jobspec.targets import OPERATORS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.server.api_server import Resource, Server, ServerAnswer
-    from jobspec.server.question import Question
-    from jobspec.targets import Target
+from jobspec.server.api_server import Resource, Server, ServerAnswer
+from jobspec.server.question import Question
+from jobspec.targets import OPERATORS, Target
 
 #: The ends of the names of each operator's own webhooks. Other programs have webhooks for the same kinds.
 _NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
@@ -79,7 +76,7 @@ def with_absent_webhooks(
 
 
 def _and(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
-    return answer.with_diagnostics([*answer.diagnostics, *diagnostics])
+    return replace(answer, diagnostics=[*answer.diagnostics, *diagnostics])
 
 
 def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> Sequence[Diagnostic]:

@@ -22,7 +22,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.targets import choose
 
 TARGET = choose([])
@@ -429,7 +429,7 @@ def manifest(name: str, spec: Data) -> Data:
     return {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Overlay", "metadata": {"name": name}, "spec": {**spec, **declared}}
 
 
-def overlays(**specs: Data) -> list[Overlay]:
+def overlays(**specs: Data) -> list[LoadedOverlay]:
     """The overlays, through real files."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
@@ -448,7 +448,7 @@ def documents(base: list[Data]) -> list[Document]:
     return found
 
 
-def applied(world: World, base: list[Document], *given: Overlay) -> tuple[list[Document], list[Diagnostic]]:
+def applied(world: World, base: list[Document], *given: LoadedOverlay) -> tuple[list[Document], list[Diagnostic]]:
     """The documents with the overlays applied at once, and the errors."""
     result = apply(base, given, world.target)
     return result.documents, [problem for problem in result.diagnostics if problem.severity == "error"]

@@ -17,7 +17,7 @@ from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
 from jobspec.pipeline import Source
 from jobspec.project.engines import SPEC_HASH, policy
-from jobspec.project.project import Project, Sources
+from jobspec.project.project import LoadedProject, Sources
 from jobspec.project.rendering import objects_of
 from jobspec.project.variants import variants_of
 from tests.support import quick_yaml
@@ -300,8 +300,8 @@ def test_waves_are_argocds_alone_and_an_objects_own_stays(tmp_path: Path) -> Non
 def test_a_wave_has_its_place_in_the_project() -> None:
     text = _project(TWO, BOTH)
     files = {**FILES, "base/with.yaml": "---\n".join([JOB, NAMESPACE.replace("ml}", "ml, annotations: {a: b}}")])}
-    project = Project(read(text, file="jobspec.yaml")[0][0], text)
-    variants = variants_of(project, Sources(lambda path: Source(path, files[path]), Cluster())).variants
+    project = LoadedProject(read(text, file="jobspec.yaml")[0][0], text)
+    variants, _ = variants_of(project, Sources(lambda path: Source(path, files[path]), Cluster()))
     objects = {each.kind: each for variant in variants for each in objects_of(variant, Cluster())[0]}
     line = text.splitlines().index(ARGOCD.rstrip("\n")) + 1
     for kind in ("Namespace", "TrainingRuntime"):

@@ -8,11 +8,11 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
 from jobspec.fixes import Mended, mend_files
-from jobspec.overlays.load import Overlay
+from jobspec.overlays.load import LoadedOverlay
 from jobspec.pipeline import Checked, Manifests, Source
 
 
-def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Overlay] = ()) -> Checked:
+def checked(path: Path | str, cluster: Cluster, overlays: Sequence[LoadedOverlay] = ()) -> Checked:
     """The whole journey of a file that the user names."""
     return pipeline.checked(_source(path), overlays, cluster)
 

@@ -6,12 +6,18 @@ Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod
 
 from __future__ import annotations
 
+from functools import cache
+
+from jobspec.schemas import shapes
+from jobspec.targets import choose
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.schemas.shapes import Shape
 
     Spec = dict[str, Any]
     Data = dict[str, Any]
@@ -28,6 +34,28 @@ def containers_of(spec: Spec, path: Path, fields: tuple[str, ...]) -> Iterator[t
     for field in fields:
         for index, container in enumerate(spec.get(field, ())):
             yield (*path, field, index), container
+
+
+def is_pointer(field: str, around: str) -> bool:
+    """Whether Go has a pointer for a field of a pod's spec, whose zero is another value than none; *around*: the field of its object."""
+    return (around, field) in _pointers()
+
+
+@cache
+def _pointers() -> frozenset[tuple[str, str]]:
+    """Those of the newest release, which has all fields of the others (`GoPointer` in the models)."""
+    pod = shapes.load("v1", "Pod", choose(()))
+    assert pod and pod.fields
+    return frozenset(_pointers_in(pod.fields["spec"], "spec"))
+
+
+def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
+    for name, child in (shape.fields or {}).items():
+        if child.pointer:
+            yield around, name
+        yield from _pointers_in(child, name)
+    for inner in filter(None, (shape.items, shape.values)):
+        yield from _pointers_in(inner, around)
 
 
 def restart_policy(spec: Spec) -> str:

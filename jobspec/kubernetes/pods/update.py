@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path, Problem, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
+from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.pods.spec import of_class
 from jobspec.kubernetes.problems import describe
-from jobspec.schemas import shapes
-from jobspec.schemas.shapes import Shape
-from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,27 +211,25 @@ def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
 
 def _whole(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec with its defaults, and without values that mean the same as absent ones."""
-    pod = shapes.load("v1", "Pod", choose([]))
-    reduced = _reduced(spec, "spec", pod and pod.at(("spec",)))
+    reduced = _reduced(spec, "spec")
     account = reduced.pop("serviceAccount", None)  # the older name of the other field
     if account is not None:
         reduced.setdefault("serviceAccountName", account)
     return completed({"enableServiceLinks": True, **reduced})
 
 
-def _reduced(value: Any, around: str, shape: Shape | None) -> Any:
-    """A value without what means the same as absent; *around* is the field that it is in, *shape* its own shape."""
+def _reduced(value: Any, around: str) -> Any:
+    """A value without what means the same as absent; *around* is the field that it is in."""
     if isinstance(value, list):
-        return [_reduced(each, around, shape and shape.items) for each in value]
+        return [_reduced(each, around) for each in value]
     if not isinstance(value, dict):
         return value
     if around in _MAPS:
         return {name: _amount(each, rounded=True) for name, each in value.items()} if around in _AMOUNTS else value
     made = {}
     for field, each in value.items():
-        inner = (shape.fields or {}).get(field) if shape else None
-        kept = _amount(each) if field in _AMOUNT else _reduced(each, field, inner)
-        if not _is_absent(kept, field, around, is_pointer=field == "sizeLimit" or bool(inner and inner.pointer)):
+        kept = _amount(each) if field in _AMOUNT else _reduced(each, field)
+        if not _is_absent(kept, field, around):
             made[field] = kept
     return made
 
@@ -247,12 +242,12 @@ def _amount(text: str, *, rounded: bool = False) -> Any:
     return -(-nanos // _MILLI) * _MILLI if rounded else nanos
 
 
-def _is_absent(value: Any, field: str, around: str, *, is_pointer: bool) -> bool:
+def _is_absent(value: Any, field: str, around: str) -> bool:
     if value == [] and isinstance(value, list):
         return True
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
-    return value in (0, "") and not is_pointer
+    return value in (0, "") and not is_pointer(field, around)
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:

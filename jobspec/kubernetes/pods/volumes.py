@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
-from jobspec.kubernetes.pods.defaults import containers_of
+from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
     closest,
     describe,
@@ -545,7 +545,6 @@ def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], pat
 
 
 _ALLOWED = ("annotations", "labels")
-_POINTERS = ("deletionGracePeriodSeconds",)  # which are set where they are 0, too
 
 
 def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -558,7 +557,7 @@ def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
     for field, value in metadata.items():
-        is_set = isinstance(value, list) or field in _POINTERS or value not in ("", 0)
+        is_set = isinstance(value, list) or is_pointer(field, "metadata") or value not in ("", 0)
         if field not in _ALLOWED and is_set:
             hint = "the claim is named after the pod and the volume" if field == "name" else ""
             yield Problem("unknown-field", (*path, "metadata", field), f"`{field}` of a claim cannot be set here", hint, at_key=True)

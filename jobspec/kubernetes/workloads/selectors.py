@@ -10,7 +10,7 @@ from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
-from jobspec.kubernetes.pods.defaults import without_disabled
+from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
 from jobspec.kubernetes.problems import missing, name_of, outside, within
 
@@ -148,8 +148,7 @@ _CLAIM = {"volumeMode": "Filesystem"}
 _DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """The fields with a text under each key, where an empty one is not as good as none."""
-_POINTERS = ("dataSource", "dataSourceRef", "storageClassName", "volumeAttributesClassName")
-"""The fields of a claim that are pointers in Go, of which an empty value is not as good as none."""
+_SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
@@ -187,7 +186,8 @@ def _whole(value: Any, field: str = "") -> Any:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
         made = {name: _whole(each, name) for name, each in filled.items()}
-        return {name: each for name, each in made.items() if each is not None and (name in _POINTERS or each not in ("", [], {}))}
+        pointers = {*_SOURCES, *(name for name in made if is_pointer(name, "spec"))}
+        return {name: each for name, each in made.items() if each is not None and (name in pointers or each not in ("", [], {}))}
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
 
 

@@ -40,7 +40,9 @@ class EmptyDirVolumeSource(Model):
     """An empty folder that lives as long as the pod."""
 
     medium: str | None = Field(None, description="left out, the node's disk; `Memory` (for `/dev/shm`), `HugePages`, `HugePages-2Mi`")
-    size_limit: Quantity | None = Field(None, description="most it may hold; beyond it, the pod is evicted; in RAM it counts as memory")
+    size_limit: Annotated[Quantity | None, GoPointer()] = Field(
+        None, description="most it may hold; beyond it, the pod is evicted; in RAM it counts as memory"
+    )
 
 
 class HostPathVolumeSource(Model):
