@@ -11,7 +11,7 @@ from typing import Any
 
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.text_formats import CHECKS, is_uri
-from jobspec.go.values import at, mapping, structs
+from jobspec.go.values import at, mapping, structs, text, texts
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.crds.structural import (
     SchemaContext,
@@ -436,7 +436,7 @@ def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Probl
 
 
 def _stored(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    stored = at(old, ("status", "storedVersions")) or [each.get("name") for each in versions_of(old) if each.get("storage")]
+    stored = texts(mapping(old, "status"), "storedVersions") or [text(each, "name") for each in versions_of(old) if each.get("storage")]
     kept = [each.get("name") for each in versions_of(data)]
     for name in stored:
         if name not in kept:
