@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
-    #: What stands against a decoded object, which is an update of another unless that is None.
+    #: The problems of a decoded object, as an update of another unless that is None.
     KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
     #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
@@ -66,11 +66,9 @@ def is_judged(kind: Kind, api_version: str) -> bool:
 
 
 def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:
-    from jobspec.kubernetes.persistentvolumeclaims import claim_problems
+    from jobspec.kubernetes.persistentvolumeclaims import claim_problems, claim_update_problems
 
     if old is not None:
-        from jobspec.kubernetes.persistentvolumeclaims import claim_update_problems
-
         reported = {problem.path for problem in found}
         found = [*found, *(problem for problem in claim_update_problems(data, old) if problem.path not in reported)]
     return claim_problems(data, found, is_new=old is None)
@@ -88,24 +86,20 @@ def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) 
         from jobspec.kubernetes.pods.pod import changed_pod_problems
 
         return changed_pod_problems(data, old, shape)
-    typed = data if encoded else decode_as_go(data, shape)
-    return _rules_of(kind)(typed, None if old is None else decode_as_go(old, shape))
-
-
-def _rules_of(kind: str) -> KindRules:
+    typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
     if kind == "Pod":
         from jobspec.kubernetes.pods.pod import new_pod_problems
 
-        return new_pod_problems
+        return new_pod_problems(typed)
     if kind == "PodTemplate":
-        from jobspec.kubernetes.pods.pod import stored_template_problems
+        from jobspec.kubernetes.pods.pod import template_problems
 
-        return stored_template_problems
+        return template_problems(typed.get("template", {}), ("template",))
     if kind in _WORKLOADS:
         from jobspec.kubernetes.workloads import RULES
 
-        return RULES[kind]
-    return lambda typed, old: _page_problems(typed, kind, old)
+        return RULES[kind](typed, before)
+    return _page_problems(typed, kind, before)
 
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path, Problem
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import find
@@ -198,7 +198,9 @@ class JSONSchema:
     def problems(self, document: Document) -> Iterator[Problem]:
         """The problems of a document by the JSON Schema and those of its metadata."""
         for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
-            rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
+            rule = _RULES.get(str(each.validator), "wrong-combination")
+            # a step that is no identifier is the key of a map
+            path = tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in each.absolute_path)
             unknown = _unknown(each) if rule == "unknown-field" else []
             for name in unknown:
                 yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
@@ -250,8 +252,3 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _path(steps: Iterable[str | int]) -> Path:
-    """The path of an error; a step that is no identifier is the key of a map."""
-    return tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in steps)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 _FIELDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-#: Fields of which the first cannot be more than the second, and the one where that is told.
+#: Fields of which the first cannot be more than the second, and the one at which that is reported.
 _IN_ORDER = (
     ("min", "max", "min"),
     ("min", "defaultRequest", "defaultRequest"),

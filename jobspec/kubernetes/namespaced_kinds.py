@@ -429,7 +429,7 @@ def fixed(path: Path, message: str, hint: str = "put back what was there, or mak
 
 
 def decoded(value: Any) -> bytes:
-    """The bytes of a value of a map of bytes: text in base64, or a list of numbers. What is neither has been told before, and is empty."""
+    """The bytes of a value of a map of bytes: text in base64, or a list of numbers. What is neither was reported before, and is empty."""
     from base64 import b64decode
 
     if isinstance(value, list):

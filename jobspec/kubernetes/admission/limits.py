@@ -7,6 +7,8 @@ amount, the server takes any; here it is the first by name.
 
 from __future__ import annotations
 
+from operator import gt, lt
+
 from jobspec.diagnostics import Key, Path, Problem
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
@@ -61,19 +63,18 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
     for name, item in _items(objects, namespace, "Container"):
         for path, container in containers(spec, ("containers", "initContainers")):
             own = mapping(container, "resources")
-            what = f"the container `{container.get('name')}`"
-            bounded = Bounded(what, (*path, "resources"), amounts(own.get("requests")), amounts(own.get("limits")))
-            yield from bounds_problems(bounded, name, item)
+            given = {field: amounts(own.get(field)) for field in ("requests", "limits")}
+            yield from _outside_bounds(f"the container `{container.get('name')}`", (*path, "resources"), given, name, item)
     for name, item in _items(objects, namespace, "Pod"):
-        bounded = Bounded("the pod", ("spec", "resources"), _of_pod(spec, "requests"), _of_pod(spec, "limits"))
-        yield from bounds_problems(bounded, name, item)
+        given = {field: _of_pod(spec, field) for field in ("requests", "limits")}
+        yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
 def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
     """What LimitRanges have against a claim."""
-    requests = amounts(mapping(claim, "spec", "resources").get("requests"))
+    given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
     for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
-        yield from bounds_problems(Bounded("the claim", ("spec", "resources"), requests, {}), name, item, requests_only=True)
+        yield from _outside_bounds("the claim", ("spec", "resources"), given, name, item, requests_only=True)
 
 
 def _items(objects: PolicyObjects, namespace: str, kind: str) -> list[tuple[str, Data]]:
@@ -109,80 +110,65 @@ _MOST_MILLIS = (2**63 - 1) // 1000
 _NONE = Quantity(0, "decimal")
 
 
-class Bounded:
-    """What a LimitRange bounds: a container, a pod or a claim, with the path of its resources."""
-
-    __slots__ = ("limits", "path", "requests", "what")
-
-    def __init__(self, what: str, path: Path, requests: Amounts, limits: Amounts) -> None:
-        self.what = what
-        self.path = path
-        self.requests = requests
-        self.limits = limits
-
-    def at(self, field: str, name: str) -> Path:
-        """The path of an amount."""
-        return *self.path, field, Key(name)
+#: Of requests and limits: how it is said that there is none, what to do then, and how it is said which there is.
+_SAID = {"requests": ("it requests none", "request it", "it requests"), "limits": ("it has no limit", "limit it", "it is limited to")}
 
 
-def bounds_problems(bounded: Bounded, limit_range: str, item: dict[str, Any], *, requests_only: bool = False) -> Iterator[Problem]:
-    """The problems of an item of the LimitRange of that name; *requests_only*: `max` bounds requests, as it does for claims."""
+def _outside_bounds(
+    what: str, path: Path, given: dict[str, Amounts], limit_range: str, item: Data, *, requests_only: bool = False
+) -> Iterator[Problem]:
+    """The problems of the requests and limits *given* to *what*, at a path, by an item of the LimitRange of that name.
+
+    *requests_only*: `max` bounds requests, as it does for claims.
+    """
+    says = f"the LimitRange `{limit_range}`"
     for name, bound in amounts(item.get("min")).items():
-        yield from _least(bounded, limit_range, name, bound)
+        wanted = f"{says} wants {what} to request at least {bound} of `{name}`"
+        yield from _beyond(wanted, path, given, name, bound, ("requests", "limits"), lt)
     for name, bound in amounts(item.get("max")).items():
-        yield from (_most_requested if requests_only else _most)(bounded, limit_range, name, bound)
+        limited = f"{says} wants {what} to be limited to {bound} of `{name}` at most"
+        requested = f"{says} lets {what} request at most {bound} of `{name}`"
+        fields = ("requests", "limits") if requests_only else ("limits", "requests")
+        yield from _beyond(requested if requests_only else limited, path, given, name, bound, fields, gt)
     for name, bound in amounts(item.get("maxLimitRequestRatio")).items() if not requests_only else ():
-        yield from _ratio(bounded, limit_range, name, bound)
+        factor = f"{says} lets {what} have a limit of at most {bound} times what it requests of `{name}`"
+        yield from _ratio(factor, path, given, name, bound)
 
 
-def _least(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
-    request, limit = bounded.requests.get(name), bounded.limits.get(name)
-    least = f"the LimitRange `{limit_range}` wants {bounded.what} to request at least {bound} of `{name}`"
-    asked, limited, wanted = _comparable(request, limit, bound)
-    if request is None:
-        yield Problem(_RULE, bounded.at("requests", name), f"{least}, and it requests none", "request it")
-    elif asked < wanted:
-        yield Problem(_RULE, bounded.at("requests", name), f"{least}, not {request}")
-    elif limit is not None and limited < wanted:
-        yield Problem(_RULE, bounded.at("limits", name), f"{least}, and it is limited to {limit}")
+def _beyond(
+    wanted: str,
+    path: Path,
+    given: dict[str, Amounts],
+    name: str,
+    bound: Quantity,
+    fields: tuple[str, str],
+    is_beyond: Callable[[int, int], bool],
+) -> Iterator[Problem]:
+    """The problem of an amount beyond a bound: in the first of two *fields*, in which there has to be one, or else in the second."""
+    first, second = (given[field].get(name) for field in fields)
+    one, other, limit = _comparable(first, second, bound)
+    if first is None:
+        none, hint, _ = _SAID[fields[0]]
+        yield Problem(_RULE, (*path, fields[0], Key(name)), f"{wanted}, and {none}", hint)
+    elif is_beyond(one, limit):
+        yield Problem(_RULE, (*path, fields[0], Key(name)), f"{wanted}, not {first}")
+    elif second is not None and is_beyond(other, limit):
+        yield Problem(_RULE, (*path, fields[1], Key(name)), f"{wanted}, and {_SAID[fields[1]][2]} {second}")
 
 
-def _most(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
-    request, limit = bounded.requests.get(name), bounded.limits.get(name)
-    greatest = f"the LimitRange `{limit_range}` wants {bounded.what} to be limited to {bound} of `{name}` at most"
-    asked, limited, allowed = _comparable(request, limit, bound)
-    if limit is None:
-        yield Problem(_RULE, bounded.at("limits", name), f"{greatest}, and it has no limit", "limit it")
-    elif limited > allowed:
-        yield Problem(_RULE, bounded.at("limits", name), f"{greatest}, not {limit}")
-    elif request is not None and asked > allowed:
-        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, and it requests {request}")
-
-
-def _most_requested(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
-    request = bounded.requests.get(name)
-    greatest = f"the LimitRange `{limit_range}` lets {bounded.what} request at most {bound} of `{name}`"
-    asked, _, allowed = _comparable(request, None, bound)
-    if request is None:
-        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, and it requests none", "request it")
-    elif asked > allowed:
-        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, not {request}")
-
-
-def _ratio(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
-    request, limit = bounded.requests.get(name), bounded.limits.get(name)
+def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Iterator[Problem]:
+    request, limit = given["requests"].get(name), given["limits"].get(name)
     asked, limited, _ = _comparable(request, limit, bound)
-    factor = f"the LimitRange `{limit_range}` lets {bounded.what} have a limit of at most {bound} times what it requests of `{name}`"
-    if not asked:
-        yield Problem(_RULE, bounded.at("requests", name), f"{factor}, and it requests none", "request it")
-    elif not limited:
-        yield Problem(_RULE, bounded.at("limits", name), f"{factor}, and it has no limit", "limit it")
-    else:
-        ratio, whole = limited / asked, bound.rounded_up()
-        # in thousandths, where those can be counted
-        if ratio * 1000 > float(bound.nanos // _MILLI) if whole <= _MOST_MILLIS else ratio > float(whole):
-            message = f"{factor}, not {ratio:.4g} times: the limit is {limit}, the request {request}"
-            yield Problem(_RULE, bounded.at("limits", name), message)
+    for field, amount in (("requests", asked), ("limits", limited)):
+        if not amount:
+            none, hint, _ = _SAID[field]
+            yield Problem(_RULE, (*path, field, Key(name)), f"{factor}, and {none}", hint)
+            return
+    ratio, whole = limited / asked, bound.rounded_up()
+    # in thousandths, where those can be counted
+    if ratio * 1000 > float(bound.nanos // _MILLI) if whole <= _MOST_MILLIS else ratio > float(whole):
+        message = f"{factor}, not {ratio:.4g} times: the limit is {limit}, the request {request}"
+        yield Problem(_RULE, (*path, "limits", Key(name)), message)
 
 
 def _comparable(*several: Quantity | None) -> list[int]:

@@ -73,12 +73,8 @@ def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> 
     for step in reversed(steps):
         whole = [whole] if step == 0 else {step: whole}
     found = _as_resources([({"apiVersion": "v1", "kind": "Any", **whole}, ())], meta)
-    yield from (_inside(problem, steps) for problem in found[:1]) if found else _as_value(default, schema, meta)
-
-
-def _inside(problem: Problem, steps: Path) -> Problem:
-    """A problem of the object around a default, with its path from the default."""
-    return Problem(problem.rule, problem.path[len(steps) :], problem.message, problem.hint)
+    from_default = (problem.moved_to(problem.path[len(steps) :]) for problem in found[:1])
+    yield from from_default if found else _as_value(default, schema, meta)
 
 
 def _child_of(schema: Schema, name: str) -> Schema | None:
@@ -114,17 +110,22 @@ def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: 
 
 def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
     """The embedded resources in a default, with their paths, the outer ones first."""
+    if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
+        yield value, path
+    for inner, child, at in _values_in(value, schema, path):
+        yield from _resources(inner, child, at)
+
+
+def _values_in(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Any, Schema, Path]]:
+    """The fields, map values and items of a value that have a schema, each with it and with its path."""
     if isinstance(value, dict):
-        if schema.get("x-kubernetes-embedded-resource"):
-            yield value, path
         for name, inner in value.items():
             child = _child_of(schema, name)
             if child is not None:
-                step = name if name in (schema.get("properties") or {}) else Key(name)
-                yield from _resources(inner, child, (*path, step))
+                yield inner, child, (*path, name if name in (schema.get("properties") or {}) else Key(name))
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
-            yield from _resources(item, schema["items"], (*path, index))
+            yield item, schema["items"], (*path, index)
 
 
 def _as_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
@@ -151,7 +152,7 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _as_value(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
     """The problems of a default by the schema and its CEL rules, as a new value and as an update of itself."""
     found = [*_types(default, schema, _DEFAULT), *broken_branch(default, shape_of(_as_checked(schema), meta, is_branch=True), _DEFAULT)]
-    yield from (_inside(problem, _DEFAULT) for problem in found)
+    yield from (problem.moved_to(problem.path[len(_DEFAULT) :]) for problem in found)
     if not found:
         shape = shape_of(schema, meta)
         yield from list(broken_rules(default, shape)) or broken_rules(default, shape, before=Correlated(default, default, shape))
@@ -185,19 +186,9 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
     elif kind and type(value) not in TYPES[kind] and not (form and kind not in ("integer", "number") and isinstance(value, (str, list))):
         yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
-    elif isinstance(value, dict):
-        yield from _fields(value, schema, path)
-    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
-        for index, item in enumerate(value):
-            yield from _types(item, schema["items"], (*path, index))
-
-
-def _fields(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
-    fields = schema.get("properties") or {}
-    for name, inner in value.items():
-        child = _child_of(schema, name)
-        if child is not None:
-            yield from _types(inner, child, (*path, name if name in fields else Key(name)))
+    else:
+        for inner, child, at in _values_in(value, schema, path):
+            yield from _types(inner, child, at)
 
 
 # Check the CEL rules of a CRD's schema: that they compile, and use `oldSelf` only where values correlate with stored ones.

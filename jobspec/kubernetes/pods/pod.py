@@ -25,7 +25,7 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: dict[str, Any], _: None) -> Iterator[Problem]:
+def new_pod_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a decoded pod that is to be made, besides its metadata."""
     yield from (each for each in _new(pod) if not _repeats(each, pod))
 
@@ -36,13 +36,8 @@ def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape
     yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
 
 
-def stored_template_problems(data: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Problem]:
-    """The problems of a decoded PodTemplate besides its metadata."""
-    return template_problems(data.get("template", {}), ("template",))
-
-
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
-    """Whether a problem is that of a limit, told again of the request that the server makes of it."""
+    """Whether a problem of a request is that of the limit from which the server fills it in, so that it is reported once."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
     if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):

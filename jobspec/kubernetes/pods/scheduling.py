@@ -274,7 +274,7 @@ _ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
 
 
 def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
-    """The problems of the text of the annotation, which stands at *path*; an empty one holds none."""
+    """The problems of the text of the annotation, which is at *path*; an empty one holds none."""
     if not text:
         return
     tolerations = _decoded(text)

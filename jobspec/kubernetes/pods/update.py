@@ -75,7 +75,7 @@ def with_account(new: Data, old: Data) -> Data:
 
 
 def with_nulls_as_texts(pod: Data) -> Data:
-    """A pod with the empty text in place of null, where applying tells what is said to be empty from what is not said."""
+    """A pod with the empty text in place of null, in fields that an apply empties by null, and keeps where they are absent."""
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return pod
@@ -91,7 +91,7 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths at which it changes when an image is pulled; where neither state says it, it stays, and an empty one is filled in anew."""
+    """The paths of changed pull policies; one that neither state has does not change, and one that is empty has its default."""
     for field in _CONTAINERS:
         for index, (new, old) in enumerate(zip(now.get(field, ()), was.get(field, ()), strict=True)):
             is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
@@ -191,9 +191,8 @@ def _at(path: Path, spec: Data) -> Any:
 
 # What two specs of a pod differ in, apart from what means the same to the server.
 #
-# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map is as good as none, and quantities are
-# equal
-# by their amount. A number, text or truth value that is zero is as good as none where Go has no pointer for it.
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals none, and quantities
+# are equal by their amount. A number, text or boolean that is zero equals none where Go has no pointer for it.
 
 
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
@@ -211,7 +210,7 @@ def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
 
 
 def _whole(spec: dict[str, Any]) -> dict[str, Any]:
-    """A spec with its defaults, and without what is as good as absent."""
+    """A spec with its defaults, and without values that mean the same as absent ones."""
     reduced = _reduced(spec, "spec")
     account = reduced.pop("serviceAccount", None)  # the older name of the other field
     if account is not None:
@@ -220,7 +219,7 @@ def _whole(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reduced(value: Any, around: str) -> Any:
-    """A value without what is as good as absent; *around* is the field that it stands in."""
+    """A value without what means the same as absent; *around* is the field that it is in."""
     if isinstance(value, list):
         return [_reduced(each, around) for each in value]
     if not isinstance(value, dict):

@@ -225,12 +225,8 @@ def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
 
 
 def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    targets, disks = data.get("targetWWNs"), data.get("wwids")
-    if not targets and not disks:
-        yield missing("targetWWNs", data, path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
-    if targets and disks:
-        message = "`targetWWNs` and `wwids` both name the disk, and exclude each other"
-        yield Problem("conflicting-values", (*path, "targetWWNs"), message, "remove one of the two")
+    targets = data.get("targetWWNs")
+    yield from _one_name(data, "targetWWNs", "wwids", "disk", path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
     if targets and "lun" not in data:
         yield missing("lun", data, path, "`targetWWNs` need the number of the logical unit")
     elif targets:
@@ -277,14 +273,19 @@ def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    name, uuid = data.get("datasetName"), data.get("datasetUUID")
-    if not name and not uuid:
-        yield missing("datasetName", data, path, "name the dataset, or give its `datasetUUID`")
-    if name and uuid:
-        message = "`datasetName` and `datasetUUID` both name the dataset, and exclude each other"
-        yield Problem("conflicting-values", (*path, "datasetName"), message, "remove one of the two")
-    if name and "/" in name:
+    name = data.get("datasetName", "")
+    yield from _one_name(data, "datasetName", "datasetUUID", "dataset", path, "name the dataset, or give its `datasetUUID`")
+    if "/" in name:
         yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
+
+
+def _one_name(data: dict[str, Any], one: str, other: str, what: str, path: Path, hint: str) -> Iterator[Problem]:
+    """The problem of two fields that both name something, where neither or both are there."""
+    if not data.get(one) and not data.get(other):
+        yield missing(one, data, path, hint)
+    if data.get(one) and data.get(other):
+        message = f"`{one}` and `{other}` both name the {what}, and exclude each other"
+        yield Problem("conflicting-values", (*path, one), message, "remove one of the two")
 
 
 # Sources of volumes whose files come from API objects: Secrets, ConfigMaps, the pod itself, and several of them projected into one.

@@ -65,7 +65,7 @@ def _host_names(data: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]
         yield Problem("invalid-name", ("metadata", "name"), message)
 
 
-# The spec of a Job, and of the Jobs that a CronJob makes: numbers of pods and failures, modes, policies, pods that come to an end.
+# The spec of a Job, and of the Jobs that a CronJob makes: numbers of pods and failures, modes, policies, pods that end.
 #
 # Follows `validateJobSpec`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
 
@@ -275,7 +275,7 @@ def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Ite
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
 #
 # Follows `validateSuccessPolicy`, `validateIndexesFormat` and `parseIndexInterval`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36. A
-# policy of a Job without `completions` makes the server panic; here the missing field is told.
+# policy of a Job without `completions` makes the server panic; here the missing field is reported.
 
 
 _LONGEST = 64 * 1024

@@ -137,9 +137,8 @@ def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
 
 # Whether two states of a part of a workload mean the same to the server.
 #
-# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map is as good as none, and quantities are
-# equal
-# by their amount. Pods are compared by `jobspec.kubernetes.pods.update`.
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals none, and quantities
+# are equal by their amount. Pods are compared by `jobspec.kubernetes.pods.update`.
 
 
 _CLAIM = {"volumeMode": "Filesystem"}
@@ -186,13 +185,10 @@ def _whole(value: Any, field: str = "") -> Any:
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
-        return {name: made for name, each in filled.items() if not _is_none(made := _whole(each, name), name)}
+        made = {name: _whole(each, name) for name, each in filled.items()}
+        pointers = {*_SOURCES, *(name for name in made if is_pointer(name, "spec"))}
+        return {name: each for name, each in made.items() if each is not None and (name in pointers or each not in ("", [], {}))}
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
-
-
-def _is_none(value: Any, field: str) -> bool:
-    """Whether a value of a field is as good as none."""
-    return value is None or (field not in _SOURCES and not is_pointer(field, "spec") and value in ("", [], {}))
 
 
 def _whole_claim(claim: dict[str, Any]) -> Any:
