@@ -236,8 +236,7 @@ def _expression(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
 # torchrun takes the `PET_*` variables as settings, and sets `RANK`, `WORLD_SIZE` and the others for each process that it starts.
 #
 # The number of processes follows `determine_local_world_size`, torch/distributed/run.py, 2.7: `auto` is `gpu` where there are GPUs. The
-# rank
-# of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
+# rank of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
 
 
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job

@@ -87,11 +87,10 @@ class Synced:
 
 # What others write into jobs, and an engine must neither call a difference nor undo.
 #
-# Kueue suspends and resumes jobs of its queues, and writes where their pods may run; an autoscaler sets the number of elastic workers. What
-# operators and Kueue add to a field that no manifest sets, such as `runtimePatches[].time` and Kueue's own runtime patch, is theirs by
-# server-side apply and shows in no server-side diff, so nothing is said of it: to ignore a part of a list would make Argo CD before 3.5
-# write
-# the live list back as a whole, and own it from then on (`normalizeTargetResources`, github.com/argoproj/argo-cd controller, 3.4).
+# Kueue suspends and resumes jobs of its queues, and writes where their pods may run; an autoscaler sets the number of elastic workers.
+# What operators and Kueue add to a field that no manifest sets, such as `runtimePatches[].time` and Kueue's own runtime patch, is theirs
+# by server-side apply and shows in no server-side diff, so nothing is said of it: to ignore a part of a list would make Argo CD before 3.5
+# write the live list back as a whole, and own it from then on (`normalizeTargetResources`, github.com/argoproj/argo-cd controller, 3.4).
 #: Kueue's name in `metadata.managedFields`, since 0.6.
 _KUEUE = "kueue"
 _ELASTIC = "select(.spec.elasticPolicy.metrics) | .spec.pytorchReplicaSpecs.Worker.replicas"
@@ -122,10 +121,10 @@ def flux_ignores(synced: Synced) -> list[dict[str, Any]]:
 
 # How a job under a fixed name is replaced where its spec has changed, and only then.
 #
-# Both engines delete and create an object whose update the server refuses as invalid, if an annotation asks for it. But a server takes most
-# changes of jobs, and their pods stay as they were. So the job carries the hash of its spec, and a policy of the cluster refuses another
-# hash
-# on the same object. `Force=true,Replace=true` needs no policy, and starts jobs that have not changed (argoproj/argo-cd issue 24005).
+# Both engines delete and create an object whose update the server refuses as invalid, if an annotation asks for it. But a server takes
+# most changes of jobs, and their pods stay as they were. So the job carries the hash of its spec, and a policy of the cluster refuses
+# another hash on the same object. `Force=true,Replace=true` needs no policy, and starts jobs that have not changed (argoproj/argo-cd issue
+# 24005).
 SPEC_HASH = "jobspec.dev/spec-hash"
 #: Argo CD 3.2 refuses to force a server-side apply.
 ARGOCD = ("argocd.argoproj.io/sync-options", "Force=true,ServerSideApply=false")
@@ -386,11 +385,10 @@ def _source_kind(flux: Flux) -> str:
 # The health of jobs for Flux: expressions for `spec.healthCheckExprs` of a Kustomization.
 #
 # They follow StatusEvaluator.Evaluate, fluxcd/pkg runtime/cel, 0.99.0: the object's top-level fields are the variables, `inProgress` is
-# asked
-# first, `failed` then, `current` last, and an expression that fails makes the health unknown. A `batch/Job` has none: Flux asks its own
-# reader of jobs before any expression.
-# A new object has no `status`, and CEL cannot ask whether a variable is there: `has(status)` is no CEL and `has(status.conditions)` fails.
-# Who wrote a status is in `metadata.managedFields`, which the API server keeps from the first write on.
+# asked first, `failed` then, `current` last, and an expression that fails makes the health unknown. A `batch/Job` has none: Flux asks its
+# own reader of jobs before any expression. A new object has no `status`, and CEL cannot ask whether a variable is there: `has(status)` is
+# no CEL and `has(status.conditions)` fails. Who wrote a status is in `metadata.managedFields`, which the API server keeps from the first
+# write on.
 _HAS_STATUS = "(!has(metadata.managedFields) || metadata.managedFields.exists(m, has(m.subresource) && m.subresource == 'status'))"
 
 

@@ -354,8 +354,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
 # IP addresses, networks (CIDR) and URLs in CEL.
 #
 # Follows k8s.io/apiserver pkg/cel/library ip.go, cidr.go and urls.go, 1.36. Each value is a map with one string, which is the same for
-# equal
-# values.
+# equal values.
 
 
 _BROADCAST = IPv4Address("255.255.255.255")

@@ -100,8 +100,7 @@ class SchemaTypes:
 # The checks of an expression beyond types: constants, patterns, format strings, and lists and maps with items of one type.
 #
 # Follows `ValidateDurationLiterals`, `ValidateTimestampLiterals`, `ValidateRegexLiterals` and `ValidateHomogeneousAggregateLiterals`,
-# cel-go
-# cel/validator.go, and `stringFormatValidator`, cel-go ext/formatting.go.
+# cel-go cel/validator.go, and `stringFormatValidator`, cel-go ext/formatting.go.
 
 
 _TAKE_PATTERN = ("matches", "find", "findAll")

@@ -177,8 +177,8 @@ def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Iterator[
 
 # Check single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
 #
-# Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-apiserver
-# pkg/apis/apiextensions/validation/validation.go, 1.36.
+# Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go,
+# 1.36.
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 _REFUSED_EMPTY = ("$ref", "dependencies", "additionalItems")

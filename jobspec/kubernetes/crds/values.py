@@ -194,8 +194,8 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
 # Check the CEL rules of a CRD's schema: that they compile, and use `oldSelf` only where values correlate with stored ones.
 #
 # Follows `ValidateCustomResourceDefinitionOpenAPISchema` (its part on `XValidations`) and `CELSchemaContext`,
-# k8s.io/apiextensions-apiserver
-# pkg/apis/apiextensions/validation/validation.go and cel_validation.go, 1.36. The cost of rules is not estimated.
+# k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go and cel_validation.go, 1.36. The cost of rules is not
+# estimated.
 
 
 RULES = "x-kubernetes-validations"

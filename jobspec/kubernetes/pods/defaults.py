@@ -134,8 +134,7 @@ def _with_ports(container: Spec, spec: Spec) -> Spec:
 # The defaults of a pod's spec and of what is in it, in a pod as in a template.
 #
 # Follows `SetDefaults_PodSpec`, `SetDefaults_Container`, `SetDefaults_Volume` and their neighbours, k8s.io/kubernetes pkg/apis/core/v1,
-# 1.36.
-# When images are pulled is left out, since each policy follows from its image.
+# 1.36. When images are pulled is left out, since each policy follows from its image.
 
 
 _HOOKS = ("postStart", "preStop")

@@ -113,8 +113,7 @@ def _any(pod: dict[str, Any]) -> Iterator[Problem]:
 # The template of pods, as workloads and PodTemplates hold it.
 #
 # Follows `ValidatePodTemplateSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Which restart policies a template may have is for
-# each
-# kind of workload to say.
+# each kind of workload to say.
 
 
 def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:

@@ -232,8 +232,7 @@ def repeated_key_problems(term: dict[str, Any], labels: dict[str, str], path: Pa
 # The taints that a pod tolerates.
 #
 # Follows `ValidateTolerations`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. The operators `Lt` and `Gt` are behind a feature gate
-# that
-# is off.
+# that is off.
 
 
 _TOLERATION_OPERATORS = ("Equal", "Exists")
