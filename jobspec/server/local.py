@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import tempfile
@@ -239,15 +240,15 @@ class Programs:
     def start(self, name: str, *arguments: str) -> None:
         """Start a program in its own session, which ^C does not reach. Raises JobspecError where it cannot be started."""
         command = [os.path.join(self.place, name), *arguments]
-        with open(self._log(name), "wb") as log:
+        with open(self._log(name), "wb") as log, _uninterrupted():
             try:
                 program = subprocess.Popen(  # noqa: S603 (the programs that the user named)
                     command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
                 )
             except OSError as error:
                 raise JobspecError(f"cannot start {command[0]}: {error.strerror}") from None
-        self._running[name] = program
-        self._to_guard.write(b"%d\n" % program.pid)
+            self._running[name] = program
+            self._to_guard.write(b"%d\n" % program.pid)
 
     def ended(self) -> str:
         """The name of a program that has ended by itself; empty where all are running."""
@@ -270,6 +271,16 @@ class Programs:
 
     def _log(self, name: str) -> str:
         return os.path.join(self.folder, f"{name}.log")
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let ^C and its like wait until a program that is started is known; it inherits that, and is ended by SIGKILL alone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
