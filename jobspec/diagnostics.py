@@ -252,7 +252,7 @@ _STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 class DocumentResult:
     """One document of a file: what it is, and its status."""
 
-    __slots__ = ("api_version", "diff", "index", "kind", "name", "runs", "status")
+    __slots__ = ("api_version", "diff", "index", "kind", "name", "reason", "runs", "status")
 
     def __init__(
         self,
@@ -264,6 +264,7 @@ class DocumentResult:
         name: str = "",
         diff: str | None = None,
         runs: bool | None = None,
+        reason: str = "",
     ) -> None:
         self.index = index
         """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
@@ -276,6 +277,8 @@ class DocumentResult:
         """What an apply would change in the live object; None where nobody asked."""
         self.runs = runs
         """Whether a training job will run; None where that is not known, or nobody looked."""
+        self.reason = reason
+        """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
 
     @property
     def will_not_run(self) -> bool:
@@ -285,7 +288,7 @@ class DocumentResult:
     def as_dict(self) -> dict[str, Any]:
         """The document as the JSON report has it."""
         said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
-        said |= {"status": self.status, "runs": self.runs}
+        said |= {"status": self.status, "runs": self.runs, **({"reason": self.reason} if self.reason else {})}
         return said if self.diff is None else {**said, "diff": self.diff}
 
 
@@ -332,6 +335,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     lost = counts["willNotRun"]
     counts["valid"] -= lost
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    if reasons := [row.reason for each in files for row in each.documents if row.reason]:
+        parts[-1] += f" ({', '.join(_counted(reasons.count(each), each) for each in dict.fromkeys(reasons))})"
     parts += [f"{lost} accepted, but will not run"] if lost else []
     for severity in ("error", "warning"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
@@ -339,6 +344,10 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
 # Where the values of a document were written: a tree of marks, made of the nodes that the reader made.

@@ -55,11 +55,13 @@ if TYPE_CHECKING:
 class Source:
     """A file's content under its name."""
 
-    __slots__ = ("content", "name", "skip_unknown")
+    __slots__ = ("content", "name", "role", "skip_unknown")
 
-    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False) -> None:
+    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False, role: str = "") -> None:
         self.name = name
         self.content = content
+        self.role = role
+        """What the file is in a build, where it is no manifest; then it is skipped and counted."""
         self.skip_unknown = skip_unknown
         """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
 
@@ -202,6 +204,8 @@ def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) ->
 
 def read(source: Source, target: Target) -> Manifests:
     """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
+    if source.role:
+        return Manifests(source.name, (), settled=[DocumentResult(0, "skipped", reason=source.role)])
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
     text = decode(raw, source.name)
     documents: list[Document] = []
@@ -216,6 +220,12 @@ def read(source: Source, target: Target) -> Manifests:
     if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
+    if source.skip_unknown and problems and b"{{" in raw:
+        from jobspec.repository import template_in
+
+        note = template_in(text, source.name)
+        if note:
+            return Manifests(source.name, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     documents = [item for document in documents for item in items_of(document)]
     return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
 

@@ -349,7 +349,7 @@ def test_a_broken_file_that_never_was_a_manifest_is_passed_by_and_counted(tmp_pa
 
 
 def test_a_broken_manifest_is_never_passed_by(tmp_path: Path) -> None:
-    (tmp_path / "job.yaml").write_text(JOB + "{{ template }}")
+    (tmp_path / "job.yaml").write_text(JOB + "  kind: [")
     assert run_here("validate", "--skip-unknown", "job.yaml", cwd=tmp_path).returncode == 1
     assert run_here("validate", ".", cwd=tmp_path).returncode == 1
 

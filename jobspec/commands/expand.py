@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
     setting = load_setting(options)
-    found = find(options.paths)
+    found = find(options.paths, skip_unknown=options.skip_unknown)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 STDIN = "<stdin>"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
 ENDINGS = (".yaml", ".yml", ".json")
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
@@ -24,19 +26,21 @@ _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as t
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
-    __slots__ = ("content", "named", "path")
+    __slots__ = ("content", "named", "path", "role")
 
-    def __init__(self, path: str, *, named: bool, content: bytes | None = None) -> None:
+    def __init__(self, path: str, *, named: bool, content: bytes | None = None, role: str = "") -> None:
         self.path = path
         self.named = named
+        self.role = role
+        """What it is in a build, such as a patch of kustomize; empty for what may be a manifest."""
         self.content = content
         """What it holds, where that can be read only once."""
 
 
-def find(paths: Iterable[str], *, markdown: bool = False) -> list[Found]:
+def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
-    *markdown*: a folder stands for its Markdown pages, too.
+    *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: what a file is in a build is looked for of named ones, too.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -58,7 +62,36 @@ def find(paths: Iterable[str], *, markdown: bool = False) -> list[Found]:
             wrong.append(f"{path}: no such file or folder")
     if wrong:
         raise JobspecError("\n".join(wrong))
-    return found
+    return _with_roles(found, skip_unknown=skip_unknown)
+
+
+def _with_roles(found: list[Found], *, skip_unknown: bool) -> list[Found]:
+    """The files with what they are in a build, but for those that are named and judged as they are."""
+    asked = [each for each in found if each.content is None and (skip_unknown or not each.named)]
+    folders = {os.path.dirname(each.path) for each in asked}
+    folders |= {around for each in asked if each.named for around in _folders_around(each.path)}
+    kustomizations = [os.path.join(folder, name) for folder in folders for name in KUSTOMIZATIONS]
+    kustomizations = [path for path in kustomizations if os.path.isfile(path)]
+    charts = {around for folder in folders for around in (folder, *_folders_around(folder)) if os.path.isfile(os.path.join(around, CHART))}
+    if not kustomizations and not charts:
+        return found
+    from jobspec.repository import role_of, roles_in
+
+    texts = {path: text for path in kustomizations if isinstance(text := decode(_read(path), path), str)}
+    roles, places = roles_in(texts), [os.path.normpath(each) for each in charts]
+    of_file = {id(each): role for each in asked if (role := role_of(each.path, roles, places))}
+    return [Found(each.path, named=each.named, role=of_file[id(each)]) if id(each) in of_file else each for each in found]
+
+
+def _folders_around(path: str) -> Iterator[str]:
+    """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
+    here = os.path.dirname(path)
+    while here not in ("", ".", os.sep):
+        yield here
+        if os.path.exists(os.path.join(here, ".git")):
+            return
+        here = os.path.dirname(here)
+    yield here
 
 
 def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
@@ -92,7 +125,7 @@ def content_of(found: Found) -> bytes:
 def source_of(found: Found, *, skip_unknown: bool) -> Source:
     """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
-    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found))
+    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found), role=found.role)
 
 
 def skips_unknown(found: Found) -> bool:

@@ -63,7 +63,7 @@ def run(options: Options) -> int:
 
         return advice_on(planned, told, rules)
 
-    found = find(options.paths, markdown=options.markdown)
+    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown)
     if (options.fix or options.diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 

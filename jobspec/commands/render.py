@@ -51,7 +51,7 @@ def _render_manifests(options: Options) -> int:
         raise JobspecError("--to needs the name of a folder")
     setting = load_setting(options)
     target, releases = setting.cluster.target, setting.cluster.releases
-    found = find(options.paths)
+    found = find(options.paths, skip_unknown=options.skip_unknown)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]

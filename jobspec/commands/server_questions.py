@@ -46,7 +46,7 @@ def ask_about_files(options: Options) -> int:
         local.delete_cluster()
         return 0
     setting = load_setting(options, for_server=True)
-    found = find(options.paths)
+    found = find(options.paths, skip_unknown=options.skip_unknown)
     answers: dict[Question, ServerAnswer] = {}
     results = list(setting.wrong)
     if not results:

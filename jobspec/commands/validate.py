@@ -69,7 +69,7 @@ def run(options: Options) -> int:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    found = find(options.paths, markdown=options.markdown)
+    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown)
     if (options.fix or options.diff) and _fix(options, setting, settings, found):
         return 1
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)

@@ -111,6 +111,7 @@ class _Case:
     name: str
     status: str
     diagnostics: Sequence[Diagnostic]
+    reason: str = ""
 
     @property
     def failed(self) -> bool:
@@ -154,7 +155,7 @@ def _write(element: Element, case: _Case) -> None:
     elif case.failed:
         SubElement(element, "failure", type="invalid", message=_ELSEWHERE)
     elif case.status == "skipped":
-        SubElement(element, "skipped", message=_SKIPPED)
+        SubElement(element, "skipped", message=f"skipped: {case.reason}" if case.reason else _SKIPPED)
     else:
         lines += [_PARTLY] if case.status == "partly" else []
         if lines:
@@ -178,7 +179,7 @@ def _cases(file: FileResult) -> Iterator[_Case]:
     times = Counter(names)
     for row, name, diagnostics in zip(rows, names, shown, strict=True):
         unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row.index})".lstrip()
-        yield _Case(unique, row.status, diagnostics)
+        yield _Case(unique, row.status, diagnostics, row.reason)
 
 
 def _row_of_index(file: FileResult) -> dict[int | None, int]:

@@ -47,6 +47,8 @@ WARNINGS = frozenset(
         "volume-replaced",
     }
 )
+#: The rules that only inform.
+NOTES = frozenset({"nothing-made", "unjudged-template"})
 
 
 @cache
@@ -59,7 +61,7 @@ def rules() -> Mapping[str, str]:
 def severity_of(name: str) -> Severity:
     """How much the findings of a rule mostly weigh."""
     advice = {rule.name: rule.severity for rule in LINT}
-    return advice.get(name, "warning" if name in WARNINGS else "error")
+    return advice.get(name, "info" if name in NOTES else "warning" if name in WARNINGS else "error")
 
 
 def stage_of(name: str) -> Stage:

@@ -41,6 +41,7 @@ ORDER = [
     "jobspec.operators",
     "jobspec.overlays",
     "jobspec.outcome",
+    "jobspec.repository",
     "jobspec.pipeline",
     "jobspec.lint",
     "jobspec.rules",

@@ -1,0 +1,96 @@
+"""What the files of a repository are: manifests, or parts of a build that no server gets as they are.
+
+A kustomization says of files that they are patches, or inputs of its generators and transformers; a chart has templates. Such files are
+recognised where a folder is walked, and where unknown kinds are skipped; what is built of them is what a server gets.
+
+Follows `types.Kustomization`, sigs.k8s.io/kustomize/api, 0.21, and the layout of charts, helm.sh/helm/v3 pkg/chart/loader.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.reader import read
+from jobspec.go.values import mapping, structs, texts
+
+#: What a file is that is no manifest: why it is skipped.
+Role = Literal["kustomize patch", "kustomize input", "Helm chart file", "template"]
+
+_OF_CHARTS = ("templates", "files")
+#: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
+_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_INPUTS = ("configurations", "crds", "generators", "replacements", "transformers", "validators")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+_SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
+_COMMENTED_ITEM = re.compile(r"\s*#\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
+_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?\{\{")
+
+
+def roles_in(kustomizations: Mapping[str, str]) -> dict[str, Role]:
+    """The roles of files and folders by their normalized path, as kustomizations (path -> text) say; a folder's is that of all in it."""
+    return {path: role for file, text in kustomizations.items() for path, role in _roles_by(text, os.path.dirname(file))}
+
+
+def role_of(path: str, roles: Mapping[str, Role], charts: Iterable[str]) -> Role | None:
+    """The role of a file; None where it may be a manifest. *charts*: the folders that hold a chart."""
+    path = os.path.normpath(path)
+    if any(path.startswith(os.path.join(chart, part, "")) for chart in charts for part in _OF_CHARTS):
+        return "Helm chart file"
+    while path not in roles and os.path.dirname(path) not in ("", path):
+        path = os.path.dirname(path)
+    return roles.get(path)
+
+
+def template_in(text: str, file: str) -> Diagnostic | None:
+    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`. None of another text."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if _ACTION.match(line)]
+    if not lines:
+        return None
+    message = f"a template, not judged: `{{{{` in {len(lines)} line{'' if len(lines) == 1 else 's'}"
+    hint = "judge what it renders to"
+    return Diagnostic("unjudged-template", message, Mark(file, lines[0], 1), severity="info", hint=hint)
+
+
+def _roles_by(text: str, folder: str) -> Iterator[tuple[str, Role]]:
+    """The files that a kustomization names as patches or inputs, those of patches that are commented out, too."""
+    for name in _commented_patches(text):
+        yield os.path.normpath(os.path.join(folder, name)), "kustomize patch"
+    for document in read(text, file="")[0]:
+        for role, names in (("kustomize input", _inputs_of(document.data)), ("kustomize patch", _patches_of(document.data))):
+            for name in names:
+                if name and "\n" not in name and "://" not in name:
+                    yield os.path.normpath(os.path.join(folder, name)), role  # type: ignore[misc]  # mypy widens the literal
+
+
+def _patches_of(data: Any) -> Iterator[str]:
+    for field in _PATCHES:
+        yield from texts(data, field) if isinstance(data, dict) else ()
+        yield from (str(each.get("path") or "") for each in structs(data, field))
+
+
+def _inputs_of(data: Any) -> Iterator[str]:
+    if not isinstance(data, dict):
+        return
+    for field in _INPUTS:
+        yield from texts(data, field)
+        yield from (str(each.get("path") or "") for each in structs(data, field))
+    for generator in (each for field in _GENERATORS for each in structs(data, field)):
+        for name in (*texts(generator, "files"), *texts(generator, "envs"), str(generator.get("env") or "")):
+            yield name.rpartition("=")[2]
+    for chart in structs(data, "helmCharts"):
+        yield from (str(chart.get("valuesFile") or ""), *texts(chart, "additionalValuesFiles"))
+    yield str(mapping(data, "openapi").get("path") or "")
+
+
+def _commented_patches(text: str) -> Iterator[str]:
+    """The patches that somebody has commented out in a kustomization: nobody applies them, and they are no manifests all the same."""
+    section = ""
+    for line in text.splitlines():
+        if found := _SECTION.match(line):
+            section = found[1]
+        elif section in _PATCHES and (item := _COMMENTED_ITEM.match(line)):
+            yield item[1]
