@@ -27,7 +27,7 @@ _DECODING = {
     "unsupported-value": "JSON, which Kubernetes speaks, cannot hold the value: infinity, not-a-number, a key that is null or no scalar.",
     "duplicate-key": "A key stands twice in one mapping. Other tools keep one of the two without a word; the API server refuses both.",
     "ambiguous-merge": "A merge key (`<<`) stands behind a key that it sets, too: tools disagree which value counts. Write `<<` first.",
-    "unjudged-template": "The file is a template, as of Helm or Jinja, and no YAML. What it renders to can be judged.",
+    "unjudged-template": "The file is a template, or has placeholders such as `${NAME}`: what it becomes can be judged, they cannot.",
     "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
 }
 _SCHEMA = {

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, Mark
+from jobspec.documents.document import result_of
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
@@ -27,7 +28,12 @@ _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
-_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?\{\{")
+#: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
+_PLACEHOLDER = re.compile(
+    r"\$\{[^}]*\}|\$\(\w+\)|\$[A-Za-z_]\w*|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
+)
+_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{)")
 
 
 def roles_in(kustomizations: Mapping[str, str]) -> dict[str, Role]:
@@ -46,13 +52,45 @@ def role_of(path: str, roles: Mapping[str, Role], charts: Iterable[str]) -> Role
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:
-    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`. None of another text."""
+    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`; else None."""
     lines = [number for number, line in enumerate(text.splitlines(), 1) if _ACTION.match(line)]
     if not lines:
         return None
-    message = f"a template, not judged: `{{{{` in {len(lines)} line{'' if len(lines) == 1 else 's'}"
+    actions = "1 line has an action" if len(lines) == 1 else f"{len(lines)} lines have actions"
+    message = f"a template, not judged: {actions}, such as `{{{{ name }}}}`"
     hint = "judge what it renders to"
     return Diagnostic("unjudged-template", message, Mark(file, lines[0], 1), severity="info", hint=hint)
+
+
+def without_placeholders(result: FileResult, text: str) -> FileResult:
+    """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
+
+    Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value.
+    """
+    lines = text.split("\n")
+    unjudged = [each for each in result.diagnostics if _is_placeholder(each, lines)]
+    if not unjudged:
+        return result
+    places = sorted({(each.mark.line, each.mark.column) for each in unjudged})
+    message = f"a template, not judged at {len(places)} place{'' if len(places) == 1 else 's'}"
+    note = Diagnostic("unjudged-template", message, Mark(result.path, *places[0]), severity="info", hint="judge what it becomes")
+    kept = [each for each in result.diagnostics if each not in unjudged]
+    broken = {each.document for each in kept if each.severity == "error"}
+    rows = [result_of(row, "partly") if row.status == "invalid" and row.index not in broken else row for row in result.documents]
+    return FileResult(result.path, rows, [*kept, note], ignored=result.ignored)
+
+
+def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
+    mark = found.mark
+    if not 0 < mark.line <= len(lines):
+        return False
+    if found.field == "sops" and found.rule == "unknown-field":
+        return True
+    end = mark.end_column - 1 if mark.end_line == mark.line else None
+    value = lines[mark.line - 1][mark.column - 1 : end].strip("\"'")
+    place = _PLACEHOLDER.search(value)
+    return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)
 
 
 def _roles_by(text: str, folder: str) -> Iterator[tuple[str, Role]]:

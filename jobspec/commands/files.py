@@ -13,7 +13,9 @@ from jobspec.pipeline import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jobspec.diagnostics import FileResult
 
 
 STDIN = "<stdin>"
@@ -126,6 +128,17 @@ def source_of(found: Found, *, skip_unknown: bool) -> Source:
     """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
     return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found), role=found.role)
+
+
+def without_placeholders(results: Sequence[FileResult], found: Iterable[Found], *, skip_unknown: bool) -> list[FileResult]:
+    """The results, in which nothing is said of placeholders in files that are judged by what a repository makes of them."""
+    asked = {each.path: each for each in found if (skip_unknown or not each.named) and each.content is None}
+    if not any(each.diagnostics and each.path in asked for each in results):
+        return list(results)
+    from jobspec import repository
+
+    text = reader(asked.values())
+    return [repository.without_placeholders(each, text(each.path)) if each.diagnostics and each.path in asked else each for each in results]
 
 
 def skips_unknown(found: Found) -> bool:

@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, find, reader, source_of
+from jobspec.commands.files import Found, find, reader, source_of, without_placeholders
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -73,7 +73,8 @@ def run(options: Options) -> int:
     if (options.fix or options.diff) and _fix(options, setting, settings, found):
         return 1
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
-    results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
+    results = setting.wrong or without_placeholders([each.result for each in checked], found, skip_unknown=options.skip_unknown)
+    results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster)
     fails = not all(each.valid for each in results)
     marked = [each.result.path for each in checked if each.comments]

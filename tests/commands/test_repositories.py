@@ -10,6 +10,8 @@ import pytest
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
+#: What lint says of every small job.
+ADVICE = ("unpinned-image", "no-limits")
 REPOSITORIES = ROOT / "tests" / "cases" / "repositories"
 
 
@@ -41,9 +43,29 @@ def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
     assert [path for path, (why, _) in found.items() if why == "Helm chart file"] == charts
     assert [path for path, (why, _) in found.items() if why == "template"] == ["job.jinja.yaml"]
     note = run_here("lint", "job.jinja.yaml", "--skip-unknown", cwd=REPOSITORIES / "helm").stdout.splitlines()[0]
-    assert note == "job.jinja.yaml:4:1: info: a template, not judged: `{{` in 1 line [unjudged-template]"
+    assert note == "job.jinja.yaml:4:1: info: a template, not judged: 1 line has an action, such as `{{ name }}` [unjudged-template]"
     errors = {path: errors for path, (_, errors) in found.items() if errors}
     assert errors == {"broken.yaml": ["yaml-syntax"], "chart/crds/broken.yaml": ["missing-field"]}  # a text with `{{` is no template
+
+
+def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
+    folder = REPOSITORIES / "placeholders"
+    files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
+    found = {
+        each["path"].removeprefix("./"): (
+            [row["status"] for row in each["documents"]],
+            [(one["line"], one["rule"], one["message"].partition(":")[0]) for one in each["diagnostics"] if one["rule"] not in ADVICE],
+        )
+        for each in files
+    }
+    note = ("unjudged-template", "a template, not judged at {} places")
+    assert found == {
+        "job.yaml": (["partly"], [(4, note[0], note[1].format(4))]),
+        "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
+        "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is no name for an object")]),
+    }
+    strict = _reported(folder, "job.yaml")["job.yaml"]
+    assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
