@@ -220,7 +220,7 @@ def read(source: Source, target: Target) -> Manifests:
     if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
-    if source.skip_unknown and problems and b"{{" in raw:
+    if source.skip_unknown and problems:
         from jobspec.repository import template_in
 
         note = template_in(text, source.name)

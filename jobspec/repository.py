@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark
@@ -36,19 +36,64 @@ _PLACEHOLDER = re.compile(
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{)")
 
 
-def roles_in(kustomizations: Mapping[str, str]) -> dict[str, Role]:
-    """The roles of files and folders by their normalized path, as kustomizations (path -> text) say; a folder's is that of all in it."""
-    return {path: role for file, text in kustomizations.items() for path, role in _roles_by(text, os.path.dirname(file))}
+class Builds:
+    """What kustomizations (path -> text) and the folders of charts say of the files around them."""
+
+    def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
+        read_ones = {os.path.normpath(os.path.dirname(file)): _data_of(text) for file, text in kustomizations.items()}
+        self._charts = [os.path.normpath(each) for each in charts]
+        self._roles: dict[str, Role] = {}
+        for file, text in kustomizations.items():
+            folder = os.path.normpath(os.path.dirname(file))
+            self._roles |= {_join(folder, name): "kustomize patch" for name in _commented_patches(text)}
+            self._roles |= {_join(folder, name): "kustomize input" for name in _inputs_of(read_ones[folder]) if name}
+            self._roles |= {_join(folder, name): "kustomize patch" for name in _patches_of(read_ones[folder]) if name}
+        self._completed = _completed(read_ones)
+        self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
+
+    def role(self, path: str) -> Role | None:
+        """What a file is; None where it may be a manifest. A file beside patches that nobody names is a patch that is not used."""
+        path = os.path.normpath(path)
+        if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
+            return "Helm chart file"
+        if path not in self._completed and path not in self._roles and os.path.dirname(path) in self._folders_of_patches:
+            return "kustomize patch" if os.path.basename(os.path.dirname(path)) == "patches" else None
+        while path not in self._roles and os.path.dirname(path) not in ("", path):
+            path = os.path.dirname(path)
+        return self._roles.get(path)
+
+    def completed(self, path: str) -> frozenset[str]:
+        """What the builds of a manifest fill in: `namespace`, `selector`."""
+        return frozenset(self._completed.get(os.path.normpath(path), ()))
 
 
-def role_of(path: str, roles: Mapping[str, Role], charts: Iterable[str]) -> Role | None:
-    """The role of a file; None where it may be a manifest. *charts*: the folders that hold a chart."""
-    path = os.path.normpath(path)
-    if any(path.startswith(os.path.join(chart, part, "")) for chart in charts for part in _OF_CHARTS):
-        return "Helm chart file"
-    while path not in roles and os.path.dirname(path) not in ("", path):
-        path = os.path.dirname(path)
-    return roles.get(path)
+def _join(folder: str, name: str) -> str:
+    return os.path.normpath(os.path.join(folder, name))
+
+
+def _data_of(text: str) -> dict[str, Any]:
+    documents = read(text, file="")[0]
+    return documents[0].data if documents and isinstance(documents[0].data, dict) else {}
+
+
+def _completed(kustomizations: Mapping[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """The manifests that kustomizations (folder -> data) list, each with what the build of any of these fills in."""
+    found: dict[str, set[str]] = {}
+
+    def visit(folder: str, fills: set[str], around: frozenset[str]) -> None:
+        data = kustomizations[folder]
+        labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
+        fills = {*fills, *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
+        for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components")):
+            path = _join(folder, name)
+            if path not in kustomizations:
+                found.setdefault(path, set()).update(fills)
+            elif path not in around:
+                visit(path, fills, around | {path})
+
+    for folder in kustomizations:
+        visit(folder, set(), frozenset((folder,)))
+    return found
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:
@@ -62,23 +107,33 @@ def template_in(text: str, file: str) -> Diagnostic | None:
     return Diagnostic("unjudged-template", message, Mark(file, lines[0], 1), severity="info", hint=hint)
 
 
-def without_placeholders(result: FileResult, text: str) -> FileResult:
+def without_placeholders(result: FileResult, text: str, completed: Collection[str]) -> FileResult:
     """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
+
+    What its builds have *completed* is not missing.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
     key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value.
     """
     lines = text.split("\n")
     unjudged = [each for each in result.diagnostics if _is_placeholder(each, lines)]
-    if not unjudged:
+    kept = [each for each in result.diagnostics if each not in unjudged and not _is_filled_in(each, completed)]
+    if len(kept) == len(result.diagnostics):
         return result
     places = sorted({(each.mark.line, each.mark.column) for each in unjudged})
     message = f"a template, not judged at {len(places)} place{'' if len(places) == 1 else 's'}"
-    note = Diagnostic("unjudged-template", message, Mark(result.path, *places[0]), severity="info", hint="judge what it becomes")
-    kept = [each for each in result.diagnostics if each not in unjudged]
+    hint = "judge what it becomes"
+    notes = [Diagnostic("unjudged-template", message, Mark(result.path, *place), severity="info", hint=hint) for place in places[:1]]
     broken = {each.document for each in kept if each.severity == "error"}
     rows = [result_of(row, "partly") if row.status == "invalid" and row.index not in broken else row for row in result.documents]
-    return FileResult(result.path, rows, [*kept, note], ignored=result.ignored)
+    return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
+    is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
+    return found.rule == "missing-field" and (
+        ("namespace" in completed and is_namespace) or ("selector" in completed and found.field == "spec.selector")
+    )
 
 
 def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
@@ -93,26 +148,13 @@ def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)
 
 
-def _roles_by(text: str, folder: str) -> Iterator[tuple[str, Role]]:
-    """The files that a kustomization names as patches or inputs, those of patches that are commented out, too."""
-    for name in _commented_patches(text):
-        yield os.path.normpath(os.path.join(folder, name)), "kustomize patch"
-    for document in read(text, file="")[0]:
-        for role, names in (("kustomize input", _inputs_of(document.data)), ("kustomize patch", _patches_of(document.data))):
-            for name in names:
-                if name and "\n" not in name and "://" not in name:
-                    yield os.path.normpath(os.path.join(folder, name)), role  # type: ignore[misc]  # mypy widens the literal
-
-
-def _patches_of(data: Any) -> Iterator[str]:
+def _patches_of(data: dict[str, Any]) -> Iterator[str]:
     for field in _PATCHES:
-        yield from texts(data, field) if isinstance(data, dict) else ()
+        yield from (name for name in texts(data, field) if "\n" not in name)  # others are patches themselves
         yield from (str(each.get("path") or "") for each in structs(data, field))
 
 
-def _inputs_of(data: Any) -> Iterator[str]:
-    if not isinstance(data, dict):
-        return
+def _inputs_of(data: dict[str, Any]) -> Iterator[str]:
     for field in _INPUTS:
         yield from texts(data, field)
         yield from (str(each.get("path") or "") for each in structs(data, field))

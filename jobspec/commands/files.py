@@ -13,7 +13,7 @@ from jobspec.pipeline import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import FileResult
 
@@ -28,13 +28,15 @@ _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as t
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
-    __slots__ = ("content", "named", "path", "role")
+    __slots__ = ("completed", "content", "named", "path", "role")
 
-    def __init__(self, path: str, *, named: bool, content: bytes | None = None, role: str = "") -> None:
+    def __init__(self, path: str, *, named: bool, content: bytes | None = None, role: str = "", completed: Collection[str] = ()) -> None:
         self.path = path
         self.named = named
         self.role = role
         """What it is in a build, such as a patch of kustomize; empty for what may be a manifest."""
+        self.completed = completed
+        """What the builds of a manifest fill in, such as `namespace`."""
         self.content = content
         """What it holds, where that can be read only once."""
 
@@ -77,12 +79,14 @@ def _with_roles(found: list[Found], *, skip_unknown: bool) -> list[Found]:
     charts = {around for folder in folders for around in (folder, *_folders_around(folder)) if os.path.isfile(os.path.join(around, CHART))}
     if not kustomizations and not charts:
         return found
-    from jobspec.repository import role_of, roles_in
+    from jobspec.repository import Builds
 
-    texts = {path: text for path in kustomizations if isinstance(text := decode(_read(path), path), str)}
-    roles, places = roles_in(texts), [os.path.normpath(each) for each in charts]
-    of_file = {id(each): role for each in asked if (role := role_of(each.path, roles, places))}
-    return [Found(each.path, named=each.named, role=of_file[id(each)]) if id(each) in of_file else each for each in found]
+    builds = Builds({path: text for path in kustomizations if isinstance(text := decode(_read(path), path), str)}, charts)
+
+    def in_build(each: Found) -> Found:
+        return Found(each.path, named=each.named, role=builds.role(each.path) or "", completed=builds.completed(each.path))
+
+    return [in_build(each) if each.content is None and (skip_unknown or not each.named) else each for each in found]
 
 
 def _folders_around(path: str) -> Iterator[str]:
@@ -138,7 +142,13 @@ def without_placeholders(results: Sequence[FileResult], found: Iterable[Found], 
     from jobspec import repository
 
     text = reader(asked.values())
-    return [repository.without_placeholders(each, text(each.path)) if each.diagnostics and each.path in asked else each for each in results]
+
+    def relaxed(result: FileResult) -> FileResult:
+        if not result.diagnostics or result.path not in asked:
+            return result
+        return repository.without_placeholders(result, text(result.path), asked[result.path].completed)
+
+    return [relaxed(each) for each in results]
 
 
 def skips_unknown(found: Found) -> bool:
