@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import Found, find, reader, source_of
+from jobspec.commands.files import Found, find, reader, source_of, without_placeholders
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
@@ -59,6 +59,7 @@ def ask_about_files(options: Options) -> int:
                 answers = _ask(questions, Server(client), options, setting, owned=is_owned)
         results = [_result(file, answers, setting.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
+    results = without_placeholders(results, found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
