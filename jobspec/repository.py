@@ -52,12 +52,15 @@ class Builds:
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
     def role(self, path: str) -> Role | None:
-        """What a file is; None where it may be a manifest. A file beside patches that nobody names is a patch that is not used."""
+        """What a file is; None where it may be a manifest: it is listed as one, too. A file that nobody names in `patches/` is a patch."""
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
             return "Helm chart file"
-        if path not in self._completed and path not in self._roles and os.path.dirname(path) in self._folders_of_patches:
-            return "kustomize patch" if os.path.basename(os.path.dirname(path)) == "patches" else None
+        is_listed, folder = path in self._completed, os.path.dirname(path)
+        if is_listed and self._roles.get(path) != "kustomize patch":
+            return None
+        if path not in self._roles and folder in self._folders_of_patches and os.path.basename(folder) == "patches":
+            return "kustomize patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)
@@ -110,10 +113,9 @@ def template_in(text: str, file: str) -> Diagnostic | None:
 def without_placeholders(result: FileResult, text: str, completed: Collection[str]) -> FileResult:
     """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
 
-    What its builds have *completed* is not missing.
-
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
-    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value.
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What its builds have *completed*
+    is not missing.
     """
     lines = text.split("\n")
     unjudged = [each for each in result.diagnostics if _is_placeholder(each, lines)]
