@@ -30,7 +30,7 @@ _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\(\w+\)|\$[A-Za-z_]\w*|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"\$\{[^}]*\}|\$\(\w+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
 )
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{)")

@@ -31,7 +31,10 @@ _LISTS = {
     "Pod": "/api/v1/namespaces/{}/pods",
     "Service": "/api/v1/namespaces/{}/services",
 }
-_MADE_BY_SERVER = ("uid", "creationTimestamp", "generation", "managedFields", "resourceVersion")
+_MADE_BY_SERVER = (
+    *("uid", "creationTimestamp", "generation", "managedFields", "resourceVersion"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds"),  # of a pod that the operator deletes just then
+)
 
 Objects = dict[tuple[str, str], dict[str, Any]]
 

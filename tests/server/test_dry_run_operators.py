@@ -192,7 +192,7 @@ def test_the_server_says_to_public_manifests_what_validate_says(dry_run: Runner,
     asked = _ask(dry_run, corpus, "--skip-unknown")
     judged = dry_run.validate(corpus, "--skip-unknown", "--closed-world", "--no-outcome", *_TARGETS)
     assert len(asked.statuses) > 350
-    assert asked.remarks == []
+    assert [each for each in asked.remarks if "not judged" not in each] == []  # of placeholders
     otherwise = refused(asked.report, aside="field-conflict")
     assert (otherwise ^ refused(judged.report)) - _OF_ARGO_CD == set(_RUNTIME_FIRST)
     assert refused(asked.report) - otherwise == _contradictions(server, corpus) - otherwise != set()
