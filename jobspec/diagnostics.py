@@ -82,7 +82,7 @@ class Diagnostic:
         self.stage: Stage = stage or _stage_of(rule)
         """Who refuses, or would."""
         self.changes = changes
-        """What mends it in its document, all together; empty where there is more than one way, or none that is safe."""
+        """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
@@ -300,7 +300,7 @@ class FileResult:
     def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
         self.path = path
         self.ignored = ignored
-        """The number of diagnostics that somebody chose not to be told."""
+        """The number of diagnostics that settings and comments leave out."""
         self.documents = tuple(documents)
         self.diagnostics = tuple(in_order(diagnostics))
 

@@ -37,7 +37,7 @@ class Edit:
 
 
 class Finding:
-    """What a rule finds: where, a sentence, how to mend it, and the edits that do so where that is safe and there is one way alone."""
+    """What a rule finds: where, a sentence, how to fix it, and the edits that do so where that is safe and there is one way alone."""
 
     __slots__ = ("at", "changes", "edits", "field", "hint", "message", "rule", "severity")
 
@@ -62,7 +62,7 @@ class Finding:
         """The field as an operator spells it; empty where that is the path's own spelling."""
         self.edits = edits
         self.changes = changes
-        """What mends it in the document, where the hint is certain; what lint finds in other documents, too, is mended by `edits`."""
+        """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
         self.severity = severity
         """Where it is another one than the rule's."""
 

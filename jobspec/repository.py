@@ -40,15 +40,15 @@ class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
     def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        read_ones = {os.path.normpath(os.path.dirname(file)): _data_of(text) for file, text in kustomizations.items()}
+        by_folder = {os.path.normpath(os.path.dirname(file)): _data_of(text) for file, text in kustomizations.items()}
         self._charts = [os.path.normpath(each) for each in charts]
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
             folder = os.path.normpath(os.path.dirname(file))
             self._roles |= {_join(folder, name): "kustomize patch" for name in _commented_patches(text)}
-            self._roles |= {_join(folder, name): "kustomize input" for name in _inputs_of(read_ones[folder]) if name}
-            self._roles |= {_join(folder, name): "kustomize patch" for name in _patches_of(read_ones[folder]) if name}
-        self._completed = _completed(read_ones)
+            self._roles |= {_join(folder, name): "kustomize input" for name in _inputs_of(by_folder[folder]) if name}
+            self._roles |= {_join(folder, name): "kustomize patch" for name in _patches_of(by_folder[folder]) if name}
+        self._completed = _completed(by_folder)
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
     def role(self, path: str) -> Role | None:
@@ -118,7 +118,7 @@ def without_placeholders(result: FileResult, text: str, completed: Collection[st
     is not missing.
     """
     lines = text.split("\n")
-    unjudged = [each for each in result.diagnostics if _is_placeholder(each, lines)]
+    unjudged = [each for each in result.diagnostics if _is_of_text(each.mark, result, lines) and _is_placeholder(each, lines)]
     kept = [each for each in result.diagnostics if each not in unjudged and not _is_filled_in(each, completed)]
     if len(kept) == len(result.diagnostics):
         return result
@@ -138,10 +138,13 @@ def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
     )
 
 
+def _is_of_text(mark: Mark, result: FileResult, lines: Sequence[str]) -> bool:
+    """Whether a place is in the file itself, and not in an overlay, or in the runtime of a job in another file."""
+    return mark.file == result.path and 0 < mark.line <= len(lines)
+
+
 def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
     mark = found.mark
-    if not 0 < mark.line <= len(lines):
-        return False
     if found.field == "sops" and found.rule == "unknown-field":
         return True
     end = mark.end_column - 1 if mark.end_line == mark.line else None

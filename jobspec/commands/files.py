@@ -44,7 +44,7 @@ class Found:
 def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
-    *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: what a file is in a build is looked for of named ones, too.
+    *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -71,12 +71,13 @@ def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = F
 
 def _with_roles(found: list[Found], *, skip_unknown: bool) -> list[Found]:
     """The files with what they are in a build, but for those that are named and judged as they are."""
-    asked = [each for each in found if each.content is None and (skip_unknown or not each.named)]
+    asked = [each for each in found if _is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
-    folders |= {around for each in asked if each.named for around in _folders_around(each.path)}
+    around = folders | {each for folder in folders for each in _folders_around(folder)}
+    folders |= {each for file in asked if file.named for each in _folders_around(file.path)}
     kustomizations = [os.path.join(folder, name) for folder in folders for name in KUSTOMIZATIONS]
     kustomizations = [path for path in kustomizations if os.path.isfile(path)]
-    charts = {around for folder in folders for around in (folder, *_folders_around(folder)) if os.path.isfile(os.path.join(around, CHART))}
+    charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
     if not kustomizations and not charts:
         return found
     from jobspec.repository import Builds
@@ -86,7 +87,12 @@ def _with_roles(found: list[Found], *, skip_unknown: bool) -> list[Found]:
     def in_build(each: Found) -> Found:
         return Found(each.path, named=each.named, role=builds.role(each.path) or "", completed=builds.completed(each.path))
 
-    return [in_build(each) if each.content is None and (skip_unknown or not each.named) else each for each in found]
+    return [in_build(each) if _is_judged_in_build(each, skip_unknown=skip_unknown) else each for each in found]
+
+
+def _is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
+    """Whether a file is judged by what the repository makes of it: nobody named it, or unknown kinds are skipped."""
+    return found.content is None and (skip_unknown or not found.named)
 
 
 def _folders_around(path: str) -> Iterator[str]:
@@ -136,7 +142,7 @@ def source_of(found: Found, *, skip_unknown: bool) -> Source:
 
 def without_placeholders(results: Sequence[FileResult], found: Iterable[Found], *, skip_unknown: bool) -> list[FileResult]:
     """The results, in which nothing is said of placeholders in files that are judged by what a repository makes of them."""
-    asked = {each.path: each for each in found if (skip_unknown or not each.named) and each.content is None}
+    asked = {each.path: each for each in found if _is_judged_in_build(each, skip_unknown=skip_unknown)}
     if not any(each.diagnostics and each.path in asked for each in results):
         return list(results)
     from jobspec import repository

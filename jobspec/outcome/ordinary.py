@@ -493,13 +493,13 @@ def launches_every_node(words: Sequence[str]) -> bool:
     return all(_is_harmless(each) for each in options_of(words))
 
 
-def _is_harmless(told: CommandWord) -> bool:
-    takes = OPTIONS.get(told.name.replace("_", "-") if told.name != "-m" else "--module", {}).get("type")
+def _is_harmless(word: CommandWord) -> bool:
+    takes = OPTIONS.get(word.name.replace("_", "-") if word.name != "-m" else "--module", {}).get("type")
     if takes == "boolean":
-        return not told.is_joined and told.option not in _ENDING
-    if takes not in ("string", "integer") or told.value is None or (told.option == "--nnodes" and told.value in _ONE):
+        return not word.is_joined and word.option not in _ENDING
+    if takes not in ("string", "integer") or word.value is None or (word.option == "--nnodes" and word.value in _ONE):
         return False
-    return takes == "string" or is_count(told.value) or "$(" in told.value
+    return takes == "string" or is_count(word.value) or "$(" in word.value
 
 
 # PyTorchJobs.
@@ -579,8 +579,9 @@ def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
     spec = data["spec"]
-    told = _settings_of(spec)
-    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
+    settings = _settings_of(spec)
+    templates = [each["template"] for each in spec["pytorchReplicaSpecs"].values()]
+    return all(_has_rendezvous(containers_of(each)[_TRAINING_CONTAINER], settings) for each in templates)
 
 
 class _Settings:
@@ -592,7 +593,7 @@ class _Settings:
         self.processes = processes
         self.has_master = has_master
         self.meet = meet
-        """Whether torchrun is told where the pods meet, or there is one."""
+        """Whether the variables say where the pods meet, or there is one pod."""
 
 
 def _settings_of(spec: dict[str, Any]) -> _Settings:
@@ -602,17 +603,17 @@ def _settings_of(spec: dict[str, Any]) -> _Settings:
     return _Settings(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
 
 
-def _has_rendezvous(container: dict[str, Any], told: _Settings) -> bool:
+def _has_rendezvous(container: dict[str, Any], settings: _Settings) -> bool:
     """Whether the program meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)
     if options is None and not starts_python(words):
         return True
-    if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+    if not settings.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
         return False
     if options is not None:
-        return told.meet and launches_every_node(options)
-    return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
+        return settings.meet and launches_every_node(options)
+    return settings.has_master and (not settings.processes.isdecimal() or settings.processes == "1")
 
 
 # TrainJobs of runtimes that train with torchrun in one replicated job.
@@ -728,7 +729,7 @@ def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any])
 
 
 def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
-    """Whether the programs of a TrainJob with ordinary objects find each other, and are told no ranks by its own variables."""
+    """Whether the programs of a TrainJob with ordinary objects find each other, and its own variables set no ranks."""
     trainer = data["spec"].get("trainer", {})
     training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
+from jobspec.repository import without_placeholders
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -71,6 +73,12 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
+
+
+def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
+    elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
+    result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
+    assert without_placeholders(result, "${NAMES}", ()) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
