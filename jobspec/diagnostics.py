@@ -347,7 +347,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}"
+    noun, colon, why = noun.partition(":")
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}{colon}{why}"
 
 
 # Where the values of a document were written: a tree of marks, made of the nodes that the reader made.

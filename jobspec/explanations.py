@@ -28,6 +28,7 @@ _DECODING = {
     "duplicate-key": "A key stands twice in one mapping. Other tools keep one of the two without a word; the API server refuses both.",
     "ambiguous-merge": "A merge key (`<<`) stands behind a key that it sets, too: tools disagree which value counts. Write `<<` first.",
     "unjudged-template": "The file is a template, or has placeholders such as `${NAME}`: what it becomes can be judged, they cannot.",
+    "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are judged alone.",
     "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
 }
 _SCHEMA = {

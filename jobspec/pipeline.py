@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Status
     from jobspec.findings import Name
     from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kustomize import InBuild
     from jobspec.overlays.load import LoadedOverlay
     from jobspec.targets import Target
 
@@ -55,15 +56,15 @@ if TYPE_CHECKING:
 class Source:
     """A file's content under its name."""
 
-    __slots__ = ("content", "name", "role", "skip_unknown")
+    __slots__ = ("content", "in_build", "name", "skip_unknown")
 
-    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False, role: str = "") -> None:
+    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False, in_build: InBuild | None = None) -> None:
         self.name = name
         self.content = content
-        self.role = role
-        """What the file is in a build, where it is no manifest; then it is skipped and counted."""
         self.skip_unknown = skip_unknown
         """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
+        self.in_build = in_build
+        """What the file is in the builds of its repository; None where it is judged as it is."""
 
 
 class Manifests:
@@ -204,8 +205,9 @@ def load(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) ->
 
 def read(source: Source, target: Target) -> Manifests:
     """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
-    if source.role:
-        return Manifests(source.name, (), settled=[DocumentResult(0, "skipped", reason=source.role)])
+    within = source.in_build
+    if within and within.role:
+        return _skipped(source, within)
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
     text = decode(raw, source.name)
     documents: list[Document] = []
@@ -227,7 +229,20 @@ def read(source: Source, target: Target) -> Manifests:
         if note:
             return Manifests(source.name, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     documents = [item for document in documents for item in items_of(document)]
+    if within and within.is_built:
+        rows = [result_of(each, "skipped") for each in documents]
+        return Manifests(source.name, (), problems, settled=rows, comments=comments)
+    if within and within.build:
+        documents = within.build.documents(documents)
     return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+
+
+def _skipped(source: Source, within: InBuild) -> Manifests:
+    """A file that is no manifest; of a kustomization lint reads what it generates."""
+    text = decode(source.content, source.name) if "kustomization" in within.role and isinstance(source.content, bytes) else ""
+    documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
+    notes, rows = [within.note] if within.note else [], [DocumentResult(0, "skipped", reason=within.role)]
+    return Manifests(source.name, documents, notes, settled=rows)
 
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:

@@ -40,14 +40,14 @@ class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
     def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        by_folder = {os.path.normpath(os.path.dirname(file)): _data_of(text) for file, text in kustomizations.items()}
+        by_folder = {os.path.normpath(os.path.dirname(file)): data_of(text) for file, text in kustomizations.items()}
         self._charts = [os.path.normpath(each) for each in charts]
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
             folder = os.path.normpath(os.path.dirname(file))
             self._roles |= {_join(folder, name): "kustomize patch" for name in _commented_patches(text)}
-            self._roles |= {_join(folder, name): "kustomize input" for name in _inputs_of(by_folder[folder]) if name}
-            self._roles |= {_join(folder, name): "kustomize patch" for name in _patches_of(by_folder[folder]) if name}
+            self._roles |= {_join(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
+            self._roles |= {_join(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
         self._completed = _completed(by_folder)
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
@@ -74,7 +74,8 @@ def _join(folder: str, name: str) -> str:
     return os.path.normpath(os.path.join(folder, name))
 
 
-def _data_of(text: str) -> dict[str, Any]:
+def data_of(text: str) -> dict[str, Any]:
+    """The data of a kustomization; empty where it is no mapping."""
     documents = read(text, file="")[0]
     return documents[0].data if documents and isinstance(documents[0].data, dict) else {}
 
@@ -153,13 +154,15 @@ def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)
 
 
-def _patches_of(data: dict[str, Any]) -> Iterator[str]:
+def patches_of(data: dict[str, Any]) -> Iterator[str]:
+    """The paths of the patches of a kustomization."""
     for field in _PATCHES:
         yield from (name for name in texts(data, field) if "\n" not in name)  # others are patches themselves
         yield from (str(each.get("path") or "") for each in structs(data, field))
 
 
-def _inputs_of(data: dict[str, Any]) -> Iterator[str]:
+def inputs_of(data: dict[str, Any]) -> Iterator[str]:
+    """The paths of what a kustomization reads besides manifests and patches."""
     for field in _INPUTS:
         yield from texts(data, field)
         yield from (str(each.get("path") or "") for each in structs(data, field))

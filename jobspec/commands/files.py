@@ -7,19 +7,19 @@ import sys
 
 from jobspec.data import path_of_file
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.document import PAGES
+from jobspec.documents.document import KUSTOMIZATIONS, PAGES
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.pipeline import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import FileResult
+    from jobspec.kustomize import InBuild
 
 
 STDIN = "<stdin>"
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 ENDINGS = (".yaml", ".yml", ".json")
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
@@ -28,23 +28,22 @@ _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as t
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
-    __slots__ = ("completed", "content", "named", "path", "role")
+    __slots__ = ("content", "in_build", "named", "path")
 
-    def __init__(self, path: str, *, named: bool, content: bytes | None = None, role: str = "", completed: Collection[str] = ()) -> None:
+    def __init__(self, path: str, *, named: bool, content: bytes | None = None, in_build: InBuild | None = None) -> None:
         self.path = path
         self.named = named
-        self.role = role
-        """What it is in a build, such as a patch of kustomize; empty for what may be a manifest."""
-        self.completed = completed
-        """What the builds of a manifest fill in, such as `namespace`."""
         self.content = content
         """What it holds, where that can be read only once."""
+        self.in_build = in_build
+        """What it is in the builds of its repository; None where it is judged as it is."""
 
 
-def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False) -> list[Found]:
+def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
-    *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too.
+    *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
+    kustomize builds of the files is among them, and says which of them are judged by that alone.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -66,36 +65,31 @@ def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = F
             wrong.append(f"{path}: no such file or folder")
     if wrong:
         raise JobspecError("\n".join(wrong))
-    return _with_roles(found, skip_unknown=skip_unknown)
+    return _with_roles(found, skip_unknown=skip_unknown, build=build)
 
 
-def _with_roles(found: list[Found], *, skip_unknown: bool) -> list[Found]:
+def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[Found]:
     """The files with what they are in a build, but for those that are named and judged as they are."""
-    asked = [each for each in found if _is_judged_in_build(each, skip_unknown=skip_unknown)]
+    asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
-    around = folders | {each for folder in folders for each in _folders_around(folder)}
-    folders |= {each for file in asked if file.named for each in _folders_around(file.path)}
-    kustomizations = [os.path.join(folder, name) for folder in folders for name in KUSTOMIZATIONS]
-    kustomizations = [path for path in kustomizations if os.path.isfile(path)]
+    around = folders | {each for folder in folders for each in folders_around(folder)}
+    folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
-    if not kustomizations and not charts:
+    if not charts and not any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS):
         return found
-    from jobspec.repository import Builds
+    from jobspec.commands.builds import in_builds
 
-    builds = Builds({path: text for path in kustomizations if isinstance(text := decode(_read(path), path), str)}, charts)
-
-    def in_build(each: Found) -> Found:
-        return Found(each.path, named=each.named, role=builds.role(each.path) or "", completed=builds.completed(each.path))
-
-    return [in_build(each) if _is_judged_in_build(each, skip_unknown=skip_unknown) else each for each in found]
+    known = in_builds([each.path for each in asked], charts, build=build)
+    files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if each in asked else each for each in found]
+    return [*files, *(Found(path, named=False, in_build=each) for path, each in known.items())]
 
 
-def _is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
+def is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
     """Whether a file is judged by what the repository makes of it: nobody named it, or unknown kinds are skipped."""
     return found.content is None and (skip_unknown or not found.named)
 
 
-def _folders_around(path: str) -> Iterator[str]:
+def folders_around(path: str) -> Iterator[str]:
     """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
     here = os.path.dirname(path)
     while here not in ("", ".", os.sep):
@@ -128,6 +122,8 @@ def content_of(found: Found) -> bytes:
     """What a file holds, as far as it can matter: one byte more than a manifest can have. Raises JobspecError where it cannot be read."""
     if found.content is not None:
         return found.content
+    if found.in_build and found.in_build.build:
+        return found.in_build.build.text.encode()
     try:
         return _read(found.path)
     except OSError as error:
@@ -137,12 +133,16 @@ def content_of(found: Found) -> bytes:
 def source_of(found: Found, *, skip_unknown: bool) -> Source:
     """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
-    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found), role=found.role)
+    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found), in_build=found.in_build)
 
 
-def without_placeholders(results: Sequence[FileResult], found: Iterable[Found], *, skip_unknown: bool) -> list[FileResult]:
-    """The results, in which nothing is said of placeholders in files that are judged by what a repository makes of them."""
-    asked = {each.path: each for each in found if _is_judged_in_build(each, skip_unknown=skip_unknown)}
+def reported(results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool) -> list[FileResult]:
+    """The results as they are reported: at the files that builds are made of, and without what is said of placeholders."""
+    asked = {each.path: each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)}
+    if builds := {each.path: each.in_build.build for each in found if each.in_build and each.in_build.build}:
+        from jobspec.kustomize import at_sources
+
+        results = at_sources(results, builds)
     if not any(each.diagnostics and each.path in asked for each in results):
         return list(results)
     from jobspec import repository
@@ -152,7 +152,8 @@ def without_placeholders(results: Sequence[FileResult], found: Iterable[Found], 
     def relaxed(result: FileResult) -> FileResult:
         if not result.diagnostics or result.path not in asked:
             return result
-        return repository.without_placeholders(result, text(result.path), asked[result.path].completed)
+        in_build = asked[result.path].in_build
+        return repository.without_placeholders(result, text(result.path), in_build.completed if in_build else ())
 
     return [relaxed(each) for each in results]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import find, reader, without_placeholders
+from jobspec.commands.files import find, reader, reported
 from jobspec.commands.inputs import load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -63,16 +63,16 @@ def run(options: Options) -> int:
 
         return advice_on(planned, told, rules)
 
-    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown)
     if (options.fix or options.diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(options, found, setting, settings, say):
+        if fix_files(options, setting, settings, say):
             return 1
+    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=options.build)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True)
     results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
     marked = [each.result.path for each in checked if each.comments]
-    results = without_placeholders(results, found, skip_unknown=options.skip_unknown)
+    results = reported(results, found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster, advise)
     fails = not all(each.valid for each in results)

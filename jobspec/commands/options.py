@@ -64,6 +64,7 @@ class Options:
     skip_unknown = False
     admission = True
     outcome = True
+    build = True
     closed_world = False
     markdown = False
 
@@ -169,6 +170,7 @@ def input_options() -> list[Option]:
 
     return [
         *journey_options(),
+        Option("--no-build", dest="build", what="judge the files of kustomizations as they are, and not what kustomize builds of them"),
         Option("--output", "-o", choices=FORMATS, what="the format of the report"),
         Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
     ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import Found, find, reader, source_of, without_placeholders
+from jobspec.commands.files import Found, find, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
@@ -46,7 +46,7 @@ def ask_about_files(options: Options) -> int:
         local.delete_cluster()
         return 0
     setting = load_setting(options, for_server=True)
-    found = find(options.paths, skip_unknown=options.skip_unknown)
+    found = find(options.paths, skip_unknown=options.skip_unknown, build=options.build)
     answers: dict[Question, ServerAnswer] = {}
     results = list(setting.wrong)
     if not results:
@@ -59,7 +59,7 @@ def ask_about_files(options: Options) -> int:
                 answers = _ask(questions, Server(client), options, setting, owned=is_owned)
         results = [_result(file, answers, setting.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
-    results = without_placeholders(results, found, skip_unknown=options.skip_unknown)
+    results = reported(results, found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)

@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, find, reader, source_of, without_placeholders
+from jobspec.commands.files import Found, find, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -69,11 +69,12 @@ def run(options: Options) -> int:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown)
-    if (options.fix or options.diff) and _fix(options, setting, settings, found):
+    if (options.fix or options.diff) and _fix(options, setting, settings):
         return 1
+    build = options.build and not setting.cluster.stored
+    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
-    results = setting.wrong or without_placeholders([each.result for each in checked], found, skip_unknown=options.skip_unknown)
+    results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster)
     fails = not all(each.valid for each in results)
@@ -86,14 +87,14 @@ def run(options: Options) -> int:
     return 1 if fails else 0
 
 
-def _fix(options: Options, setting: RunContext, settings: ReportFilter | None, found: Sequence[Found]) -> bool:
+def _fix(options: Options, setting: RunContext, settings: ReportFilter | None) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
     from jobspec.commands.fixing import fix_files
 
     def say(files: Sequence[Checked], _: object) -> list[FileResult]:
         return [each.result for each in files]
 
-    return not setting.wrong and fix_files(options, found, setting, settings, say)
+    return not setting.wrong and fix_files(options, setting, settings, say)
 
 
 def is_project(document: DocumentResult) -> bool:

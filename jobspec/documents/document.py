@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The endings of files that are pages, whose fences hold documents.
 PAGES = (".md", ".markdown")
+#: The names of files that say what kustomize builds.
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class Document:

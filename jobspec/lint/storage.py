@@ -318,6 +318,9 @@ def shared_output(job: LintedJob) -> Iterator[Finding]:
                 break
 
 
+_HASH = 10  # characters that kustomize adds to the names of what it generates
+
+
 def unknown_source(job: LintedJob) -> Iterator[Finding]:
     """A volume of the pods is made of a claim or a ConfigMap that is not among those of their namespace.
 
@@ -333,9 +336,16 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
                 said = volume.get(*path)
                 known = _known(job, kind)
                 if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
-                    yield Finding(
-                        said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed(known[:3])}"
-                    )
+                    hint = _hash_hint(text(said), known) or f"there is {listed(known[:3])}"
+                    yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", hint)
+
+
+def _hash_hint(name: str, known: Sequence[str]) -> str:
+    """What to do about a name that kustomize adds a hash to; empty where it does not."""
+    alike = (each for each in known if each.startswith(f"{name}-") and len(each) == len(name) + 1 + _HASH)
+    hashed = next((each for each in alike if each[-_HASH:].isalnum()), "")
+    why = f"kustomize names it `{hashed}`, and changes references in built-in kinds alone"
+    return f"{why}: write `generatorOptions: {{disableNameSuffixHash: true}}`" if hashed else ""
 
 
 def unknown_file(job: LintedJob) -> Iterator[Finding]:

@@ -37,6 +37,7 @@ WARNINGS = frozenset(
         "deprecated-runtime",
         "fixed-name",
         "later-release",
+        "broken-kustomization",
         "list-replaced",
         "offline-webhooks",
         "rule-not-evaluated",

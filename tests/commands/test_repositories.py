@@ -31,7 +31,7 @@ def _reported(folder: Path, *arguments: str) -> dict[str, tuple[str, list[str]]]
 
 
 def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
-    found = _reported(REPOSITORIES / "kustomize", ".")
+    found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     of_base = [f"base/patches/{name}.yaml" for name in ("memory", "unused", "webhook")]
     inputs = ["base/more.yaml", "base/names.yaml", "base/settings.yaml", "components/shared.yaml"]
     assert [path for path, (why, _) in found.items() if why == "kustomize patch"] == [*of_base, "overlays/prod/replicas.yaml"]
@@ -39,7 +39,7 @@ def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
 
 
 def test_what_builds_fill_in_is_not_missing() -> None:
-    found = _reported(REPOSITORIES / "kustomize", ".")
+    found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     assert {path: errors for path, (_, errors) in found.items() if errors} == {"alone/binding.yaml": ["missing-field"]}
     assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field"]
 
@@ -85,7 +85,7 @@ def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skippe
     patch = "overlays/prod/replicas.yaml"
     folder = REPOSITORIES / "kustomize"
     assert _reported(folder, patch) == {patch: ("", ["training-container"])}
-    assert _reported(folder, patch, "--skip-unknown") == {patch: ("kustomize patch", [])}
+    assert _reported(folder, patch, "--skip-unknown", "--no-build") == {patch: ("kustomize patch", [])}
     chart = "chart/templates/job.yaml"
     assert _reported(REPOSITORIES / "helm", chart)[chart] == ("", ["yaml-syntax"])
     assert _reported(REPOSITORIES / "helm", chart, "--skip-unknown")[chart] == ("Helm chart file", [])
@@ -101,8 +101,129 @@ def test_a_kustomization_may_have_other_names(name: str, tmp_path: Path) -> None
 
 def test_the_last_line_counts_what_is_skipped_by_reason() -> None:
     folder = REPOSITORIES / "kustomize"
-    last = run_here("validate", ".", cwd=folder).stdout.splitlines()[-1]
-    reasons = Counter(why for why, _ in _reported(folder, ".").values() if why)
+    last = run_here("validate", ".", "--no-build", cwd=folder).stdout.splitlines()[-1]
+    reasons = Counter(why for why, _ in _reported(folder, ".", "--no-build").values() if why)
     assert reasons == {"kustomize input": 4, "kustomize patch": 4}
     assert "4 kustomize inputs" in last
     assert "4 kustomize patches" in last
+
+
+# What kustomize builds.
+
+
+BUILDS = REPOSITORIES / "builds"
+builder = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="neither kustomize nor kubectl is installed"
+)
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No build is taken from an earlier test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def _expected(folder: Path) -> Counter[tuple[str, int, str]]:
+    """What the comments of the files say: path, line, rule."""
+    return Counter(
+        (str(path.relative_to(folder)), number, line.rpartition("# reported: ")[2])
+        for path in folder.rglob("*.yaml")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "# reported: " in line
+    )
+
+
+def _found(folder: Path, *arguments: str) -> tuple[Counter[tuple[str, int, str]], Counter[str]]:
+    """Path, line and rule of what is reported; and the documents by what they are."""
+    files = json.loads(run_here("validate", *arguments, "-o", "json", cwd=folder).stdout)["files"]
+    found = (each for file in files for each in file["diagnostics"])
+    rows = (row for file in files for row in file["documents"])
+    return (
+        Counter((each["file"].removeprefix("./"), each["line"], each["rule"]) for each in found),
+        Counter(row.get("reason") or f"{row['kind']} {row['status']}" for row in rows),
+    )
+
+
+@builder
+def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
+    found, rows = _found(BUILDS, ".")
+    assert found == _expected(BUILDS)
+    assert rows == {
+        "kustomization": 5,
+        "kustomize patch": 3,
+        "unbuilt kustomization: needs the network": 1,
+        "unbuilt kustomization: needs Helm": 1,
+        "unbuilt kustomization: reads outside of the repository": 1,
+        "unbuilt kustomization: has a plugin": 1,
+        "unbuilt kustomization: a file is missing": 1,
+        "unbuilt kustomization: fails": 1,
+        "PyTorchJob invalid": 1,
+        "ServiceAccount invalid": 1,
+        "PersistentVolumeClaim invalid": 1,
+        "ConfigMap invalid": 1,
+        "ConfigMap valid": 7,
+    }
+
+
+@builder
+def test_a_base_that_a_hook_names_is_judged_as_the_overlays_elsewhere_build_it() -> None:
+    found, _ = _found(BUILDS, "--skip-unknown", "base/job.yaml")
+    of_builds = {each: number for each, number in _expected(BUILDS).items() if each[0].split("/")[0] in ("base", "overlays", "component")}
+    assert found == of_builds
+
+
+def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    found, rows = _found(BUILDS, ".")
+    assert found == Counter({("base/job.yaml", 6, "wrong-type"): 1, ("missing/kustomization.yaml", 4, "broken-kustomization"): 1})
+    assert rows["unbuilt kustomization: no kustomize or kubectl"] == 3
+    assert rows["PersistentVolumeClaim valid"] == 1
+
+
+def _logging(folder: Path) -> Path:
+    """A builder that writes down what it is started with, and builds nothing."""
+    log = folder / "log"
+    program = folder / "kustomize"
+    program.write_text(
+        f'#!/bin/sh\necho "$PATH $HTTPS_PROXY" >> {log}; for each in "$2"/*; do read -r line < "$each"; echo "$line" >> {log}; done'
+    )
+    program.chmod(0o755)
+    return log
+
+
+def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = _logging(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _found(BUILDS, ".")
+    lines = log.read_text().splitlines()
+    built = [json.loads(line)["resources"][0] for line in lines if line.startswith("{")]
+    assert sorted(each.rpartition("builds/")[2] for each in built) == ["broken", "overlays/dev", "overlays/prod"]
+    around = [line.split() for line in lines if not line.startswith("{")]
+    assert all(not Path(path).is_relative_to(tmp_path) and proxy == "http://127.0.0.1:9" for path, proxy in around)
+
+
+@builder
+def test_a_build_is_kept_until_what_it_reads_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    shutil.copytree(BUILDS, folder)
+    before, _ = _found(folder, ".")
+    kept = {path.name: path.stat().st_ino for path in (tmp_path / "cache/jobspec/builds").iterdir()}
+    assert (_found(folder, ".")[0], len(kept)) == (before, 2)
+    patch = folder / "overlays/prod/size.yaml"
+    patch.write_text(patch.read_text().replace("ReadWriteSometimes", "ReadWriteMany"))
+    after, _ = _found(folder, ".")
+    assert before - after == Counter({("overlays/prod/size.yaml", 6, "unsupported-choice"): 1})
+    now = {path.name: path.stat().st_ino for path in (tmp_path / "cache/jobspec/builds").iterdir()}
+    assert kept.items() <= now.items()
+    assert len(now) == 3
+
+
+@builder
+def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    shutil.copytree(BUILDS, folder)
+    done = run_here("lint", "--fix", ".", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "./base/job.yaml: 1 problem fixed\n")
+    assert 'nprocPerNode: "1" # reported' in (folder / "base/job.yaml").read_text()

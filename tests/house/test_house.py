@@ -42,6 +42,7 @@ ORDER = [
     "jobspec.overlays",
     "jobspec.outcome",
     "jobspec.repository",
+    "jobspec.kustomize",
     "jobspec.pipeline",
     "jobspec.lint",
     "jobspec.rules",

@@ -1,6 +1,7 @@
 """`jobspec lint`, from the outside: what it is given, what it prints, and how it ends."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -167,8 +168,22 @@ def test_a_guide_is_told_what_has_become_of_it(trainer: str, rules: list[tuple[s
 
 
 def test_what_kustomize_makes_of_a_folder_may_be_referred_to() -> None:
-    done = run_here("lint", ROOT / "tests" / "cases" / "lint" / "kustomized")
+    done = run_here("lint", ROOT / "tests" / "cases" / "lint" / "kustomized", "--no-build")
     assert done.stdout == f"3 documents: 2 valid, 1 skipped {RELEASES}\n"
+
+
+@pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
+def test_kustomize_changes_no_references_in_jobs_to_names_that_it_adds_a_hash_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "kustomized"
+    shutil.copytree(ROOT / "tests" / "cases" / "lint" / "kustomized", folder)
+    (folder / "train.py").write_text("")
+    done = run_here("lint", folder)
+    assert "17:52: info: the files have no ConfigMap `code` in the job's namespace [unknown-source]" in done.stdout
+    assert "hint: kustomize names it `code-" in done.stdout
+    with (folder / "kustomization.yaml").open("a") as file:
+        file.write("generatorOptions: {disableNameSuffixHash: true}\n")
+    assert "[unknown-source]" not in run_here("lint", folder).stdout
 
 
 def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:

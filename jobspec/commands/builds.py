@@ -1,0 +1,214 @@
+"""What files are in the builds of their repository; and kustomize, or kubectl which has it inside, to build them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jobspec import kustomize
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.document import KUSTOMIZATIONS
+from jobspec.documents.reader import decode
+from jobspec.kustomize import InBuild
+from jobspec.repository import Builds, data_of
+
+_LIMIT = 60  # seconds for a build
+_LONGEST = 300  # characters of a message
+_KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
+
+
+def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> dict[str, InBuild]:
+    """What each of the files is in a build; with *build* what kustomize builds of them, too, and of which other files.
+
+    *charts*: the folders of Helm charts around the files.
+    """
+    folders = {folder: os.path.realpath(folder) for folder in {os.path.dirname(each) for each in paths}}
+    real = {path: os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in paths}
+    shown = {path: name for name, path in real.items()}
+    top = _top_of(paths)
+    texts = {path: _text(path) for path in kustomize.kustomizations_below(top)}
+    roles = Builds(texts, map(os.path.realpath, charts))
+    found = {}
+    for name, path in real.items():
+        role = "kustomization" if path in texts and build else roles.role(path)
+        found[name] = InBuild(role or "", roles.completed(path))
+    known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
+    return found | (_built(shown, known, top) if build else {})
+
+
+def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> dict[str, InBuild]:
+    """The kustomizations that files are built by, and the manifests that are judged by that."""
+    roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
+    if not roots:
+        return {}
+    for path in (path for root in roots for path in root.read):
+        shown.setdefault(path, os.path.relpath(path))
+    command = _builder()
+    to_build = [each for each in roots if command and not each.obstacle and not each.missing]
+    outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
+    found: dict[str, InBuild] = {}
+    for root in roots:
+        path, output = shown[root.path], outputs.get(root.path)
+        if isinstance(output, str):
+            found |= {shown[each]: InBuild(is_built=True) for each in root.manifests}
+            found[path] = InBuild(build=kustomize.Build(path, output, shown))
+            continue
+        why, note = root.obstacle or "no kustomize or kubectl", None
+        if output or root.missing:
+            why, note = "fails" if output else "a file is missing", _failure(root, output, shown)
+        found[path] = InBuild(f"unbuilt kustomization: {why}", note=note)
+    return found
+
+
+def _failure(root: kustomize.Root, failure: Failure | str | None, shown: Mapping[str, str]) -> Diagnostic:
+    """What is reported of a kustomization that cannot be built."""
+    if not root.missing:
+        message = f"kustomize cannot build this: {failure}"
+        return Diagnostic("broken-kustomization", message, Mark(shown[root.path], 1, 1), severity="warning")
+    name, path = root.missing
+    line, column = _place_of(name, _text(path))
+    mark = Mark(shown[path], line, column, line, column + len(name))
+    return Diagnostic("broken-kustomization", f"`{name}` does not exist", mark, severity="info")
+
+
+def _place_of(name: str, text: str) -> tuple[int, int]:
+    return next(((number, line.index(name) + 1) for number, line in enumerate(text.splitlines(), 1) if name in line), (1, 1))
+
+
+def _top_of(paths: Sequence[str]) -> str:
+    """The folder of the repository that files are in, or else the working folder where it holds them, or the folder that all are in."""
+    common = os.path.realpath(os.path.commonpath([os.path.abspath(os.path.dirname(each)) for each in paths]))
+    here = common
+    while here != os.path.dirname(here):
+        if os.path.exists(os.path.join(here, ".git")):
+            return here
+        here = os.path.dirname(here)
+    around = os.getcwd()
+    is_narrow = around not in (os.sep, os.path.expanduser("~"))
+    return around if is_narrow and os.path.commonpath([around, common]) == around else common
+
+
+def _text(path: str) -> str:
+    with open(path, "rb") as file:
+        text = decode(file.read(), path)
+    return text if isinstance(text, str) else ""
+
+
+# Run the builder.
+
+
+def _builder() -> list[str] | None:
+    """The command that builds a folder; None where there is none."""
+    import shutil
+
+    for name, command in (("kustomize", "build"), ("kubectl", "kustomize")):
+        if program := shutil.which(name):
+            return [program, command]
+    return None
+
+
+class Failure(Exception):
+    """Why a builder has built nothing."""
+
+
+def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list[str | Failure]:
+    """What a builder makes of each root: first the folder that its paths begin at, as a comment, and then the objects.
+
+    What was built before of the same files is kept in the user's cache.
+    """
+    import tempfile
+    from concurrent.futures import ThreadPoolExecutor
+
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "jobspec", "builds")
+    with tempfile.TemporaryDirectory(prefix="jobspec-") as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        places = [os.path.join(os.path.realpath(folder), str(number)) for number in range(len(to_build))]
+        answers = list(pool.map(lambda root, work: _output(root, work, cache, command), to_build, places))
+    if answers:
+        _forget(cache)
+    return answers
+
+
+def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str]) -> str | Failure:
+    kept = os.path.join(cache, _fingerprint(root, command) + ".yaml")
+    try:
+        with open(kept, encoding="utf-8") as file:
+            text = file.read()
+        os.utime(kept)
+        return text
+    except (OSError, ValueError):
+        pass
+    try:
+        text = f"# {work}\n{_printed(root, work, command)}"
+    except Failure as failure:
+        return failure
+    try:
+        os.makedirs(cache, exist_ok=True)
+        new = f"{kept}.{os.getpid()}"
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(new, kept)
+    except OSError:
+        pass  # a home that cannot be written to has no cache
+    return text
+
+
+def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:
+    """What the builder prints of a root. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
+    import json
+    import subprocess
+
+    os.mkdir(work)
+    wrapper = {
+        "resources": [os.path.relpath(os.path.dirname(root.path), work)],
+        "buildMetadata": ["originAnnotations", "transformerAnnotations"],
+    }
+    with open(os.path.join(work, KUSTOMIZATIONS[0]), "w", encoding="utf-8") as file:
+        json.dump(wrapper, file)
+    nowhere = "http://127.0.0.1:9"
+    around = {"PATH": work, "HOME": work, "XDG_CONFIG_HOME": work, "HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere}
+    try:
+        done = subprocess.run([*command, work], env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"takes longer than {_LIMIT} seconds") from None
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from None
+    if done.returncode:
+        raise Failure(_cause(done.stderr.decode(errors="replace")))
+    return done.stdout.decode(errors="replace")
+
+
+def _cause(printed: str) -> str:
+    """The cause of a failure in what a builder prints: not the folders that it went through, nor its warnings."""
+    lines = [line for line in printed.splitlines() if line and not line.startswith("# Warning")]
+    quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
+    text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
+    return re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)[:_LONGEST]
+
+
+def _fingerprint(root: kustomize.Root, command: Sequence[str]) -> str:
+    """What is another one where the builder or anything that a build reads changes."""
+    from hashlib import sha256
+
+    program = os.stat(command[0])
+    digest = sha256(repr((root.path, command, program.st_size, program.st_mtime_ns)).encode())
+    for path in root.read:
+        digest.update(repr(path).encode())
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                digest.update(sha256(file.read()).digest())
+    return digest.hexdigest()
+
+
+def _forget(cache: str) -> None:
+    """Remove the builds that nobody has asked for in a while."""
+    import time
+
+    try:
+        for name in os.listdir(cache):
+            path = os.path.join(cache, name)
+            if os.stat(path).st_mtime < time.time() - _KEPT:
+                os.unlink(path)
+    except OSError:
+        pass  # another process does the same, or there is no cache

@@ -1,0 +1,405 @@
+"""What kustomize builds of a repository, each value of it at the line that wrote it.
+
+Where `kustomize` is installed, or `kubectl`, which has it inside, it builds each kustomization that no other one refers to. A kustomization
+that refers to that one asks for annotations which say where each object comes from. Whatever would need the network, Helm, a plugin or a
+file outside of the repository is known before anything is started, and is not built.
+
+Follows `types.Kustomization`, `resource.Origin` and `FileLoader`, sigs.k8s.io/kustomize/api, 0.21.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
+from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
+from jobspec.documents.reader import decode, read
+from jobspec.go.values import mapping, texts
+from jobspec.repository import inputs_of, patches_of
+
+#: The fields of a kustomization that list manifests and other kustomizations.
+LISTS = ("resources", "bases", "components")
+#: The fields that change nothing of what a kustomization lists.
+_PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOptions", "openapi", *LISTS))
+_HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+_PLUGINS = ("generators", "transformers", "validators")
+_KNOWN = _PLAIN | {
+    *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
+    *("patches", "images", "imageTags", "replacements", "replicas", "vars", "crds", "configMapGenerator", "secretGenerator"),
+    *("generatorOptions", "configurations", *_HELM, *_PLUGINS),
+}
+_OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
+_REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
+_ORIGIN = re.compile(r"^(path|configuredIn): (.*)$", re.MULTILINE)
+_CHANGED_IN = re.compile(r"configuredIn: (.*)$", re.MULTILINE)
+_ANNOTATIONS = ("config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations")
+
+
+def kustomizations_below(folder: str) -> Iterator[str]:
+    """The kustomizations in a folder and in those inside of it, but for hidden ones."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        yield from (os.path.join(here, name) for name in KUSTOMIZATIONS if name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class InBuild:
+    """What a file is in the builds of its repository."""
+
+    role: str = ""
+    """Why it is skipped, such as that it is a patch of kustomize; empty for what may be a manifest."""
+    completed: frozenset[str] = frozenset()
+    """What the builds of a manifest fill in, such as `namespace`."""
+    build: Build | None = None
+    """What kustomize makes of it, where it is a kustomization that is built."""
+    is_built: bool = False
+    """Whether it is a manifest that is judged by what is built of it."""
+    note: Diagnostic | None = None
+    """What is reported of a kustomization that is not built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A kustomization that no other one refers to, and what its build reads; all paths are real ones."""
+
+    path: str
+    manifests: frozenset[str]
+    read: tuple[str, ...]
+    """All files that it reads, kustomizations and manifests among them, in order."""
+    has_changes: bool
+    """Whether it makes anything else of its manifests than what they say."""
+    obstacle: str
+    """Why it is not built; empty where it can be."""
+    missing: tuple[str, str] | None
+    """A path that it names and that does not exist, and the kustomization that names it."""
+
+
+def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[Root]:
+    """The kustomizations (folder -> path and data) that no other one below *top* refers to, but for components."""
+    used = {
+        os.path.realpath(os.path.join(folder, name))
+        for folder, (_, data) in kustomizations.items()
+        for field in LISTS
+        for name in texts(data, field)
+    }
+    first = [folder for folder, (_, data) in kustomizations.items() if folder not in used and data.get("kind") != "Component"]
+    return [_root(folder, kustomizations, top) for folder in first]
+
+
+def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> Root:
+    """What the build of a folder reads, from its kustomization to those that it lists."""
+    read: dict[str, None] = {}
+    manifests: list[str] = []
+    obstacles: list[str] = []
+    missing: list[tuple[str, str]] = []
+    left, has_changes = [folder], False
+    while left:
+        path, data = kustomizations[left.pop()]
+        if path in read:
+            continue
+        read[path] = None
+        has_changes |= any(data.get(field) for field in data.keys() - _PLAIN) or bool(texts(data, "components"))
+        obstacles += _obstacles(path, data)
+        listed = [name for field in LISTS for name in texts(data, field)]
+        others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
+        for name in (*listed, *others):
+            place = os.path.realpath(os.path.join(os.path.dirname(path), name))
+            if _REMOTE.search(name):
+                obstacles.append("needs the network")
+            elif not place.startswith(os.path.join(top, "")):
+                obstacles.append("reads outside of the repository")
+            elif not os.path.exists(place) or (name in listed and os.path.isdir(place) and place not in kustomizations):
+                missing.append((name, path))
+            elif name in listed and place in kustomizations:
+                left.append(place)
+            else:
+                read[place] = None
+                manifests += [place] if name in listed else []
+    own = kustomizations[folder][0]
+    return Root(own, frozenset(manifests), tuple(read), has_changes, next(iter(obstacles), ""), next(iter(missing), None))
+
+
+def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
+    """What of a kustomization itself stops us from building it."""
+    if unknown := data.keys() - _KNOWN:
+        yield f"unknown field {min(map(str, unknown))}"
+    if any(data.get(field) for field in _HELM):
+        yield "needs Helm"
+    for name in (name for field in _PLUGINS for name in texts(data, field)):
+        place = os.path.join(os.path.dirname(path), name)
+        plugins = read(name, file="")[0] if "\n" in name else _documents_in(place)
+        if ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):
+            yield "has a plugin"
+
+
+def _is_harmless(plugin: Document) -> bool:
+    """Whether a plugin is one of kustomize's own that reads and starts nothing."""
+    is_builtin = plugin.api_version == "builtin" and plugin.kind != "HelmChartInflationGenerator"
+    return is_builtin and _OF_FILES.isdisjoint(plugin.data)
+
+
+# Trace what is built.
+
+
+class Build:
+    """The objects of a build, and where they come from. It can be pickled."""
+
+    def __init__(self, path: str, text: str, shown: Mapping[str, str]) -> None:
+        self.path = path
+        """The kustomization as users name it."""
+        first, _, self.text = text.partition("\n")
+        self._folder = first.removeprefix("# ")
+        self._shown = shown
+        """Real path -> the path as users name it."""
+
+    def documents(self, documents: Iterable[Document]) -> list[Document]:
+        """The documents of the output without its annotations, and with the places where their values were written."""
+        return [self._traced(each) for each in documents]
+
+    def _traced(self, document: Document) -> Document:
+        metadata = mapping(document.data, "metadata")
+        annotations = dict(mapping(metadata, "annotations"))
+        origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
+        metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+        data = {**document.data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
+        changed_in = [self._path(each) for each in dict.fromkeys(_CHANGED_IN.findall(changes))]
+        source = _ORIGIN.search(origin)
+        marks = _TracedMarks(data, self._path(source[2]) if source else self.path, [*changed_in[::-1], self.path])
+        return Document(data, marks, file=self.path, index=document.index)
+
+    def _path(self, written: str) -> str:
+        real = os.path.realpath(os.path.join(self._folder, written.strip("\"'")))
+        return self._shown.get(real) or os.path.relpath(real)
+
+    def sources(self) -> list[str]:
+        """The file that each document was written in, or the kustomization that generates it."""
+        found = []
+        for part in self.text.split("\n---\n"):
+            source = re.search(rf"^    {_ANNOTATIONS[0]}: \|\n      (path|configuredIn): (.*)$", part, re.MULTILINE)
+            found.append(self._path(source[2]) if source else self.path)
+        return found
+
+
+class _TracedMarks:
+    """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
+
+    def __init__(self, data: Any, source: str, kustomizations: Sequence[str]) -> None:
+        self._data = data
+        self._source = source
+        self._kustomizations = tuple(dict.fromkeys(kustomizations))
+        """Those that change the object, the outermost first."""
+
+    def __call__(self) -> Marks:
+        written = [(each.data, each.marks) for each in _documents_in(self._source) if _is_of(each, self._data)]
+        patches = [found for path in self._kustomizations for found in _patches_in(path, self._data)]
+        whole = [(value, marks) for steps, value, marks in patches if not steps]
+        parts = [each for each in patches if each[0]]
+        return self._marks(self._data, [*whole, *written[:1]], parts, ())
+
+    def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path) -> Marks:
+        if not isinstance(data, (dict, list)):
+            found = next((marks for value, marks in sources if value == data and type(value) is type(data)), None)
+            return Marks(found.mark, found.key) if found else Marks(self._change_of(path), None)
+        sources = [each for each in sources if type(each[0]) is type(data)]
+        mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
+
+        def inside() -> Any:
+            if isinstance(data, dict):
+                return {step: self._marks(value, *_below(step, value, sources, parts), (*path, step)) for step, value in data.items()}
+            return [self._marks(value, *_below(step, value, sources, parts, data), (*path, step)) for step, value in enumerate(data)]
+
+        return Marks(mark, key, make=inside)
+
+    def _change_of(self, path: Path) -> Mark:
+        """The field of a kustomization that may have set the value at a path, or else the outermost kustomization."""
+        steps = {str(step) for step in path}
+        fields = [field for field, names in _SET_BY.items() if steps & names]
+        for kustomization in self._kustomizations:
+            for document in _documents_in(kustomization)[:1]:
+                for field in (*fields, "replacements", "vars"):
+                    if isinstance(document.data, dict) and document.data.get(field):
+                        return document.marks.nearest((field,)).place()
+        return Mark(self._kustomizations[-1], 1, 1)
+
+
+#: Fields of a kustomization, and the steps of paths that they set.
+_SET_BY: dict[str, frozenset[str]] = {
+    "namespace": frozenset(("namespace",)),
+    "images": frozenset(("image",)),
+    "namePrefix": frozenset(("name",)),
+    "nameSuffix": frozenset(("name",)),
+    "replicas": frozenset(("replicas", "parallelism")),
+    "labels": frozenset(("labels", "matchLabels", "selector")),
+    "commonLabels": frozenset(("labels", "matchLabels", "selector")),
+    "commonAnnotations": frozenset(("annotations",)),
+    "configMapGenerator": frozenset(("data", "binaryData", "name")),
+    "secretGenerator": frozenset(("data", "type", "name")),
+}
+_MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "ip", "key", "topologyKey")
+#: A part of a patch: the steps down to where it applies, the value there, and its marks.
+_Part = tuple[tuple[str, ...], Any, Marks]
+
+
+def _below(
+    step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], siblings: Sequence[Any] = ()
+) -> tuple[list[tuple[Any, Marks]], list[_Part]]:
+    """What sources and parts of patches have at a step, which leads to an item of *siblings*, or to the value of a key."""
+    names = (str(step), "-") if siblings and step == len(siblings) - 1 else (str(step),)
+    deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
+    found = [(each, marks) for steps, each, marks in deeper if not steps]
+    for data, marks in sources:
+        at = step if isinstance(data, dict) else _index_of(value, int(step), data, siblings)
+        child = None if at is None else marks.child(at)
+        if child:
+            found.append((data[at], child))
+    return found, [each for each in deeper if each[0]]
+
+
+def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Sequence[Any]) -> int | None:
+    """The index in *data* of the item that is merged into an item of *siblings*."""
+    key = next((key for key in _MERGE_KEYS if isinstance(item, dict) and key in item), None)
+    for at, each in enumerate(data):
+        if each == item or (key and isinstance(each, dict) and each.get(key) == item[key]):
+            return at
+    return index if len(data) == len(siblings) else None
+
+
+def _documents_in(path: str) -> Sequence[Document]:
+    """The documents of a file; none where it cannot be read."""
+    try:
+        return _documents_read(path, os.getcwd(), os.stat(path).st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
+    with open(path, "rb") as file:
+        text = decode(file.read(), path)
+    return read(text, file=path)[0] if isinstance(text, str) else ()
+
+
+def _is_of(document: Document, data: Any) -> bool:
+    """Whether an object is built of a document: it has its kind and its name, which a prefix and a suffix may be added to."""
+    return document.kind == data.get("kind") and document.name in str(mapping(data, "metadata").get("name"))
+
+
+def _patches_in(path: str, data: Any) -> Iterator[_Part]:
+    """The patches of a kustomization that may have changed an object."""
+    for document in _documents_in(path)[:1]:
+        for field in ("patches", "patchesStrategicMerge", "patchesJson6902"):
+            entries = document.data.get(field) if isinstance(document.data, dict) else None
+            for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+                each = entry if isinstance(entry, dict) else {}
+                name, inline = (each.get("path"), each.get("patch")) if each else (entry, entry)
+                if each and mapping(each, "target").get("kind", data.get("kind")) != data.get("kind"):
+                    continue
+                if isinstance(inline, str) and "\n" in inline.strip():
+                    at = document.marks.nearest((field, number, "patch") if each else (field, number)).place()
+                    found = [Document(one.data, OnePlace(one.data, at), file=path) for one in read(inline, file=path)[0]]
+                else:
+                    found = list(_documents_in(_beside(path, str(name)))) if name else []
+                for one in found:
+                    yield from _parts_of(one, data, targeted="target" in each)
+
+
+def _beside(path: str, name: str) -> str:
+    """The path of a file that another one names, spelt as that one's."""
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    return os.path.join(os.curdir, beside) if path.startswith("./") and not beside.startswith("..") else beside
+
+
+def _parts_of(patch: Document, data: Any, *, targeted: bool) -> Iterator[_Part]:
+    if isinstance(patch.data, dict) and patch.kind in ("", data.get("kind")) and (targeted or _is_of(patch, data)):
+        yield (), patch.data, patch.marks
+    for number, operation in enumerate(patch.data if isinstance(patch.data, list) else ()):
+        if isinstance(operation, dict) and "value" in operation:
+            steps = tuple(each.replace("~1", "/").replace("~0", "~") for each in str(operation.get("path")).split("/")[1:])
+            child = patch.marks.nearest((number, "value"))
+            yield steps, operation["value"], child
+
+
+# From the results of builds to those of files.
+
+
+def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> list[FileResult]:
+    """The results of files, those of what is built of them included: each finding once, in the file that its object was written in.
+
+    *builds*: by the path of the result. What a kustomization generates is counted with the kustomization.
+    """
+    own = {each.path: each for each in results if each.path not in builds}
+    built = {each.path: each for each in results if each.path in builds}
+    rows = {each.path: list(each.documents) for each in own.values()}
+    rows |= {path: [DocumentResult(0, "skipped", reason="kustomization")] for path in built}
+    objects: dict[tuple[str, int], dict[str, list[DocumentResult]]] = {}
+    found: dict[tuple[Any, ...], list[tuple[str, tuple[str, int], Diagnostic]]] = {}
+    for root, result in built.items():
+        sources = builds[root].sources()
+        places = {}
+        for row in result.documents:
+            path = sources[row.index] if sources[row.index] in rows else root
+            places[row.index] = path, _place_of(row, rows[path], is_generated=path == root)
+            objects.setdefault(places[row.index], {}).setdefault(root, []).append(row)
+        for each in result.diagnostics:
+            place = places.get(each.document or 0, (root, 0))
+            is_in_source = each.mark.file == place[0] and place[0] not in built
+            key = (each.rule, str(each.mark), each.message, each.hint, *([*place, each.field] if is_in_source else []))
+            found.setdefault(key, []).append((root, place, each))
+    for (path, number), by_root in objects.items():
+        rows[path][number] = _combined(rows[path][number], [row for several in by_root.values() for row in several])
+    diagnostics = {path: list(each.diagnostics) for path, each in own.items()}
+    for several in found.values():
+        _, (path, number), each = several[0]
+        with_it = {root for root, *_ in several}
+        is_of_some = each.mark.file == path and path not in built and with_it != objects.get((path, number), {}).keys()
+        where = _in_builds(sorted(with_it)) if is_of_some else ""
+        diagnostics.setdefault(path, []).append(_moved(each, rows[path][number].index, where))
+    return [
+        FileResult(path, each, deduplicated(diagnostics.get(path, ())), ignored=own[path].ignored if path in own else 0)
+        for path, each in rows.items()
+    ]
+
+
+def _place_of(row: DocumentResult, rows: list[DocumentResult], *, is_generated: bool) -> int:
+    """The place among the rows of a file of the document that an object is built of; what is generated gets a new row."""
+    alike = [at for at, each in enumerate(rows) if (each.api_version, each.kind) == (row.api_version, row.kind) and each.name in row.name]
+    if alike and not is_generated:
+        return max(alike, key=lambda at: len(rows[at].name))
+    rows.append(DocumentResult(len(rows), "skipped", api_version=row.api_version, kind=row.kind, name=row.name))
+    return len(rows) - 1
+
+
+_WORST = ("invalid", "partly", "valid", "skipped")
+
+
+def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> DocumentResult:
+    """The result of a document by those of all objects that are built of it: the worst of them."""
+    worst = min(several, key=lambda each: _WORST.index(each.status))
+    runs = False if any(each.runs is False for each in several) else worst.runs
+    shown = [each.diff for each in several if each.diff is not None]
+    return result_of(row if row.kind else worst, worst.status, diff="".join(shown) if shown else None, runs=runs)
+
+
+def _in_builds(roots: Sequence[str]) -> str:
+    names = ", ".join(f"`{os.path.dirname(each) or os.curdir}`" for each in roots[:3])
+    return f"in the build of {names}" + (" and others" if len(roots) > 3 else "")
+
+
+def _moved(found: Diagnostic, index: int, where: str) -> Diagnostic:
+    """A finding in a document of another file, with the builds that have it."""
+    return Diagnostic(
+        found.rule,
+        found.message,
+        found.mark,
+        field=found.field,
+        document=index,
+        severity=found.severity,
+        hint="; ".join(each for each in (found.hint, where) if each),
+        stage=found.stage,
+        changes=found.changes,
+    )
