@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
@@ -27,6 +27,7 @@ LISTS = ("resources", "bases", "components")
 #: The fields that change nothing of what a kustomization lists.
 _PLAIN = frozenset(("apiVersion", "kind", "metadata", "buildMetadata", "sortOptions", "openapi", *LISTS))
 _HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+_CHARTS = "HelmChartInflationGenerator"
 _PLUGINS = ("generators", "transformers", "validators")
 _KNOWN = _PLAIN | {
     *("namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations", "patchesStrategicMerge", "patchesJson6902"),
@@ -82,16 +83,17 @@ class Root:
 def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[Root]:
     """The kustomizations (folder -> path and data) that no other one below *top* refers to, but for components."""
     used = {
-        os.path.realpath(os.path.join(folder, name))
+        os.path.normpath(os.path.join(folder, name))
         for folder, (_, data) in kustomizations.items()
         for field in LISTS
         for name in texts(data, field)
     }
     first = [folder for folder, (_, data) in kustomizations.items() if folder not in used and data.get("kind") != "Component"]
-    return [_root(folder, kustomizations, top) for folder in first]
+    real = cache(os.path.realpath)
+    return [_root(folder, kustomizations, top, real) for folder in first]
 
 
-def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> Root:
+def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str, real: Callable[[str], str]) -> Root:
     """What the build of a folder reads, from its kustomization to those that it lists."""
     read: dict[str, None] = {}
     manifests: list[str] = []
@@ -108,7 +110,7 @@ def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]],
         listed = [name for field in LISTS for name in texts(data, field)]
         others = [name for name in (*patches_of(data), *inputs_of(data)) if name and "\n" not in name]  # others are patches themselves
         for name in (*listed, *others):
-            place = os.path.realpath(os.path.join(os.path.dirname(path), name))
+            place = real(os.path.join(os.path.dirname(path), name))
             if _REMOTE.search(name):
                 obstacles.append("needs the network")
             elif not place.startswith(os.path.join(top, "")):
@@ -133,14 +135,15 @@ def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
     for name in (name for field in _PLUGINS for name in texts(data, field)):
         place = os.path.join(os.path.dirname(path), name)
         plugins = read(name, file="")[0] if "\n" in name else _documents_in(place)
-        if ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):
+        if any(each.kind == _CHARTS for each in plugins):
+            yield "needs Helm"
+        elif ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):
             yield "has a plugin"
 
 
 def _is_harmless(plugin: Document) -> bool:
     """Whether a plugin is one of kustomize's own that reads and starts nothing."""
-    is_builtin = plugin.api_version == "builtin" and plugin.kind != "HelmChartInflationGenerator"
-    return is_builtin and _OF_FILES.isdisjoint(plugin.data)
+    return plugin.api_version == "builtin" and _OF_FILES.isdisjoint(plugin.data)
 
 
 # Trace what is built.
@@ -173,7 +176,7 @@ class Build:
         return Document(data, marks, file=self.path, index=document.index)
 
     def _path(self, written: str) -> str:
-        real = os.path.realpath(os.path.join(self._folder, written.strip("\"'")))
+        real = os.path.normpath(os.path.join(self._folder, written.strip("\"'")))
         return self._shown.get(real) or os.path.relpath(real)
 
     def sources(self) -> list[str]:

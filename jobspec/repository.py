@@ -27,7 +27,8 @@ _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers", "validators")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
-_COMMENTED_ITEM = re.compile(r"\s*#\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
+_COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
+_PATCH = re.compile(r"(?:^|[_-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\(\w+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
@@ -40,27 +41,35 @@ class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
     def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        by_folder = {os.path.normpath(os.path.dirname(file)): data_of(text) for file, text in kustomizations.items()}
+        by_folder = {os.path.dirname(file): data_of(text) for file, text in kustomizations.items()}
         self._charts = [os.path.normpath(each) for each in charts]
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
-            folder = os.path.normpath(os.path.dirname(file))
-            self._roles |= {_join(folder, name): "kustomize patch" for name in _commented_patches(text)}
+            folder = os.path.dirname(file)
+            self._roles |= {_join(folder, name): "kustomize patch" for name in _commented(text, _PATCHES)}
             self._roles |= {_join(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
             self._roles |= {_join(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
-        self._completed = _completed(by_folder)
+        commented = {os.path.dirname(file): list(_commented(text, ("resources",))) for file, text in kustomizations.items()}
+        self._completed = _completed(by_folder, commented)
+        self._folders = by_folder.keys()
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
     def role(self, path: str) -> Role | None:
-        """What a file is; None where it may be a manifest: it is listed as one, too. A file that nobody names in `patches/` is a patch."""
+        """What a file is; None where it may be a manifest: it is listed as one, too.
+
+        A file that nobody names is a patch in `patches/`, and by its own name beside a kustomization.
+        """
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
             return "Helm chart file"
         is_listed, folder = path in self._completed, os.path.dirname(path)
         if is_listed and self._roles.get(path) != "kustomize patch":
             return None
-        if path not in self._roles and folder in self._folders_of_patches and os.path.basename(folder) == "patches":
-            return "kustomize patch"
+        if path not in self._roles and not is_listed:
+            if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
+                return "kustomize patch"
+            if folder in self._folders and _PATCH.search(os.path.basename(path)):
+                return "kustomize patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)
@@ -80,15 +89,15 @@ def data_of(text: str) -> dict[str, Any]:
     return documents[0].data if documents and isinstance(documents[0].data, dict) else {}
 
 
-def _completed(kustomizations: Mapping[str, dict[str, Any]]) -> dict[str, set[str]]:
-    """The manifests that kustomizations (folder -> data) list, each with what the build of any of these fills in."""
+def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """The manifests that kustomizations (folder -> data) list, each with what the build of any of these fills in; *commented* ones, too."""
     found: dict[str, set[str]] = {}
 
     def visit(folder: str, fills: set[str], around: frozenset[str]) -> None:
         data = kustomizations[folder]
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
-        for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components")):
+        for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
             path = _join(folder, name)
             if path not in kustomizations:
                 found.setdefault(path, set()).update(fills)
@@ -174,11 +183,11 @@ def inputs_of(data: dict[str, Any]) -> Iterator[str]:
     yield str(mapping(data, "openapi").get("path") or "")
 
 
-def _commented_patches(text: str) -> Iterator[str]:
-    """The patches that somebody has commented out in a kustomization: nobody applies them, and they are no manifests all the same."""
+def _commented(text: str, sections: Sequence[str]) -> Iterator[str]:
+    """The files that somebody has commented out in some sections of a kustomization."""
     section = ""
     for line in text.splitlines():
         if found := _SECTION.match(line):
             section = found[1]
-        elif section in _PATCHES and (item := _COMMENTED_ITEM.match(line)):
+        elif section in sections and (item := _COMMENTED_ITEM.match(line)):
             yield item[1]
