@@ -86,19 +86,23 @@ class Diagnostic:
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
-        return self._with(self.message, hint)
+        return self._with(self.message, hint, self.document)
 
     def with_message(self, message: str) -> Diagnostic:
         """The same in other words."""
-        return self._with(message, self.hint)
+        return self._with(message, self.hint, self.document)
 
-    def _with(self, message: str, hint: str) -> Diagnostic:
+    def in_document(self, index: int | None) -> Diagnostic:
+        """The same in another document of a file."""
+        return self._with(self.message, self.hint, index)
+
+    def _with(self, message: str, hint: str, document: int | None) -> Diagnostic:
         return Diagnostic(
             self.rule,
             message,
             self.mark,
             field=self.field,
-            document=self.document,
+            document=document,
             severity=self.severity,
             hint=hint,
             stage=self.stage,
@@ -279,6 +283,13 @@ class DocumentResult:
         """Whether a training job will run; None where that is not known, or nobody looked."""
         self.reason = reason
         """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
+
+    def moved(self, index: int) -> DocumentResult:
+        """The same of another document."""
+        version, kind, name = self.api_version, self.kind, self.name
+        return DocumentResult(
+            index, self.status, api_version=version, kind=kind, name=name, diff=self.diff, runs=self.runs, reason=self.reason
+        )
 
     @property
     def will_not_run(self) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Rules by their names, which are the ids in reports, the keys to ignore them and the arguments of `jobspec explain`; those of the
 #: operators' webhooks stand beside their functions, and `catalogue.py` has all.
 _DECODING = {
-    "too-large": "The file is over 3 MiB, the most that an API server takes in one request.",
+    "too-large": "The object is over 3 MiB as JSON, the most that an API server takes in one request; or the file is over 256 MiB.",
     "not-utf8": "The file is not UTF-8 text. Save it as UTF-8.",
     "yaml-syntax": "The text is not YAML, so the API server cannot decode it.",
     "wrong-indentation": "A key stands beside the field that it belongs into: the indentation was lost, often by copying.",

@@ -361,7 +361,8 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         with_it = {root for root, *_ in several}
         is_of_some = each.mark.file == path and path not in built and with_it != objects.get((path, number), {}).keys()
         where = _in_builds(sorted(with_it)) if is_of_some else ""
-        diagnostics.setdefault(path, []).append(_moved(each, rows[path][number].index, where))
+        hint = "; ".join(part for part in (each.hint, where) if part)
+        diagnostics.setdefault(path, []).append(each.with_hint(hint).in_document(rows[path][number].index))
     return [
         FileResult(path, each, deduplicated(diagnostics.get(path, ())), ignored=own[path].ignored if path in own else 0)
         for path, each in rows.items()
@@ -391,18 +392,3 @@ def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> Documen
 def _in_builds(roots: Sequence[str]) -> str:
     names = ", ".join(f"`{os.path.dirname(each) or os.curdir}`" for each in roots[:3])
     return f"in the build of {names}" + (" and others" if len(roots) > 3 else "")
-
-
-def _moved(found: Diagnostic, index: int, where: str) -> Diagnostic:
-    """A finding in a document of another file, with the builds that have it."""
-    return Diagnostic(
-        found.rule,
-        found.message,
-        found.mark,
-        field=found.field,
-        document=index,
-        severity=found.severity,
-        hint="; ".join(each for each in (found.hint, where) if each),
-        stage=found.stage,
-        changes=found.changes,
-    )

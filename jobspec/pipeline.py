@@ -6,12 +6,13 @@ Each step takes values and gives values; files, streams and processes belong to 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, has_error
-from jobspec.documents.document import Document, result_of
-from jobspec.documents.reader import decode
+from jobspec.documents.document import Document, OnePlace, result_of
+from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.findings import Answer, Rule
 from jobspec.kinds import (
     CLUSTER_TRAINING_RUNTIME,
+    CUSTOM_RESOURCE_DEFINITION,
     JOBSET,
     LIMIT_RANGE,
     MOUNTED_KINDS,
@@ -56,15 +57,57 @@ if TYPE_CHECKING:
 class Source:
     """A file's content under its name."""
 
-    __slots__ = ("content", "in_build", "name", "skip_unknown")
+    __slots__ = ("content", "first_line", "in_build", "name", "part", "skip_unknown")
 
-    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False, in_build: InBuild | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        content: str | bytes,
+        *,
+        skip_unknown: bool = False,
+        in_build: InBuild | None = None,
+        part: int = 0,
+        first_line: int = 0,
+    ) -> None:
         self.name = name
         self.content = content
         self.skip_unknown = skip_unknown
         """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
         self.in_build = in_build
         """What the file is in the builds of its repository; None where it is judged as it is."""
+        self.part = part
+        """The number of the part of a large file that it is."""
+        self.first_line = first_line
+        """How many lines of the file are before it."""
+
+    @property
+    def key(self) -> str:
+        """The path of its result: the name, with the number of a later part behind a NUL."""
+        return f"{self.name}{PART}{self.part}" if self.part else self.name
+
+
+PART = "\0"
+"""What stands between a path and the number of a part."""
+
+
+def whole(results: Sequence[FileResult]) -> list[FileResult]:
+    """The results of files, those of the parts of a file together, with the documents counted from its beginning."""
+    if not any(PART in each.path for each in results):
+        return list(results)
+    parts: dict[str, list[FileResult]] = {}
+    for each in results:
+        parts.setdefault(each.path.partition(PART)[0], []).append(each)
+    return [_joined(path, several) for path, several in parts.items()]
+
+
+def _joined(path: str, parts: Sequence[FileResult]) -> FileResult:
+    rows: list[DocumentResult] = []
+    found: list[Diagnostic] = []
+    for part in parts:
+        first = rows[-1].index + 1 if rows else 0
+        rows += [each.moved(first + each.index) for each in part.documents]
+        found += [each if each.document is None else each.in_document(first + each.document) for each in part.diagnostics]
+    return FileResult(path, rows, found, ignored=sum(each.ignored for each in parts))
 
 
 class Manifests:
@@ -136,10 +179,22 @@ class Checked:
         """The same without the documents, which other processes do not need."""
         return Checked(self.result, (), self.objects, self.pending, self.unforeseen, comments=self.comments)
 
+    def without_definitions(self) -> Checked:
+        """The same with the names of CRDs alone, which are much of a repository's memory, and which nobody looks into."""
+        documents = [_named(each) if each.group_kind == CUSTOM_RESOURCE_DEFINITION else each for each in self.documents]
+        return Checked(self.result, documents, self.objects, self.pending, self.unforeseen, comments=self.comments)
+
     def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
         """The same with another result."""
         unforeseen = self.unforeseen if unforeseen is None else unforeseen
         return Checked(result, self.documents, self.objects, self.pending, unforeseen, comments=self.comments)
+
+
+def _named(document: Document) -> Document:
+    """A document with its name alone."""
+    data = {"apiVersion": document.api_version, "kind": document.kind, "metadata": {"name": document.name}}
+    place = document.marks.nearest(("metadata", "name")).place()
+    return Document(data, OnePlace(data, place), file=document.file, index=document.index, is_item=document.is_item)
 
 
 class Pending:
@@ -164,13 +219,14 @@ def check_files(
     *,
     outcome: bool,
     documents: bool = True,
+    definitions: bool = True,
     run: Run = _one_by_one,
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other: the whole journey of several files.
 
     *load* gives the documents of a file, with overlays applied that a cluster takes. *outcome*: what becomes of accepted jobs is reported,
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
-    the results alone come back. *run* goes through the files, in several processes for example.
+    the results alone come back, without *definitions* of CRDs their names. *run* goes through the files, in several processes for example.
     """
 
     def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
@@ -179,7 +235,9 @@ def check_files(
         def check_one(each: T) -> Checked:
             checked = check(load(each, cluster), cluster)
             checked = foresee(checked, cluster, policies=deciding) if outcome else checked
-            return checked if documents else checked.without_documents()
+            if not documents:
+                return checked.without_documents()
+            return checked if definitions else checked.without_definitions()
 
         return run(files, check_one)
 
@@ -209,32 +267,34 @@ def read(source: Source, target: Target) -> Manifests:
     if within and within.role:
         return _skipped(source, within)
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
+    if source.skip_unknown and len(raw) > MAX_BYTES and b"apiVersion" not in raw:  # large data of programs
+        return Manifests(source.key, (), settled=[DocumentResult(0, "skipped")])
     text = decode(raw, source.name)
     documents: list[Document] = []
     if isinstance(text, Diagnostic):
         problems, text = [text], ""
     else:
-        documents, problems = read_documents(text, file=source.name)
+        documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
         lost = _lost(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
     comments = b"jobspec: ignore" in raw
     if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
-        return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
+        return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
     if source.skip_unknown and problems:
         from jobspec.repository import template_in
 
         note = template_in(text, source.name)
         if note:
-            return Manifests(source.name, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
+            return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     documents = [item for document in documents for item in items_of(document)]
     if within and within.is_built:
         rows = [result_of(each, "skipped") for each in documents]
-        return Manifests(source.name, (), problems, settled=rows, comments=comments)
+        return Manifests(source.key, (), problems, settled=rows, comments=comments)
     if within and within.build:
         documents = within.build.documents(documents)
-    return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
 
 
 def _skipped(source: Source, within: InBuild) -> Manifests:
@@ -242,7 +302,7 @@ def _skipped(source: Source, within: InBuild) -> Manifests:
     text = decode(source.content, source.name) if "kustomization" in within.role and isinstance(source.content, bytes) else ""
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [within.note] if within.note else [], [DocumentResult(0, "skipped", reason=within.role)]
-    return Manifests(source.name, documents, notes, settled=rows)
+    return Manifests(source.key, documents, notes, settled=rows)
 
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:

@@ -8,8 +8,8 @@ import sys
 from jobspec.data import path_of_file
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import KUSTOMIZATIONS, PAGES
-from jobspec.documents.reader import MAX_BYTES, decode
-from jobspec.pipeline import Source
+from jobspec.documents.reader import MAX_FILE, decode
+from jobspec.pipeline import Source, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,21 +22,34 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 CHART = "Chart.yaml"
 ENDINGS = (".yaml", ".yml", ".json")
+_PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
 
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
-    __slots__ = ("content", "in_build", "named", "path")
+    __slots__ = ("content", "first_line", "in_build", "named", "part", "path")
 
-    def __init__(self, path: str, *, named: bool, content: bytes | None = None, in_build: InBuild | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        named: bool,
+        content: bytes | None = None,
+        in_build: InBuild | None = None,
+        part: int = 0,
+        first_line: int = 0,
+    ) -> None:
         self.path = path
         self.named = named
         self.content = content
         """What it holds, where that can be read only once."""
         self.in_build = in_build
         """What it is in the builds of its repository; None where it is judged as it is."""
+        self.part = part
+        self.first_line = first_line
+        """Of a part of a large file its number, and how many lines are before it."""
 
 
 def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False) -> list[Found]:
@@ -115,7 +128,7 @@ def _unreadable(error: OSError) -> None:
 def _stdin() -> bytes:
     if sys.stdin is None:
         raise JobspecError("standard input is closed")
-    return sys.stdin.buffer.read(MAX_BYTES + 1)
+    return sys.stdin.buffer.read(MAX_FILE + 1)
 
 
 def content_of(found: Found) -> bytes:
@@ -133,11 +146,48 @@ def content_of(found: Found) -> bytes:
 def source_of(found: Found, *, skip_unknown: bool) -> Source:
     """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
-    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found), in_build=found.in_build)
+    skip_unknown = skip_unknown or skips_unknown(found)
+    return Source(found.path, content, skip_unknown=skip_unknown, in_build=found.in_build, part=found.part, first_line=found.first_line)
+
+
+def parts_of(found: Found) -> list[Found]:
+    """A file; or if it is large, its parts of several documents: one after the other they need less memory than all together."""
+    if found.path.endswith(PAGES) or _size(found) <= _PART_SIZE:
+        return [found]
+    content = content_of(found)
+    text = decode(content, found.path)
+    if not isinstance(text, str):
+        return [found]
+    from jobspec.documents.syntax import cut
+
+    parts: list[list[str]] = []
+    lines: list[int] = []
+    for piece, line in cut(text):
+        if not parts or sum(map(len, parts[-1])) >= _PART_SIZE:
+            parts.append([])
+            lines.append(line)
+        parts[-1].append(piece)
+    if len(parts) == 1:
+        return [found]
+
+    def part(number: int) -> Found:
+        content = "".join(parts[number]).encode()
+        return Found(found.path, named=found.named, content=content, in_build=found.in_build, part=number, first_line=lines[number])
+
+    return [part(number) for number in range(len(parts))]
+
+
+def _size(found: Found) -> int:
+    if found.in_build and found.in_build.build:
+        return len(found.in_build.build.text)
+    if found.in_build and found.in_build.role:
+        return 0
+    return len(found.content) if found.content is not None else os.path.getsize(found.path)
 
 
 def reported(results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool) -> list[FileResult]:
-    """The results as they are reported: at the files that builds are made of, and without what is said of placeholders."""
+    """The results as they are reported: of whole files, at those that builds are made of, and without what is said of placeholders."""
+    results = whole(results)
     asked = {each.path: each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)}
     if builds := {each.path: each.in_build.build for each in found if each.in_build and each.in_build.build}:
         from jobspec.kustomize import at_sources
@@ -185,7 +235,7 @@ def _read(path: str) -> bytes:
     file = os.open(path, os.O_RDONLY)
     try:
         parts = []
-        left = MAX_BYTES + 1
+        left = MAX_FILE + 1
         while left and (part := os.read(file, min(left, _PART))):
             parts.append(part)
             left -= len(part)

@@ -17,7 +17,7 @@ from jobspec.commands.options import (
     kind_options,
 )
 from jobspec.commands.output import deliver, how_to_run
-from jobspec.commands.validate import check_files, with_projects
+from jobspec.commands.validate import check_files, marked_files, with_projects
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.lint.linting import RULES, USUAL_RULES, lint
 from jobspec.pipeline import Checked
@@ -69,9 +69,9 @@ def run(options: Options) -> int:
         if fix_files(options, setting, settings, say):
             return 1
     found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=options.build)
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True, definitions=False)
     results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
-    marked = [each.result.path for each in checked if each.comments]
+    marked = marked_files(checked)
     results = reported(results, found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster, advise)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from jobspec.commands.files import Found, content_of, git, git_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
-from jobspec.documents.reader import MAX_BYTES
+from jobspec.documents.reader import MAX_FILE
 from jobspec.pipeline import Source
 from jobspec.project import tree
 from jobspec.project.project import Unreadable
@@ -277,7 +277,7 @@ class FilesAtRef:
             return _MISSING[words[0]]
         if words[-1] in _MISSING:
             return _MISSING[words[-1]]
-        return rest[: min(int(words[2]), MAX_BYTES + 1)] if words[1] == "blob" else "it is no file"
+        return rest[: min(int(words[2]), MAX_FILE + 1)] if words[1] == "blob" else "it is no file"
 
 
 def _leads_out(folder: str, path: str) -> bool:

@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, find, reader, reported, source_of
+from jobspec.commands.files import Found, find, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -78,7 +78,7 @@ def run(options: Options) -> int:
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster)
     fails = not all(each.valid for each in results)
-    marked = [each.result.path for each in checked if each.comments]
+    marked = marked_files(checked)
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
@@ -95,6 +95,11 @@ def _fix(options: Options, setting: RunContext, settings: ReportFilter | None) -
         return [each.result for each in files]
 
     return not setting.wrong and fix_files(options, setting, settings, say)
+
+
+def marked_files(checked: Iterable[Checked]) -> list[str]:
+    """The files that may have comments that ignore findings."""
+    return list(dict.fromkeys(each.result.path.partition(pipeline.PART)[0] for each in checked if each.comments))
 
 
 def is_project(document: DocumentResult) -> bool:
@@ -128,7 +133,13 @@ def with_projects(
 
 
 def check_files(
-    found: Sequence[Found], setting: RunContext, *, skip_unknown: bool, outcome: bool = False, documents: bool = True
+    found: Sequence[Found],
+    setting: RunContext,
+    *,
+    skip_unknown: bool,
+    outcome: bool = False,
+    documents: bool = True,
+    definitions: bool = True,
 ) -> list[Checked]:
     """Check files with each other, in several processes where they are many and their *documents* are not needed."""
 
@@ -140,7 +151,8 @@ def check_files(
 
     if setting.wrong:
         return []
-    return pipeline.check_files(found, load, setting.cluster, outcome=outcome, documents=documents, run=run)
+    parts = [part for each in found for part in parts_of(each)]
+    return pipeline.check_files(parts, load, setting.cluster, outcome=outcome, documents=documents, definitions=definitions, run=run)
 
 
 def _stored(options: Options) -> StoredObjects | None:

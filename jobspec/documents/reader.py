@@ -39,36 +39,45 @@ _READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides t
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
-def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list[Diagnostic]]:
-    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out."""
+def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out.
+
+    *first_line*: the number of lines before the text, where that is a part of the file.
+    """
     documents: list[Document] = []
     problems: list[Diagnostic] = []
     index = 0
-    for piece in pieces(text.removeprefix("\ufeff"), file=file, layer=layer):
+    for piece in pieces(text.removeprefix("\ufeff"), file=file, layer=layer, first_line=first_line):
         index = read_piece(piece, index, documents, problems)
     return documents, problems
 
 
-def pieces(text: str, *, file: str, layer: str = "") -> Iterator[Piece]:
+def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0) -> Iterator[Piece]:
     """The parts of a text that are read one by one."""
     if "\n---" not in text:
-        yield Piece(text, 0, file, layer)
+        yield Piece(text, first_line, file, layer)
         return
     from jobspec.documents.syntax import cut
 
-    for part, first_line in cut(text):
-        yield Piece(part, first_line, file, layer)
+    for part, lines in cut(text):
+        yield Piece(part, first_line + lines, file, layer)
 
 
 def read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
     """Add the documents and problems of a piece, numbered from *index* on; gives the index of the next document."""
+    if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
+        problems.append(problem)
+        return index + 1
     decoder = _Decoder(piece)
     try:
         for number, (data, node) in enumerate(decoder.documents()):
             problems += decoder.take_problems(index)
             if data is not None:
                 marks = _MarksLater(piece, number, node)
-                documents.append(Document(data, marks, file=piece.file, index=index, has_merges=decoder.has_merges))
+                document = Document(data, marks, file=piece.file, index=index, has_merges=decoder.has_merges)
+                too_large = list(_over_limit(document)) if len(piece.text) > _SURELY_SMALL else []
+                problems += too_large
+                documents += [document] if not too_large or document.kind.endswith("List") else []
                 index += 1
         return index
     except _Failure as failure:
@@ -80,6 +89,28 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
         problem = Diagnostic("yaml-syntax", message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
+
+
+def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
+    """The problem of a text that is surely too large for one object; lists of objects may be larger."""
+    if any("List" in part for part in (piece.text[:_AROUND], piece.text[-_AROUND:])):
+        return None
+    message = "the document is far over 3 MiB, the most that an API server takes of one object"
+    return Diagnostic("too-large", message, Mark(piece.file, piece.first_line + 1, 1, layer=piece.layer), document=index)
+
+
+def _over_limit(document: Document) -> Iterator[Diagnostic]:
+    """The problem of each object of a document, or of a list, that is over the API server's limit as clients send it."""
+    from json import dumps
+
+    items = document.data.get("items") if isinstance(document.data, dict) and document.kind.endswith("List") else None
+    objects = enumerate(items) if isinstance(items, list) else [(None, document.data)]
+    for number, data in objects:
+        sent = dumps(data, ensure_ascii=False, separators=(",", ":"))
+        size = len(sent.encode(errors="surrogatepass")) + 5 * sum(map(sent.count, "<>&"))  # Go escapes these
+        if size > MAX_BYTES:
+            message = f"the object is {size / (1 << 20):.1f} MiB as JSON; 3 MiB are the most that an API server takes"
+            yield document.problem("too-large", message, () if number is None else ("items", number))
 
 
 def _events(piece: Piece) -> Callable[[], Any]:
@@ -412,12 +443,15 @@ def _in_go(name: str, key: Any) -> tuple[type, object]:
 
 # A file's bytes to its text.
 MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
+MAX_FILE = 256 * 1024 * 1024
+_SURELY_SMALL = MAX_BYTES // 6  # characters, none of which takes more than six bytes of JSON
+_AROUND = 500  # characters at the beginning and the end of a document, where its kind stands
 
 
 def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
-    """The text of a file called *name*, or why it cannot be a manifest: it is over 3 MiB, or not UTF-8."""
-    if len(raw) > MAX_BYTES:
-        return Diagnostic("too-large", "the file is over 3 MiB, the most that an API server takes", Mark(name, layer=layer))
+    """The text of a file called *name*, or why it cannot be read: it is over 256 MiB, or not UTF-8."""
+    if len(raw) > MAX_FILE:
+        return Diagnostic("too-large", "the file is over 256 MiB, the most that jobspec reads", Mark(name, layer=layer))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

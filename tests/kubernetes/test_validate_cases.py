@@ -1,9 +1,11 @@
 """Every case file: the lines that a rule is written beside are the lines that the rule is reported for."""
 
+import json
 import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
@@ -111,7 +113,11 @@ def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("size", "rules"), [(MAX_BYTES, []), (MAX_BYTES + 1, ["too-large"])])
 def test_three_mebibytes_are_the_most(size: int, rules: list[str], tmp_path: Path) -> None:
     file = tmp_path / "manifest.yaml"
-    file.write_text(_GOOD + "#" * (size - len(_GOOD)))
+    container = {"name": "pytorch", "image": "train", "args": [""]}
+    roles = {"Master": {"template": {"spec": {"containers": [container]}}}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {"pytorchReplicaSpecs": roles}}
+    container["args"] = ["<" * 6 + "a" * (size - len(json.dumps(job, separators=(",", ":"))) - 36)]  # Go writes `<` as \\u003c
+    file.write_text(yaml.safe_dump(job) + "# a comment, which nobody sends")
     assert [each.rule for each in _diagnostics(file)] == rules
 
 

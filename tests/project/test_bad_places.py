@@ -56,7 +56,7 @@ def _is_a_link_to_itself(folder: Path) -> None:
 
 
 def _is_huge(folder: Path) -> None:
-    (folder / "jobspec.yaml").write_text(PROJECT + "#" * (4 << 20))
+    (folder / "jobspec.yaml").write_text(PROJECT + "#" * (7 << 20))
 
 
 def _is_another_kind(folder: Path) -> None:
@@ -77,7 +77,7 @@ def _is_empty(folder: Path) -> None:
         (_is_a_folder, "is no file that can be read"),
         (_is_a_dangling_link, "is no file that can be read"),
         (_is_a_link_to_itself, "is no file that can be read"),
-        (_is_huge, "the file is over 3 MiB"),
+        (_is_huge, "the document is far over 3 MiB"),
         (_is_another_kind, "a project's file holds one document, the project"),
         (_is_two, "a project's file holds one document, the project"),
         (_is_empty, "a project's file holds one document, the project"),

@@ -64,7 +64,7 @@ def all_sorts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "latin.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \xff}\n",
         "syntax.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \x01}\n",
         "escapes.yaml": CONFIG + '  "a\\e[31m\\n<&\\"]]>\\0\\x85\\u202e\\uFFFE%,:": 1\n',
-        "too large.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n#" + b"x" * (3 * 1024 * 1024),
+        "too large.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + b"x" * (3 * 1024 * 1024) + b"}",
         "100%, a:b #ü?.yaml": BAD,
         "two\nlines.yaml": BAD,
     }
