@@ -54,7 +54,7 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
         return _by_custom_kind(document, custom, old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
-        return _unknown(document)
+        return _unknown(document, target)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
@@ -152,9 +152,9 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
     return [lost] if lost else []
 
 
-def _unknown(document: Document) -> Verdict:
+def _unknown(document: Document, target: Target) -> Verdict:
     """The verdict on a document of an unknown kind, or without a kind."""
-    problem, is_near = unknown(document)
+    problem, is_near = unknown(document, target)
     return Verdict("unknown", [problem], near_miss=is_near)
 
 
@@ -172,22 +172,71 @@ def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
     """The problem of a built-in kind that another release of Kubernetes serves than the target's."""
     known = list(RELEASES["kubernetes"])
     serving, own = shapes.releases(api_version, kind.name), target["kubernetes"]
-    message = f"{_KUBERNETES} {own} does not serve {kind.name} of {api_version}"
     if known.index(serving[0]) > known.index(own):
-        return Problem("unknown-kind", ("apiVersion",), f"{message} yet: it came with {serving[0]}", _say(serving[0]))
+        message = f"{_KUBERNETES} {own} does not serve {kind.name} of {api_version} yet: it came with {serving[0]}"
+        return Problem("unknown-kind", ("apiVersion",), message, _say(serving[0]))
     newer = next((each for each in kind.api_versions if own in shapes.releases(each, kind.name)), "")
     hint = f"write `apiVersion: {newer}`" if newer else _say(serving[-1])
-    return Problem("unknown-kind", ("apiVersion",), f"{message} any more: {serving[-1]} was the last to do so", hint)
+    return Problem("unknown-kind", ("apiVersion",), _not_any_more(kind.name, api_version, target, serving[-1]), hint)
+
+
+def _not_any_more(kind: str, api_version: str, target: Target, last: str) -> str:
+    return f"{_KUBERNETES} {target['kubernetes']} no longer serves {kind} of {api_version}: {last} was the last to do so"
+
+
+#: Built-in kinds that were gone before the first release whose structures we have: the last release that served them, by version.
+#:
+#: Follows `APILifecycleRemoved`, k8s.io/api zz_generated.prerelease-lifecycle.go, 0.36, and its groups' own packages where they are gone.
+_LAST_SERVED = {
+    "1.15": {
+        "apps/v1beta1": "ControllerRevision Deployment StatefulSet",
+        "apps/v1beta2": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+        "extensions/v1beta1": "DaemonSet Deployment NetworkPolicy PodSecurityPolicy ReplicaSet",
+    },
+    "1.21": {
+        "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
+        "apiregistration.k8s.io/v1beta1": "APIService",
+        "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
+        "coordination.k8s.io/v1beta1": "Lease",
+        "extensions/v1beta1": "Ingress",
+        "networking.k8s.io/v1beta1": "Ingress IngressClass",
+        "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+        "scheduling.k8s.io/v1beta1": "PriorityClass",
+        "storage.k8s.io/v1beta1": "CSIDriver CSINode StorageClass VolumeAttachment",
+    },
+    "1.24": {
+        "autoscaling/v2beta1": "HorizontalPodAutoscaler",
+        "batch/v1beta1": "CronJob",
+        "discovery.k8s.io/v1beta1": "EndpointSlice",
+        "events.k8s.io/v1beta1": "Event",
+        "node.k8s.io/v1beta1": "RuntimeClass",
+        "policy/v1beta1": "PodDisruptionBudget PodSecurityPolicy",
+    },
+    "1.25": {
+        "autoscaling/v2beta2": "HorizontalPodAutoscaler",
+        "flowcontrol.apiserver.k8s.io/v1beta1": "FlowSchema PriorityLevelConfiguration",
+    },
+    "1.26": {"storage.k8s.io/v1beta1": "CSIStorageCapacity"},
+    "1.28": {"flowcontrol.apiserver.k8s.io/v1beta2": "FlowSchema PriorityLevelConfiguration"},
+}
 
 
 def _say(release: str) -> str:
     return f"if the cluster is of that release, say `--target kubernetes={release}`"
 
 
-def unknown(document: Document) -> tuple[Diagnostic, bool]:
+def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
     """What to say to a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
     if not document.api_version or not document.kind:
         return _not_a_manifest(document), False
+    version, name = document.api_version, document.kind
+    last = next((release for release, gone in _LAST_SERVED.items() if name in gone.get(version, "").split()), "")
+    if last:
+        alike = sorted((kind for kind in kinds.built_in() if kind.name == name), key=lambda kind: kind.group != document.group_kind[0])
+        stable = [each for each in alike[0].api_versions if "beta" not in each] if alike else []
+        hint = f"write `apiVersion: {stable[-1]}`" if stable else "nothing takes its place"
+        return document.problem("unknown-kind", _not_any_more(name, version, target, last), ("apiVersion",), hint=hint), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind.name == document.kind for kind in [*kinds.with_schema(), *kinds.built_in()])
     hint, is_meant = _near_kind(document)

@@ -109,6 +109,18 @@ def test_the_last_line_counts_what_is_skipped_by_reason() -> None:
     assert "6 kustomize patches" in last
 
 
+def test_versions_that_were_served_long_ago_are_reported_in_a_folder_too() -> None:
+    folder = REPOSITORIES / "versions"
+    (file,) = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    lines = enumerate((folder / "old.yaml").read_text().splitlines(), 1)
+    expected = {number: line.partition("# now: ")[2] for number, line in lines if "# now: " in line}
+    assert {
+        each["line"]: each["hint"].removeprefix("write `apiVersion: ").rstrip("`").split()[0] for each in file["diagnostics"]
+    } == expected
+    assert file["diagnostics"][1]["message"].endswith("no longer serves Ingress of extensions/v1beta1: 1.21 was the last to do so")
+    assert file["documents"][-1]["status"] == "skipped"
+
+
 # What kustomize builds.
 
 
