@@ -46,7 +46,16 @@ WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims.
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT)
 #: The kinds of objects that an accepted pod waits for.
-MOUNTED_KINDS = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
+MOUNTED_KINDS: tuple[GroupKind, ...] = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
+#: The kinds of objects that controllers and kustomize make ConfigMaps and Secrets of.
+GENERATING_KINDS: tuple[GroupKind, ...] = (
+    ("external-secrets.io", "ExternalSecret"),
+    ("external-secrets.io", "ClusterExternalSecret"),
+    ("bitnami.com", "SealedSecret"),
+    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
+    ("cert-manager.io", "Certificate"),
+    KUSTOMIZATION,
+)
 
 #: The priority classes that every cluster has, with their values.
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

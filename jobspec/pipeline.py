@@ -13,7 +13,9 @@ from jobspec.findings import Answer, Rule
 from jobspec.kinds import (
     CLUSTER_TRAINING_RUNTIME,
     CUSTOM_RESOURCE_DEFINITION,
+    GENERATING_KINDS,
     JOBSET,
+    KUSTOMIZATION,
     LIMIT_RANGE,
     MOUNTED_KINDS,
     NAMESPACE,
@@ -345,7 +347,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     """The result of a file's manifests in a cluster."""
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
-        return Checked(result, manifests.documents, comments=manifests.comments)
+        generating = [each for each in manifests.documents if cluster.closed and each.group_kind == KUSTOMIZATION]
+        return Checked(result, manifests.documents, generating, comments=manifests.comments)
     diagnostics = list(manifests.diagnostics)
     broken = {problem.document for problem in diagnostics if problem.severity == "error" and not problem.mark.layer}
     judged = judge(manifests.documents, cluster, broken=broken)
@@ -369,7 +372,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated(diagnostics))
-    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in MOUNTED_KINDS)]
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in _MOUNTED)]
     return Checked(result, documents, shared, pending, comments=manifests.comments)
 
 
@@ -396,13 +399,21 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
     result = file.result
     for each in file.pending:
         answer, found = each.judged, []
-        while new := [holder for name in answer.wanted for at, holder in holders.get(name, ()) if at != number and holder not in found]:
+        while new := [
+            holder for name in answer.wanted for at, holder in _holders_of(name, holders) if at != number and holder not in found
+        ]:
             found += new  # a found object may refer to further ones
             objects = each.objects.with_others(found)
             answer = reviewed(each.judged, objects, cluster, policies_beside(objects))
         if found:
             result = _replaced(result, each, answer)
     return file.with_result(result)
+
+
+def _holders_of(name: Name, holders: Mapping[Name, list[tuple[int, Document]]]) -> list[tuple[int, Document]]:
+    """The documents that hold, or make, an object of a name, which some make in namespaces that they do not name."""
+    kind, _, own = name
+    return [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
 
 
 def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
@@ -535,7 +546,8 @@ def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
 # Judge documents in a cluster: by the API server's own checks, then by the operators' webhooks.
 
 
-_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS))
+_MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
+_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS))
 
 
 class Judged:
@@ -584,7 +596,8 @@ class Judged:
     @property
     def can_be_looked_up(self) -> bool:
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
-        return self.document.group_kind in _REFERRED and self.status in ("valid", "partly")
+        kind = self.document.group_kind
+        return kind in _REFERRED and (self.status in ("valid", "partly") or (kind in GENERATING_KINDS and self.status == "unknown"))
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
@@ -626,7 +639,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 def policies_beside(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
     found = (*objects.elsewhere, *objects.in_file)
-    wanted = (*POLICY_KINDS, *MOUNTED_KINDS) if objects.closed else POLICY_KINDS
+    wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.closed else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
     from jobspec.kubernetes.admission.objects import policies_of
@@ -722,6 +735,11 @@ def names_of(document: Document) -> list[Name]:
     What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
     """
     kind = document.group_kind
+    if kind in GENERATING_KINDS:
+        from jobspec.kubernetes.admission.generated import generated_by
+
+        made = [(each, each["metadata"]) for each in generated_by(document.data)]
+        return [(("", each["kind"]), metadata["namespace"] or "", metadata["name"]) for each, metadata in made]
     namespace = "" if is_cluster_scoped(document.api_version, document.kind) else document.namespace
     every = [(kind, namespace, "")] if kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS) else []
     return [(kind, namespace, document.name), *every]

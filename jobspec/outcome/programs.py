@@ -404,7 +404,7 @@ def decides(document: Document, *, closed: bool) -> bool:
         return any(str(name).startswith(_LABELS) for name in value_at(document.data, ("metadata", "labels")) or ())
     if kind == kinds.SERVICE_ACCOUNT and not closed:
         return bool(value_at(document.data, ("metadata", "annotations")))
-    return kind in kinds.POLICY_KINDS or (closed and kind in kinds.MOUNTED_KINDS)
+    return kind in kinds.POLICY_KINDS or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
 
 
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:

@@ -121,6 +121,14 @@ def test_versions_that_were_served_long_ago_are_reported_in_a_folder_too() -> No
     assert file["documents"][-1]["status"] == "skipped"
 
 
+def test_what_controllers_and_kustomize_make_of_other_objects_is_there() -> None:
+    folder = REPOSITORIES / "secrets"
+    files = json.loads(run_here("validate", ".", "--closed-world", "--no-build", "-o", "json", cwd=folder).stdout)["files"]
+    found = {each["line"] for file in files for each in file["diagnostics"] if each["rule"] == "pod-waits"}
+    lines = enumerate((folder / "pod.yaml").read_text().splitlines(), 1)
+    assert found == {number for number, line in lines if line.endswith("# waits")}
+
+
 # What kustomize builds.
 
 

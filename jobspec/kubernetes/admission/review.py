@@ -10,6 +10,7 @@ from jobspec.diagnostics import Diagnostic, Problem
 from jobspec.findings import Answer
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
+from jobspec.kubernetes.admission.generated import ANY
 from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
 from jobspec.kubernetes.problems import closest
 from jobspec.schemas import shapes
@@ -181,6 +182,6 @@ def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Pr
 def _keys(reference: Reference, found: Data) -> Iterator[Problem]:
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
-        if key not in known:
+        if key not in known and ANY not in known:
             message = f"the {reference.kind[1]} `{reference.name}` has no key `{key}`, so the pod never starts its containers"
             yield Problem("pod-waits", path, message, closest(key, known))
