@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -152,9 +152,11 @@ def _is_harmless(plugin: Document) -> bool:
 class Build:
     """The objects of a build, and where they come from. It can be pickled."""
 
-    def __init__(self, path: str, text: str, shown: Mapping[str, str]) -> None:
+    def __init__(self, path: str, text: str, shown: Mapping[str, str], reads: Collection[str]) -> None:
         self.path = path
         """The kustomization as users name it."""
+        self.reads = frozenset(reads)
+        """The real paths of all files that it is built of."""
         first, _, self.text = text.partition("\n")
         self._folder = first.removeprefix("# ")
         self._shown = shown

@@ -53,7 +53,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
         path, output = shown[root.path], outputs.get(root.path)
         if isinstance(output, str):
             found |= {shown[each]: InBuild(is_built=True) for each in root.manifests}
-            found[path] = InBuild(build=kustomize.Build(path, output, shown))
+            found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read))
             continue
         why, note = root.obstacle or "no kustomize or kubectl", None
         if output or root.missing:

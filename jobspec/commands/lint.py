@@ -17,7 +17,7 @@ from jobspec.commands.options import (
     kind_options,
 )
 from jobspec.commands.output import deliver, how_to_run
-from jobspec.commands.validate import check_files, marked_files, with_projects
+from jobspec.commands.validate import check_files, marked_files, only_changed, with_projects
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.lint.linting import RULES, USUAL_RULES, lint
 from jobspec.pipeline import Checked
@@ -75,6 +75,8 @@ def run(options: Options) -> int:
     results = reported(results, found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster, advise)
+    if options.changed_since is not None:
+        results = only_changed(results, found, read, options)
     fails = not all(each.valid for each in results)
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of

@@ -65,6 +65,7 @@ class Options:
     admission = True
     outcome = True
     build = True
+    changed_since: str | None = None
     closed_world = False
     markdown = False
 
@@ -228,6 +229,7 @@ def choice_options() -> list[Option]:
         add("--select", "RULE,...", "tell of these rules or stages alone, besides what cannot be read; repeatable", repeatable=True),
         add("--ignore", "RULE,...", "do not tell of these rules or stages; repeatable", repeatable=True),
         add("--fail-on", "SEVERITY", "exit with 1 on an error (the default), on a warning, too, or on an info, too"),
+        add("--changed-since", "REF", "report on files that changed since this Git ref, and on what depends on them, alone"),
         add("--baseline", "FILE", "do not tell what this baseline has, and tell which of its entries are stale"),
         add("--write-baseline", "FILE", "write all that is found as a baseline, and succeed"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),

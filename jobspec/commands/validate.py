@@ -20,7 +20,7 @@ from jobspec.commands.options import (
     kind_options,
 )
 from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
 from jobspec.pipeline import Checked
@@ -77,6 +77,8 @@ def run(options: Options) -> int:
     results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster)
+    if options.changed_since is not None:
+        results = only_changed(results, found, read, options)
     fails = not all(each.valid for each in results)
     marked = marked_files(checked)
     if settings or marked or read or options.write_baseline is not None:
@@ -100,6 +102,17 @@ def _fix(options: Options, setting: RunContext, settings: ReportFilter | None) -
 def marked_files(checked: Iterable[Checked]) -> list[str]:
     """The files that may have comments that ignore findings."""
     return list(dict.fromkeys(each.result.path.partition(pipeline.PART)[0] for each in checked if each.comments))
+
+
+def only_changed(
+    results: Sequence[FileResult], found: Sequence[Found], read: dict[str, Sequence[Found]], options: Options
+) -> list[FileResult]:
+    """The results that the changes since a Git ref concern. Raises JobspecError where a baseline is to be written of that part."""
+    from jobspec.commands.changes import changed_since, concerned
+
+    if options.write_baseline is not None:
+        raise JobspecError("--write-baseline: what changed is a part of the files; leave --changed-since out")
+    return concerned(results, found, read, changed_since(options.changed_since or "", options.paths))
 
 
 def is_project(document: DocumentResult) -> bool:
