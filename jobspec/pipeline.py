@@ -223,12 +223,15 @@ def check_files(
     documents: bool = True,
     definitions: bool = True,
     run: Run = _one_by_one,
+    worlds: Sequence[str] = (),
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other: the whole journey of several files.
 
     *load* gives the documents of a file, with overlays applied that a cluster takes. *outcome*: what becomes of accepted jobs is reported,
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
-    the results alone come back, without *definitions* of CRDs their names. *run* goes through the files, in several processes for example.
+    the results alone come back, without *definitions* of CRDs their names. *run* goes through
+    the files, in several processes for example. *worlds*: of each file, what is applied together with it, such as its folder: quotas and
+    limits without a namespace reach no further.
     """
 
     def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
@@ -244,13 +247,14 @@ def check_files(
         return run(files, check_one)
 
     checked = all_in(cluster, files)
-    deciding = _with_policies(checked, cluster) if outcome and len(files) > 1 else None
-    if deciding:
-        again = [number for number, each in enumerate(checked) if each.has_jobs]
-        for number, each in zip(again, all_in(deciding, [files[number] for number in again]), strict=True):
+    worlds = worlds or [""] * len(files)
+    deciding = _with_policies(checked, worlds, cluster) if outcome and len(files) > 1 else {}
+    for world, there in deciding.items():
+        again = [number for number, each in enumerate(checked) if each.has_jobs and worlds[number] == world]
+        for number, each in zip(again, all_in(there, [files[number] for number in again]), strict=True):
             checked[number] = each
-    resolved = resolve(checked, cluster)
-    return _foresee_rest(resolved, deciding or cluster) if outcome else resolved
+    resolved = resolve(checked, cluster, worlds)
+    return _foresee_rest(resolved, [deciding.get(world, cluster) for world in worlds]) if outcome else resolved
 
 
 def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:
@@ -382,38 +386,45 @@ def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
     return result_of(judged.document, "skipped" if skip_unknown and not judged.by_server.near_miss else "invalid")
 
 
-def resolve(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
+def resolve(files: Sequence[Checked], cluster: Cluster, worlds: Sequence[str] = ()) -> list[Checked]:
     """The files with references between them resolved: documents can refer to accepted objects of other files, too.
 
-    Only documents with such a reference are reviewed again.
+    Only documents with such a reference are reviewed again. *worlds*: as in `check_files`.
     """
     holders: dict[Name, list[tuple[int, Document]]] = {}
     for number, file in enumerate(files):
         for document in file.objects:
             for name in names_of(document):
                 holders.setdefault(name, []).append((number, document))
-    return [_resolved(file, number, holders, cluster) for number, file in enumerate(files)] if holders else list(files)
+    if not holders:
+        return list(files)
+    worlds = worlds or [""] * len(files)
+
+    def of_name(name: Name, number: int) -> list[Document]:
+        """The documents of other files that hold, or make, an object of a name; some are made in namespaces that nobody names."""
+        kind, _, own = name
+        found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
+        return [each for at, each in found if at != number and _reaches(each, worlds[at], worlds[number])]
+
+    return [_resolved(file, lambda name, number=number: of_name(name, number), cluster) for number, file in enumerate(files)]  # type: ignore[misc]
 
 
-def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int, Document]]], cluster: Cluster) -> Checked:
+def _reaches(document: Document, world: str, other: str) -> bool:
+    """Whether an object of one world counts in another one: quotas and limits without a namespace do not."""
+    return world == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
+
+
+def _resolved(file: Checked, of_name: Callable[[Name], Sequence[Document]], cluster: Cluster) -> Checked:
     result = file.result
     for each in file.pending:
         answer, found = each.judged, []
-        while new := [
-            holder for name in answer.wanted for at, holder in _holders_of(name, holders) if at != number and holder not in found
-        ]:
+        while new := [each for name in answer.wanted for each in of_name(name) if each not in found]:
             found += new  # a found object may refer to further ones
             objects = each.objects.with_others(found)
             answer = reviewed(each.judged, objects, cluster, policies_beside(objects))
         if found:
             result = _replaced(result, each, answer)
     return file.with_result(result)
-
-
-def _holders_of(name: Name, holders: Mapping[Name, list[tuple[int, Document]]]) -> list[tuple[int, Document]]:
-    """The documents that hold, or make, an object of a name, which some make in namespaces that they do not name."""
-    kind, _, own = name
-    return [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
 
 
 def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
@@ -454,12 +465,16 @@ def _accepted(file: Checked) -> list[Document]:
     return [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _identity(each) not in refused]
 
 
-def _foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
-    """Resolved files with what becomes of the jobs whose runtimes are in other files."""
+def _foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list[Checked]:
+    """Resolved files with what becomes of the jobs whose runtimes are in other files, each in its cluster."""
     objects = [each for file in files for each in file.objects if each.group_kind in WEBHOOK_LOOKUPS]
-    policies = _policies_in(cluster)
-    foreseen = [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
-    return _each_warning_once(foreseen) if any(file.unforeseen for file in files) else foreseen
+    if not any(file.unforeseen for file in files):
+        return list(files)
+
+    def foreseen(file: Checked, cluster: Cluster) -> Checked:
+        return _foreseen(file, file.unforeseen, objects, cluster, _policies_in(cluster)) if file.unforeseen else file
+
+    return _each_warning_once([foreseen(file, cluster) for file, cluster in zip(files, clusters, strict=True)])
 
 
 def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
@@ -479,15 +494,18 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
     return made
 
 
-def _with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
-    """The cluster with the objects of all files that decide on pods; None where no job meets such objects of another file."""
+def _with_policies(files: Sequence[Checked], worlds: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
+    """By world, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
     from jobspec.outcome.programs import decides
 
-    holders = [(file, each) for file in files for each in file.objects if decides(each, closed=cluster.closed)]
-    places = {id(file) for file, _ in holders}
-    if not any(places - {id(file)} for file in files if file.has_jobs):
-        return None
-    return cluster.with_objects([each for _, each in holders])
+    holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, closed=cluster.closed)]
+    found = {}
+    for world in dict.fromkeys(worlds[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
+        met = [(number, each) for number, each in holders if _reaches(each, worlds[number], world)]
+        places = {number for number, _ in met}
+        if any(places - {number} for number, file in enumerate(files) if file.has_jobs and worlds[number] == world):
+            found[world] = cluster.with_objects([each for _, each in met])
+    return found
 
 
 def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:

@@ -165,7 +165,10 @@ def check_files(
     if setting.wrong:
         return []
     parts = [part for each in found for part in parts_of(each)]
-    return pipeline.check_files(parts, load, setting.cluster, outcome=outcome, documents=documents, definitions=definitions, run=run)
+    worlds = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
+    return pipeline.check_files(
+        parts, load, setting.cluster, outcome=outcome, documents=documents, definitions=definitions, run=run, worlds=worlds
+    )
 
 
 def _stored(options: Options) -> StoredObjects | None:

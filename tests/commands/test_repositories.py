@@ -129,6 +129,15 @@ def test_what_controllers_and_kustomize_make_of_other_objects_is_there() -> None
     assert found == {number for number, line in lines if line.endswith("# waits")}
 
 
+def test_quotas_and_limits_without_a_namespace_reach_what_is_applied_with_them() -> None:
+    folder = REPOSITORIES / "worlds"
+    files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    found = {each["path"].removeprefix("./") for each in files if each["diagnostics"]}
+    assert found == {str(path.relative_to(folder)) for path in folder.rglob("*.yaml") if "# reported" in path.read_text()}
+    named = run_here("validate", "jobs/job.yaml", "quotas/quota.yaml", cwd=folder).stdout
+    assert "[pods-refused]" in named
+
+
 # What kustomize builds.
 
 
