@@ -134,7 +134,7 @@ def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
         yield "needs Helm"
     for name in (name for field in _PLUGINS for name in texts(data, field)):
         place = os.path.join(os.path.dirname(path), name)
-        plugins = read(name, file="")[0] if "\n" in name else _documents_in(place)
+        plugins = read(name, file="")[0] if "\n" in name else documents_in(place)
         if any(each.kind == _CHARTS for each in plugins):
             yield "needs Helm"
         elif ("\n" not in name and os.path.isdir(place)) or not all(map(_is_harmless, plugins)):
@@ -151,6 +151,9 @@ def _is_harmless(plugin: Document) -> bool:
 
 class Build:
     """The objects of a build, and where they come from. It can be pickled."""
+
+    what = "kustomization"
+    """What is built."""
 
     def __init__(self, path: str, text: str, shown: Mapping[str, str], reads: Collection[str]) -> None:
         self.path = path
@@ -200,7 +203,7 @@ class _TracedMarks:
         """Those that change the object, the outermost first."""
 
     def __call__(self) -> Marks:
-        written = [(each.data, each.marks) for each in _documents_in(self._source) if _is_of(each, self._data)]
+        written = [(each.data, each.marks) for each in documents_in(self._source) if _is_of(each, self._data)]
         patches = [found for path in self._kustomizations for found in _patches_in(path, self._data)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
@@ -225,7 +228,7 @@ class _TracedMarks:
         steps = {str(step) for step in path}
         fields = [field for field, names in _SET_BY.items() if steps & names]
         for kustomization in self._kustomizations:
-            for document in _documents_in(kustomization)[:1]:
+            for document in documents_in(kustomization)[:1]:
                 for field in (*fields, "replacements", "vars"):
                     if isinstance(document.data, dict) and document.data.get(field):
                         return document.marks.nearest((field,)).place()
@@ -274,7 +277,7 @@ def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Sequence[Any
     return index if len(data) == len(siblings) else None
 
 
-def _documents_in(path: str) -> Sequence[Document]:
+def documents_in(path: str) -> Sequence[Document]:
     """The documents of a file; none where it cannot be read."""
     try:
         return _documents_read(path, os.getcwd(), os.stat(path).st_mtime_ns)
@@ -296,7 +299,7 @@ def _is_of(document: Document, data: Any) -> bool:
 
 def _patches_in(path: str, data: Any) -> Iterator[_Part]:
     """The patches of a kustomization that may have changed an object."""
-    for document in _documents_in(path)[:1]:
+    for document in documents_in(path)[:1]:
         for field in ("patches", "patchesStrategicMerge", "patchesJson6902"):
             entries = document.data.get(field) if isinstance(document.data, dict) else None
             for number, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -308,7 +311,7 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                     at = document.marks.nearest((field, number, "patch") if each else (field, number)).place()
                     found = [Document(one.data, OnePlace(one.data, at), file=path) for one in read(inline, file=path)[0]]
                 else:
-                    found = list(_documents_in(_beside(path, str(name)))) if name else []
+                    found = list(documents_in(_beside(path, str(name)))) if name else []
                 for one in found:
                     yield from _parts_of(one, data, targeted="target" in each)
 
@@ -340,7 +343,7 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
     own = {each.path: each for each in results if each.path not in builds}
     built = {each.path: each for each in results if each.path in builds}
     rows = {each.path: list(each.documents) for each in own.values()}
-    rows |= {path: [DocumentResult(0, "skipped", reason="kustomization")] for path in built}
+    rows |= {path: [DocumentResult(0, "skipped", reason=builds[path].what)] for path in built}
     objects: dict[tuple[str, int], dict[str, list[DocumentResult]]] = {}
     found: dict[tuple[Any, ...], list[tuple[str, tuple[str, int], Diagnostic]]] = {}
     for root, result in built.items():

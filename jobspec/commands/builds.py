@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jobspec import kustomize
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import KUSTOMIZATIONS
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
@@ -155,9 +155,8 @@ def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str])
 
 
 def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:
-    """What the builder prints of a root. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
+    """What the builder prints of a root."""
     import json
-    import subprocess
 
     os.mkdir(work)
     wrapper = {
@@ -166,10 +165,17 @@ def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:
     }
     with open(os.path.join(work, KUSTOMIZATIONS[0]), "w", encoding="utf-8") as file:
         json.dump(wrapper, file)
+    return _run([*command, work], work)
+
+
+def _run(command: Sequence[str], work: str) -> str:
+    """What a program prints. Without programs on its path and behind a proxy that is not there, it can reach nothing else."""
+    import subprocess
+
     nowhere = "http://127.0.0.1:9"
     around = {"PATH": work, "HOME": work, "XDG_CONFIG_HOME": work, "HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere}
     try:
-        done = subprocess.run([*command, work], env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
+        done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
     except subprocess.TimeoutExpired:
         raise Failure(f"takes longer than {_LIMIT} seconds") from None
     except OSError as error:
@@ -177,6 +183,32 @@ def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:
     if done.returncode:
         raise Failure(_cause(done.stderr.decode(errors="replace")))
     return done.stdout.decode(errors="replace")
+
+
+def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: str) -> dict[str, InBuild]:
+    """What helm renders of charts with files of values, for a release of Kubernetes.
+
+    Raises JobspecError where there is no helm, and for a chart that it cannot render.
+    """
+    import shutil
+    import tempfile
+
+    from jobspec.helm import RenderedChart
+
+    helm = shutil.which("helm")
+    if not helm:
+        raise JobspecError("--helm: there is no `helm` on the path")
+    found = {}
+    for chart in charts:
+        files = [word for each in values for word in ("--values", each)]
+        with tempfile.TemporaryDirectory(prefix="jobspec-") as work:
+            command = [helm, "template", "release", os.path.join(os.curdir, chart), "--include-crds", "--kube-version", kubernetes, *files]
+            try:
+                made = RenderedChart(chart, _run(command, work), values)
+            except Failure as failure:
+                raise JobspecError(f"--helm {chart}: {failure}") from None
+        found[made.path] = InBuild(build=made)
+    return found
 
 
 def _cause(printed: str) -> str:

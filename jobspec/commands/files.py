@@ -15,11 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from jobspec.commands.options import Options
     from jobspec.diagnostics import FileResult
     from jobspec.kustomize import InBuild
 
 
 STDIN = "<stdin>"
+PROJECT = "jobspec.yaml"
 CHART = "Chart.yaml"
 ENDINGS = (".yaml", ".yml", ".json")
 _PART_SIZE = 1 << 20  # characters
@@ -79,6 +81,22 @@ def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = F
     if wrong:
         raise JobspecError("\n".join(wrong))
     return _with_roles(found, skip_unknown=skip_unknown, build=build)
+
+
+def find_for(options: Options, *, build: bool, kubernetes: str) -> list[Found]:
+    """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
+
+    Without a path it means the project here, or else the working folder, unless there are charts.
+    """
+    default = [PROJECT if os.path.isfile(PROJECT) else os.curdir]
+    paths = options.paths or ([] if options.helm else default)
+    found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
+    if not options.helm:
+        return found
+    from jobspec.commands.builds import rendered_charts
+
+    charts = rendered_charts(options.helm, options.values, kubernetes)
+    return [*found, *(Found(path, named=False, in_build=each) for path, each in charts.items())]
 
 
 def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[Found]:

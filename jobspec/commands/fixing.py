@@ -11,7 +11,7 @@ from typing import TextIO
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
-from jobspec.commands.files import STDIN, Found, content_of, find, skips_unknown
+from jobspec.commands.files import STDIN, Found, content_of, find_for, skips_unknown
 from jobspec.commands.inputs import RunContext
 from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
@@ -47,9 +47,11 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
     becomes of accepted jobs where the command reports it.
     """
+    if options.helm:
+        raise JobspecError("--fix and --diff are for files as they stand; leave --helm out")
     if options.overlay:
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
-    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown)
+    found = find_for(options, build=False, kubernetes="")
     found = [each for each in found if not (each.in_build and each.in_build.role)]
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")

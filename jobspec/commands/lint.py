@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import find, reader, reported
+from jobspec.commands.files import find_for, reader, reported
 from jobspec.commands.inputs import load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -39,7 +39,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser), options())
+    declare(add_paths(parser, number="*"), options())
 
 
 def run(options: Options) -> int:
@@ -68,7 +68,7 @@ def run(options: Options) -> int:
 
         if fix_files(options, setting, settings, say):
             return 1
-    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=options.build)
+    found = find_for(options, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True, definitions=False)
     results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
     marked = marked_files(checked)

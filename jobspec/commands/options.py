@@ -65,6 +65,8 @@ class Options:
     admission = True
     outcome = True
     build = True
+    helm: Sequence[str] = ()
+    values: Sequence[str] = ()
     changed_since: str | None = None
     closed_world = False
     markdown = False
@@ -172,6 +174,8 @@ def input_options() -> list[Option]:
     return [
         *journey_options(),
         Option("--no-build", dest="build", what="judge the files of kustomizations as they are, and not what kustomize builds of them"),
+        Option("--helm", metavar="CHART", repeatable=True, what="judge what helm renders of this chart, offline; repeatable"),
+        Option("--values", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
         Option("--output", "-o", choices=FORMATS, what="the format of the report"),
         Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
     ]

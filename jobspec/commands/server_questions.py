@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import Found, find, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
@@ -40,13 +40,13 @@ def ask_about_files(options: Options) -> int:
         for given, option in ((options.kubernetes, "--kubernetes"), (options.recreate, "--recreate"), (options.delete, "--delete")):
             if given:
                 raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
-    if not options.paths:
+    if not options.paths and not options.helm:
         if not options.delete:
             raise JobspecError("dry-run: name a PATH")
         local.delete_cluster()
         return 0
     setting = load_setting(options, for_server=True)
-    found = find(options.paths, skip_unknown=options.skip_unknown, build=options.build)
+    found = find_for(options, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
     answers: dict[Question, ServerAnswer] = {}
     results = list(setting.wrong)
     if not results:

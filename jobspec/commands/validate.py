@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, find, parts_of, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -58,7 +58,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser), options())
+    declare(add_paths(parser, number="*"), options())
 
 
 def run(options: Options) -> int:
@@ -72,7 +72,7 @@ def run(options: Options) -> int:
     if (options.fix or options.diff) and _fix(options, setting, settings):
         return 1
     build = options.build and not setting.cluster.stored
-    found = find(options.paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
+    found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"])
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
     results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown)
     results = require_workload(setting.overlays, results)
@@ -112,7 +112,7 @@ def only_changed(
 
     if options.write_baseline is not None:
         raise JobspecError("--write-baseline: what changed is a part of the files; leave --changed-since out")
-    return concerned(results, found, read, changed_since(options.changed_since or "", options.paths))
+    return concerned(results, found, read, changed_since(options.changed_since or "", options.paths or [os.curdir]))
 
 
 def is_project(document: DocumentResult) -> bool:
@@ -176,4 +176,4 @@ def _stored(options: Options) -> StoredObjects | None:
         return None
     from jobspec.commands.cluster import from_files, from_ref
 
-    return from_ref(options.ref, options.paths) if options.ref is not None else from_files(options.stored)
+    return from_ref(options.ref, options.paths or [os.curdir]) if options.ref is not None else from_files(options.stored)

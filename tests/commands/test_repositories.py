@@ -9,6 +9,7 @@ import pytest
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
 from jobspec.repository import without_placeholders
+from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -257,3 +258,42 @@ def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> N
     done = run_here("lint", "--fix", ".", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "./base/job.yaml: 1 problem fixed\n")
     assert 'nprocPerNode: "1" # reported' in (folder / "base/job.yaml").read_text()
+
+
+# What helm renders.
+
+
+CHARTS = REPOSITORIES / "charts"
+helm = pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installed")
+
+
+@helm
+def test_what_helm_renders_is_judged_and_reported_in_values_and_templates() -> None:
+    found, rows = _found(CHARTS, "--helm", "train", "--values", "prod.yaml")
+    assert found == _expected(CHARTS)
+    assert rows == {"Helm chart": 1, "PyTorchJob invalid": 1, "ConfigMap invalid": 1}
+    alone, _ = _found(CHARTS, "--helm", "train")
+    assert found - alone == {("prod.yaml", 1, "wrong-format"): 1}
+    assert "train/values.yaml:2:17: warning: " in run_here("lint", "--helm", "train", cwd=CHARTS).stdout
+
+
+@helm
+def test_a_chart_that_helm_cannot_render() -> None:
+    done = run_here("validate", "--helm", "nowhere", cwd=CHARTS)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'jobspec: --helm nowhere: path "./nowhere" not found\n'
+
+
+def test_without_helm_no_chart_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    done = run_here("lint", "--helm", "train", cwd=CHARTS)
+    assert (done.returncode, done.stderr) == (2, "jobspec: --helm: there is no `helm` on the path\n")
+
+
+def test_without_a_path_the_project_here_or_the_working_folder_is_judged(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "project/jobspec.yaml": PROJECT_HEAD + "  output: a\n  variants: []\n", "project/job.yaml": JOB})
+    for name in ("validate", "lint"):
+        here = json.loads(run_here(name, "-o", "json", cwd=tmp_path).stdout)["files"]
+        assert {each["path"] for each in here} == {"./job.yaml", "./project/jobspec.yaml", "./project/job.yaml"}
+        project = json.loads(run_here(name, "-o", "json", cwd=tmp_path / "project").stdout)["files"]
+        assert {each["path"] for each in project} == {"jobspec.yaml"}

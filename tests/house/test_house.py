@@ -43,6 +43,7 @@ ORDER = [
     "jobspec.outcome",
     "jobspec.repository",
     "jobspec.kustomize",
+    "jobspec.helm",
     "jobspec.pipeline",
     "jobspec.lint",
     "jobspec.rules",

@@ -1,0 +1,109 @@
+"""What helm renders of a chart, each value of it in the values file or at the template that wrote it.
+
+helm says in a comment of each document which template it is of (`# Source:`). A text or number that the values files have once stands
+there; else the place is the line of the template that has the field, where that is one line.
+
+Follows `renderResources`, helm.sh/helm/v3 pkg/action, 3.19.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Mark, Marks, Path
+from jobspec.documents.document import Document
+from jobspec.kustomize import Build, documents_in
+
+
+class RenderedChart(Build):
+    """The objects of a chart, and where they come from. It can be pickled."""
+
+    what = "Helm chart"
+
+    def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
+        super().__init__(os.path.join(chart, "Chart.yaml"), f"# {chart}\n{text}", {}, ())
+        self._chart = chart
+        self._values = (*values, os.path.join(chart, "values.yaml"))
+        lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]
+        self._lines = [number for number, _ in lines]
+        self._templates = [self._template(name) for _, name in lines]
+
+    def _template(self, name: str) -> str:
+        """The path of a template; helm names it from the folder of the chart, whose name is that of the chart."""
+        return os.path.join(self._chart, name.partition("/")[2])
+
+    def documents(self, documents: Iterable[Document]) -> list[Document]:
+        """The documents of the output with the places where their values were written."""
+        return [self._placed(each) for each in documents]
+
+    def _placed(self, document: Document) -> Document:
+        before = bisect_right(self._lines, document.marks.mark.line)
+        template = self._templates[before - 1] if before else self.path
+        return Document(document.data, _ChartMarks(document.data, template, self._values), file=self.path, index=document.index)
+
+    def sources(self) -> list[str]:
+        """The chart, for each document."""
+        return [self.path] * (self.text.count("\n---") + 1)
+
+
+_SOURCE = "# Source: "
+
+
+class _ChartMarks:
+    """Makes the marks of an object that helm rendered."""
+
+    def __init__(self, data: Any, template: str, values: Sequence[str]) -> None:
+        self._data = data
+        self._template = template
+        self._values = values
+
+    def __call__(self) -> Marks:
+        values: dict[tuple[type, Any], list[Marks]] = {}
+        for path in self._values:
+            for document in documents_in(path):
+                for value, marks in _scalars(document.data, document.marks):
+                    values.setdefault((type(value), value), []).append(marks)
+        try:
+            with open(self._template, encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            lines = []
+        return self._marks(self._data, (), values, lines)
+
+    def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[Marks]], lines: Sequence[str]) -> Marks:
+        if not isinstance(data, (dict, list)):
+            found = values.get((type(data), data), [])
+            return Marks(found[0].mark, found[0].key) if len(found) == 1 else Marks(self._line_of(path, lines))
+
+        def inside() -> Any:
+            if isinstance(data, dict):
+                return {key: self._marks(each, (*path, key), values, lines) for key, each in data.items()}
+            return [self._marks(each, (*path, index), values, lines) for index, each in enumerate(data)]
+
+        return Marks(self._line_of(path, lines), make=inside)
+
+    def _line_of(self, path: Path, lines: Sequence[str]) -> Mark:
+        """The line of the template that has the innermost field of a path that is in one line alone, or else the template's first line."""
+        for step in path[::-1]:
+            field = re.compile(rf"\s*(- )?[\"']?{re.escape(str(step))}[\"']?:")
+            found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []
+            if len(found) == 1:
+                line = lines[found[0] - 1]
+                return Mark(self._template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
+        return Mark(self._template, 1, 1)
+
+
+def _scalars(data: Any, marks: Marks) -> Iterator[tuple[Any, Marks]]:
+    children: Any = marks.children
+    if isinstance(data, dict):
+        for key, each in data.items():
+            yield from _scalars(each, children[key])
+    elif isinstance(data, list):
+        for each, child in zip(data, children, strict=True):
+            yield from _scalars(each, child)
+    else:
+        yield data, marks
