@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("run a job on this machine, one process for each pod", "run"),
     "migrate": ("make PyTorchJobs TrainJobs, or those of another release, and tell what is lost", "migrate"),
     "dry-run": ("ask a real API server for its verdict on manifests", "dry_run"),
+    "krm": ("apply overlays and check in kustomize, kpt and Argo CD, as a KRM function", "krm"),
     "explain": ("explain a rule, or a field of a kind", "explain"),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", "schema"),
     "completion": ("print what has a shell complete commands, options and files", "completion"),

@@ -143,10 +143,10 @@ def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> 
     """
     from jobspec.overlays.load import load
 
-    return load([_file(name) for name in dict.fromkeys(names)], [_given(text) for text in sets], target)
+    return load([overlay_file(name) for name in dict.fromkeys(names)], [parameter_value(text) for text in sets], target)
 
 
-def _file(name: str) -> OverlayFile:
+def overlay_file(name: str) -> OverlayFile:
     """The overlay of a shipped name, or in the file at a path."""
     from jobspec.overlays.load import OverlayFile
 
@@ -171,7 +171,7 @@ def _shipped(name: str) -> OverlayFile:
     raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
 
 
-def _given(text: str) -> ParameterValue:
+def parameter_value(text: str) -> ParameterValue:
     """The value in the text of a `--set`, `OVERLAY.NAME=VALUE`."""
     from jobspec.overlays.load import ParameterValue
 

@@ -1,0 +1,296 @@
+"""`jobspec krm`: a KRM function, by which kustomize, kpt and Argo CD apply overlays to jobs and check manifests in their own pipelines.
+
+The protocol is that of functions-spec.md, kustomize cmd/config/docs/api-conventions: a ResourceList on standard input and output.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.commands.inputs import overlay_file
+from jobspec.commands.options import Options
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, marks_at
+from jobspec.documents.document import Document
+from jobspec.documents.reader import decode, read
+from jobspec.documents.writer import write
+from jobspec.kinds import OVERLAY
+from jobspec.targets import parse_target
+from jobspec.workloads import KINDS, is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
+
+_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
+_SEVERITIES = ("error", "warning", "info")
+_CHECKS = ("validate", "lint")
+_FIELDS = ("overlays", "set", "check", "fail-on", "target")
+_PATH = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+_INDEX = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
+_STDIN = "standard input"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options: it has none, since the `functionConfig` says what is to be done."""
+    what = f"a ConfigMap, or any kind with a `spec`, of the ResourceList on standard input, that sets {', '.join(_FIELDS)}; or an Overlay"
+    parser.add_argument_group("functionConfig", what)
+
+
+def run(_: Options) -> int:
+    """Run the function; 1 where a result is as severe as `fail-on` says."""
+    text = decode(sys.stdin.buffer.read(), _STDIN)
+    if isinstance(text, Diagnostic):
+        raise JobspecError(f"{text.mark}: {text.message}")
+    whole = _resource_list(text)
+    config = _Config(whole.get("functionConfig"))
+    if config.wrong:
+        results = [{"message": each, "severity": "error"} for each in config.wrong]
+        return _answer(text, whole, whole.get("items") or [], results, fails=True)
+    given = whole.get("items") or []
+    documents, diagnostics = _processed(given, config)
+    failed = has_error(diagnostics)
+    enough = _SEVERITIES[: _SEVERITIES.index(config.fail_on) + 1]
+    items = given if failed or not config.overlays else [each.data for each in documents]
+    results = [_result(each, given) for each in diagnostics]
+    return _answer(text, whole, items, results, fails=any(each.severity in enough for each in diagnostics))
+
+
+def _resource_list(text: str) -> dict[str, Any]:
+    """The ResourceList in a text. Raises JobspecError with all that is wrong with it."""
+    documents, problems = read(text, file=_STDIN)
+    wrong = [f"{each.mark}: {each.message}" for each in problems]
+    if not wrong and (len(documents) != 1 or documents[0].kind != "ResourceList" or documents[0].api_version not in _VERSIONS):
+        wrong = [f"{_STDIN}: a KRM function reads one ResourceList of {_VERSIONS[0]}; kustomize, kpt or another tool writes it"]
+    if not wrong:
+        items = documents[0].data.get("items")
+        if items is not None and not (isinstance(items, list) and all(isinstance(each, dict) for each in items)):
+            wrong = [f"{_STDIN}: the `items` of a ResourceList are a list of objects"]
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    whole: dict[str, Any] = documents[0].data
+    return whole
+
+
+class _Config:
+    """What a `functionConfig` asks for, and everything that is wrong with it."""
+
+    def __init__(self, config: Any) -> None:
+        self.wrong: list[str] = []
+        self.overlays: list[LoadedOverlay] = []
+        config = config if isinstance(config, dict) else {}
+        self._in_data = config.get("kind") == "ConfigMap"
+        self._place = f"functionConfig.{'data' if self._in_data else 'spec'}"
+        files: list[OverlayFile] = []
+        values: list[ParameterValue] = []
+        said = config.get("data" if self._in_data else "spec") or {}
+        if _is_overlay(config):
+            files, said = [_own(config)], {}
+        elif not isinstance(said, dict):
+            self.wrong.append(f"{self._place}: write a mapping of {', '.join(_FIELDS)}")
+            said = {}
+        self.wrong += [f"{self._place}.{each}: no such field; there are {', '.join(_FIELDS)}" for each in said if each not in _FIELDS]
+        for number, entry in enumerate(self._listed(said, "overlays")):
+            self._add(entry, f"{self._place}.overlays[{number}]", files, values)
+        for entry in self._listed(said, "set"):
+            self._set(str(entry), values)
+        self.check = self._choice(said, "check", _CHECKS)
+        self.fail_on = self._choice(said, "fail-on", _SEVERITIES)
+        wishes = [wish for entry in self._listed(said, "target") if (wish := self._caught(lambda: parse_target(str(entry))))]  # noqa: B023
+        self.cluster = self._caught(lambda: Cluster(dict(wishes))) or Cluster()
+        if not files and "check" not in said and not self.wrong:
+            self.wrong.append(f"{self._place}: say what is to be done: `overlays: [cpu]`, or `check: validate` or `lint`")
+        if (files or values) and not self.wrong:
+            self._load(files, values)
+
+    def _load(self, files: list[OverlayFile], values: list[ParameterValue]) -> None:
+        from jobspec.overlays.load import load
+
+        loaded = self._caught(lambda: load(files, values, self.cluster.target))
+        if loaded:
+            overlays, problems = loaded
+            self.overlays.extend(overlays)
+            self.wrong.extend(f"{each.mark}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in problems)
+
+    def _caught(self, make: Callable[[], Any]) -> Any:
+        """What *make* gives; None where it cannot, with the reason noted."""
+        try:
+            return make()
+        except JobspecError as error:
+            self.wrong.append(f"{self._place}: {error}")
+            return None
+
+    def _listed(self, said: dict[str, Any], name: str) -> list[Any]:
+        """A list, or in a ConfigMap its entries with commas between them."""
+        value = said.get(name) or []
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        if isinstance(value, list):
+            return value
+        self.wrong.append(f"{self._place}.{name}: write a list, or text with commas")
+        return []
+
+    def _choice(self, said: dict[str, Any], name: str, choices: Sequence[str]) -> str:
+        value = said.get(name, choices[0])
+        if value not in choices:
+            self.wrong.append(f"{self._place}.{name}: {value} is none of {', '.join(choices)}")
+            return choices[0]
+        return str(value)
+
+    def _add(self, entry: Any, place: str, files: list[OverlayFile], values: list[ParameterValue]) -> None:
+        """One overlay, in the form of a project: its name or path, or a mapping of that to its parameters."""
+        from jobspec.overlays.load import ParameterValue, as_text
+
+        name, parameters = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else (entry, {})
+        parameters = {} if parameters is None else parameters
+        is_flat = isinstance(parameters, dict) and not any(isinstance(each, (dict, list)) for each in parameters.values())
+        if not isinstance(name, str) or not is_flat:
+            self.wrong.append(
+                f"{place}: an overlay is a name or a path, or a mapping of one to its parameters, such as `gpu-nccl: {{gpus: 2}}`"
+            )
+            return
+        if file := self._caught(lambda: overlay_file(name)):
+            files.append(file)
+        values += [ParameterValue(name, key, as_text(value), f"{place}.{name}.{key}") for key, value in parameters.items()]
+
+    def _set(self, text: str, values: list[ParameterValue]) -> None:
+        """A value in the text of `--set`, for a ConfigMap, which has no mappings in its data."""
+        from jobspec.commands.inputs import parameter_value
+
+        if value := self._caught(lambda: parameter_value(text)):
+            values.append(value)
+
+
+def _is_overlay(config: dict[str, Any]) -> bool:
+    return (str(config.get("apiVersion")).rpartition("/")[0], config.get("kind")) == OVERLAY
+
+
+def _own(config: dict[str, Any]) -> OverlayFile:
+    """An Overlay that is the `functionConfig` itself, without the annotations that its runner needs."""
+    from jobspec.documents.manifest import document_of
+    from jobspec.overlays.load import OverlayFile
+
+    metadata = config.get("metadata")
+    name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+    return OverlayFile("functionConfig", document_of({**config, "metadata": {"name": name}}, "functionConfig", layer=True), stem=str(name))
+
+
+def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequence[Document], list[Diagnostic]]:
+    """The items with overlays applied, and what is said of them; what is of an unknown kind passes unchanged."""
+    given = [_document(each, number) for number, each in enumerate(items)]
+    manifests = pipeline.Manifests(_STDIN, given, skip_unknown=True)
+    applied = pipeline.apply(manifests, config.overlays, config.cluster)
+    checked = pipeline.check_files([applied], lambda each, _: each, config.cluster, outcome=True)
+    if config.check == "lint":
+        from jobspec.lint.linting import lint
+
+        (result,) = lint(checked, config.cluster.target)
+    else:
+        result = checked[0].result
+    found = list(result.diagnostics)
+    if config.overlays and not any(map(is_workload, given)):
+        kinds = ", ".join(kind for _, kind in KINDS)
+        message = f"there is no training job to apply `{config.overlays[0].name}` to"
+        found.append(Diagnostic("no-workload", message, Mark(_STDIN), severity="warning", hint=f"the kinds are {kinds}"))
+    return _in_place(given, applied.documents), found
+
+
+def _in_place(given: Sequence[Document], made: Sequence[Document]) -> list[Document]:
+    """The given items, changed ones in their place, then those that overlays add: what is skipped by a check is no less an item."""
+    by_index = {each.index: each for each in made}
+    known = {each.index for each in given}
+    return [*(by_index.get(each.index, each) for each in given), *(each for each in made if each.index not in known)]
+
+
+def _document(item: dict[str, Any], number: int) -> Document:
+    mark = Mark(_annotation(item, _PATH) or _STDIN)
+    return Document(item, lambda: marks_at(item, mark), file=_STDIN, index=number)
+
+
+def _annotation(item: dict[str, Any], names: Sequence[str]) -> str:
+    metadata = item.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return next((str(annotations[name]) for name in names if name in annotations), "") if isinstance(annotations, dict) else ""
+
+
+def _result(found: Diagnostic, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A finding as functions-spec.md has it."""
+    message = f"{found.message}{f'; {found.hint}' if found.hint else ''} [{found.rule}]"
+    result: dict[str, Any] = {"message": message, "severity": found.severity}
+    if found.document is None or found.document >= len(items):
+        return result
+    item = items[found.document]
+    metadata = item.get("metadata")
+    of = {**item, **(metadata if isinstance(metadata, dict) else {})}
+    result["resourceRef"] = {key: of[key] for key in ("apiVersion", "kind", "name", "namespace") if isinstance(of.get(key), str)}
+    if found.field:
+        result["field"] = {"path": found.field, **dict(_values(found, item))}
+    if path := _annotation(item, _PATH):
+        index = _annotation(item, _INDEX)
+        result["file"] = {"path": path, **({"index": int(index)} if index.isdecimal() else {})}
+    return result
+
+
+def _values(found: Diagnostic, item: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The value at the field of a finding that is mended by setting it, and the one to set."""
+    change = found.changes[0] if len(found.changes) == 1 else None
+    if change is None or change.action != "set":
+        return
+    value: Any = item
+    for step in change.path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            value = None
+            break
+    if isinstance(value, (str, int, float)):
+        yield "currentValue", value
+    yield "proposedValue", change.value
+
+
+def _answer(text: str, whole: dict[str, Any], items: Sequence[Any], results: list[dict[str, Any]], *, fails: bool) -> int:
+    """Write the ResourceList, with the text and comments of what was not changed where that can be had."""
+    more = {"results": results} if results else {}
+    wanted = {**{key: value for key, value in whole.items() if key != "results"}, "items": list(items), **more}
+    kept = _kept(text, whole.get("items") or [], items, more) if "results" not in whole and _is_block(text) else ""
+    again, problems = read(kept, file=_STDIN) if kept else ([], [])
+    is_same = not problems and len(again) == 1 and {"items": [], **again[0].data} == wanted
+    sys.stdout.write(kept if is_same else write([wanted]))
+    for each in results:
+        if each["severity"] == "error":
+            sys.stderr.write(f"jobspec: {each['message']}\n")
+    return 1 if fails else 0
+
+
+def _kept(text: str, before: Sequence[Any], items: Sequence[Any], more: dict[str, Any]) -> str:
+    """The text with the lines of changed items replaced; whether it says what it should, the caller sees."""
+    lines = text.splitlines()
+    marks = read(text, file=_STDIN)[0][0].marks
+    starts = [marks.nearest(("items", number)).mark for number in range(len(before))]
+    if items != before and not starts:
+        return ""
+    added = [line for each in items[len(before) :] for line in _entry(each, starts[0].column)]
+    for number, mark in reversed(list(enumerate(starts))):
+        lead = " " * (mark.column - 1)  # what is indented less, or is a comment that may be the next item's, is no part of it
+        end = next((at for at in range(mark.line, len(lines)) if lines[at].strip() and not lines[at].startswith(lead)), len(lines))
+        if number == len(starts) - 1:
+            lines[end:end] = added
+        if items[number] != before[number]:
+            lines[mark.line - 1 : end] = _entry(items[number], mark.column)
+    return "".join(f"{line}\n" for line in lines) + (write([more]) if more else "")
+
+
+def _entry(item: Any, column: int) -> list[str]:
+    """The lines of an entry of a list whose values begin in a column."""
+    return [f"{' ' * (column - 3)}{line}" if line else line for line in write([[item]]).splitlines()]
+
+
+def _is_block(text: str) -> bool:
+    """Whether more keys can follow a text: it is in block style, from the first column on, and one document without an end."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return any(line.startswith("kind:") for line in lines) and not any(line.startswith(("...", "{")) for line in lines)
