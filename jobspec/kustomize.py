@@ -12,14 +12,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
 from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
 from jobspec.documents.reader import decode, read
-from jobspec.go.values import mapping, texts
+from jobspec.go.values import mapping, structs, texts
+from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind, is_cluster_scoped
 from jobspec.repository import inputs_of, patches_of
 
 #: The fields of a kustomization that list manifests and other kustomizations.
@@ -62,6 +63,88 @@ class InBuild:
     """Whether it is a manifest that is judged by what is built of it."""
     note: Diagnostic | None = None
     """What is reported of a kustomization that is not built."""
+    values: Mapping[str, str] | None = None
+    """What Flux fills in for placeholders; None where it fills nothing in."""
+    namespace: str = ""
+    """The namespace that Flux puts it in, whatever it says."""
+    default_namespace: str = ""
+    """The namespace that Argo CD puts it in where it says none."""
+
+    def applied(self, how: AppliedFolder | None) -> InBuild:
+        """The same in a folder that an engine applies."""
+        if how is None:
+            return self
+        return replace(self, values=how.values, namespace=how.namespace, default_namespace=how.default_namespace)
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedFolder:
+    """How an engine applies a folder; the attributes are those of `InBuild`."""
+
+    values: Mapping[str, str] | None = None
+    namespace: str = ""
+    default_namespace: str = ""
+
+
+_FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
+_ARGO_CD: GroupKind = ("argoproj.io", "Application")
+#: The kinds that say how folders are applied, and those that they take values from.
+APPLYING_KINDS = (_FLUX, _ARGO_CD, CONFIG_MAP, SECRET)
+
+
+def applied_folders(documents: Sequence[Document], top: str) -> dict[str, AppliedFolder]:
+    """The folders below *top* that Flux's Kustomizations and Argo CD's Applications apply; the first of one folder counts."""
+    found: dict[str, AppliedFolder] = {}
+    for each in documents:
+        spec = mapping(each.data, "spec")
+        if each.group_kind == _FLUX:
+            build = mapping(spec, "postBuild")
+            values = {**_values_from(build, each.namespace, documents), **mapping(build, "substitute")} if build else None
+            texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
+            how = AppliedFolder(texts_of, namespace=str(spec.get("targetNamespace") or ""))
+            found.setdefault(os.path.normpath(os.path.join(top, str(spec.get("path") or ""))), how)
+        elif each.group_kind == _ARGO_CD:
+            how = AppliedFolder(default_namespace=str(mapping(spec, "destination").get("namespace") or ""))
+            for source in (mapping(spec, "source"), *structs(spec, "sources")):
+                if source.get("path"):
+                    found.setdefault(os.path.normpath(os.path.join(top, str(source["path"]))), how)
+    return {folder: how for folder, how in found.items() if how != AppliedFolder()}
+
+
+def _values_from(build: dict[str, Any], namespace: str, documents: Sequence[Document]) -> dict[str, Any]:
+    """The values of the ConfigMaps and Secrets that a `postBuild` names, as far as files have them in plain text."""
+    found: dict[str, Any] = {}
+    for source in structs(build, "substituteFrom"):
+        for each in documents:
+            is_it = (each.kind, each.name) == (source.get("kind"), source.get("name")) and each.namespace in ("", namespace)
+            data = mapping(each.data, "stringData" if each.kind == "Secret" else "data") if is_it else {}
+            found |= {name: value for name, value in data.items() if not str(value).startswith("ENC[")}
+    return found
+
+
+def in_namespace(document: Document, within: InBuild) -> Document:
+    """A document in the namespace that engines put it in; itself where that is its own, or its kind has none."""
+    metadata = mapping(document.data, "metadata")
+    namespace = within.namespace or document.namespace or within.default_namespace
+    if not metadata or namespace == document.namespace or is_cluster_scoped(document.api_version, document.kind):
+        return document
+    data = {**document.data, "metadata": {**metadata, "namespace": namespace}}
+    return Document(data, _NamespacedMarks(document), file=document.file, index=document.index, is_item=document.is_item)
+
+
+class _NamespacedMarks:
+    """Makes the marks of an object that is put in a namespace, which stands at its metadata."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def __call__(self) -> Marks:
+        whole = self._document.marks
+        metadata = whole.nearest(("metadata",))
+        of_metadata: Any = metadata.children
+        of_whole: Any = whole.children
+        inside = Marks(metadata.mark, metadata.key, {**of_metadata, "namespace": Marks(metadata.place(), metadata.key)})
+        return Marks(whole.mark, whole.key, {**of_whole, "metadata": inside})
 
 
 @dataclass(frozen=True, slots=True)

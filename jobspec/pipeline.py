@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 class Source:
     """A file's content under its name."""
 
-    __slots__ = ("content", "first_line", "in_build", "name", "part", "skip_unknown")
+    __slots__ = ("content", "first_line", "in_build", "name", "part", "skip_unknown", "values")
 
     def __init__(
         self,
@@ -70,9 +70,12 @@ class Source:
         in_build: InBuild | None = None,
         part: int = 0,
         first_line: int = 0,
+        values: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.content = content
+        self.values = values
+        """Values to fill in for placeholders; None where nobody gives any."""
         self.skip_unknown = skip_unknown
         """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
         self.in_build = in_build
@@ -224,6 +227,7 @@ def check_files(
     definitions: bool = True,
     run: Run = _one_by_one,
     worlds: Sequence[str] = (),
+    has_placeholders: Callable[[T], bool] = lambda _: False,
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other: the whole journey of several files.
 
@@ -231,14 +235,17 @@ def check_files(
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
     the results alone come back, without *definitions* of CRDs their names. *run* goes through
     the files, in several processes for example. *worlds*: of each file, what is applied together with it, such as its folder: quotas and
-    limits without a namespace reach no further.
+    limits without a namespace reach no further. *has_placeholders*: whether others fill values of a file in, for which others stand in.
     """
 
     def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
         deciding = _policies_in(cluster) if outcome else None
 
         def check_one(each: T) -> Checked:
-            checked = check(load(each, cluster), cluster)
+            manifests = load(each, cluster)
+            checked = check(manifests, cluster)
+            if not checked.result.valid and has_placeholders(each):
+                checked = check(with_stand_ins(manifests, checked, cluster), cluster)
             checked = foresee(checked, cluster, policies=deciding) if outcome else checked
             if not documents:
                 return checked.without_documents()
@@ -289,7 +296,7 @@ def read(source: Source, target: Target) -> Manifests:
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
     if source.skip_unknown and problems:
-        from jobspec.repository import template_in
+        from jobspec.placeholders import template_in
 
         note = template_in(text, source.name)
         if note:
@@ -298,9 +305,24 @@ def read(source: Source, target: Target) -> Manifests:
     if within and within.is_built:
         rows = [result_of(each, "skipped") for each in documents]
         return Manifests(source.key, (), problems, settled=rows, comments=comments)
+    documents = _completed(documents, source, target)
+    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+
+
+def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
+    """The documents of a file as builds, engines and given values complete them."""
+    within = source.in_build
     if within and within.build:
         documents = within.build.documents(documents)
-    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+    if within and (within.namespace or within.default_namespace):
+        from jobspec.kustomize import in_namespace
+
+        documents = [in_namespace(each, within) for each in documents]
+    if source.values is not None:
+        from jobspec.placeholders import filled_in
+
+        documents = filled_in(documents, source.values, target)
+    return documents
 
 
 def _skipped(source: Source, within: InBuild) -> Manifests:
@@ -309,6 +331,25 @@ def _skipped(source: Source, within: InBuild) -> Manifests:
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [within.note] if within.note else [], [DocumentResult(0, "skipped", reason=within.role)]
     return Manifests(source.key, documents, notes, settled=rows)
+
+
+def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> Manifests:
+    """The manifests with values in place of the placeholders that a server refuses, and a note for each, without a message."""
+    from jobspec.placeholders import stood_in
+
+    errors = [each for each in checked.result.diagnostics if each.severity == "error"]
+    documents, notes = stood_in(manifests.documents, errors, cluster.target)
+    if not notes or manifests.settled is not None:
+        return manifests
+    made = Manifests(
+        manifests.name,
+        documents,
+        [*manifests.diagnostics, *notes],
+        text=manifests.text,
+        skip_unknown=manifests.skip_unknown,
+        comments=manifests.comments,
+    )
+    return with_stand_ins(made, check(made, cluster), cluster)
 
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:

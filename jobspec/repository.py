@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from jobspec.diagnostics import Diagnostic, FileResult, Mark
-from jobspec.documents.document import result_of
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
@@ -29,12 +27,6 @@ _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
 _PATCH = re.compile(r"(?:^|[_-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
-#: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
-_PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\(\w+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
-    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
-)
-_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{)")
 
 
 class Builds:
@@ -107,60 +99,6 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
     for folder in kustomizations:
         visit(folder, set(), frozenset((folder,)))
     return found
-
-
-def template_in(text: str, file: str) -> Diagnostic | None:
-    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`; else None."""
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if _ACTION.match(line)]
-    if not lines:
-        return None
-    actions = "1 line has an action" if len(lines) == 1 else f"{len(lines)} lines have actions"
-    message = f"a template, not judged: {actions}, such as `{{{{ name }}}}`"
-    hint = "judge what it renders to"
-    return Diagnostic("unjudged-template", message, Mark(file, lines[0], 1), severity="info", hint=hint)
-
-
-def without_placeholders(result: FileResult, text: str, completed: Collection[str]) -> FileResult:
-    """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
-
-    Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
-    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What its builds have *completed*
-    is not missing.
-    """
-    lines = text.split("\n")
-    unjudged = [each for each in result.diagnostics if _is_of_text(each.mark, result, lines) and _is_placeholder(each, lines)]
-    kept = [each for each in result.diagnostics if each not in unjudged and not _is_filled_in(each, completed)]
-    if len(kept) == len(result.diagnostics):
-        return result
-    places = sorted({(each.mark.line, each.mark.column) for each in unjudged})
-    message = f"a template, not judged at {len(places)} place{'' if len(places) == 1 else 's'}"
-    hint = "judge what it becomes"
-    notes = [Diagnostic("unjudged-template", message, Mark(result.path, *place), severity="info", hint=hint) for place in places[:1]]
-    broken = {each.document for each in kept if each.severity == "error"}
-    rows = [result_of(row, "partly") if row.status == "invalid" and row.index not in broken else row for row in result.documents]
-    return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
-
-
-def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
-    is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
-    return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace) or ("selector" in completed and found.field == "spec.selector")
-    )
-
-
-def _is_of_text(mark: Mark, result: FileResult, lines: Sequence[str]) -> bool:
-    """Whether a place is in the file itself, and not in an overlay, or in the runtime of a job in another file."""
-    return mark.file == result.path and 0 < mark.line <= len(lines)
-
-
-def _is_placeholder(found: Diagnostic, lines: Sequence[str]) -> bool:
-    mark = found.mark
-    if found.field == "sops" and found.rule == "unknown-field":
-        return True
-    end = mark.end_column - 1 if mark.end_line == mark.line else None
-    value = lines[mark.line - 1][mark.column - 1 : end].strip("\"'")
-    place = _PLACEHOLDER.search(value)
-    return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)
 
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
-from jobspec.documents.document import KUSTOMIZATIONS
+from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
 from jobspec.repository import Builds, data_of
 
+_ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"kind: ConfigMap", b"kind: Secret")
 _LIMIT = 60  # seconds for a build
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
@@ -35,7 +36,26 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
         role = "kustomization" if path in texts and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path))
     known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
-    return found | (_built(shown, known, top) if build else {})
+    found |= _built(shown, known, top) if build else {}
+    applied = kustomize.applied_folders([each for path in real.values() for each in _of_engines(path)], top)
+    if not applied:
+        return found
+    real |= {name: path for path, name in shown.items()}
+    return {name: each.applied(applied.get(_home(real[name], applied))) for name, each in found.items()}
+
+
+def _of_engines(path: str) -> list[Document]:
+    """The documents of a file that say how folders are applied, and the ConfigMaps and Secrets that they may take values from."""
+    with open(path, "rb") as file:
+        content = file.read()
+    if not any(word in content for word in _ENGINES):
+        return []
+    return [each for each in kustomize.documents_in(path) if each.group_kind in kustomize.APPLYING_KINDS]
+
+
+def _home(path: str, folders: Collection[str]) -> str:
+    """The innermost of some folders that a file is in; empty where it is in none."""
+    return max((each for each in folders if path.startswith(os.path.join(each, ""))), key=len, default="")
 
 
 def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> dict[str, InBuild]:

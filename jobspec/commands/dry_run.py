@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from jobspec.commands.options import Options, add_paths, declare, input_options
+from jobspec.commands.options import Options, add_paths, declare, input_options, repository_options
 from jobspec.diagnostics import JobspecError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*"), input_options())
+    declare(add_paths(parser, number="*"), [*input_options(), *repository_options()])
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
     parser.add_argument(
         "--pods", action="store_true", help="ask about the pods of accepted jobs, too: quotas and policies answer for those"

@@ -13,7 +13,7 @@ from jobspec.pipeline import Source, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.commands.options import Options
     from jobspec.diagnostics import FileResult
@@ -161,11 +161,29 @@ def content_of(found: Found) -> bytes:
         raise JobspecError(f"{found.path}: {error.strerror}") from None
 
 
-def source_of(found: Found, *, skip_unknown: bool) -> Source:
-    """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
+def source_of(found: Found, *, skip_unknown: bool, values: Mapping[str, str] | None = None) -> Source:
+    """A file ready to be checked, with *values* for its placeholders, over those that Flux gives.
+
+    What is unknown in it is skipped where the user did not name the file, or wants it so.
+    """
+    values = values_for(found, values)
     content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
     skip_unknown = skip_unknown or skips_unknown(found)
-    return Source(found.path, content, skip_unknown=skip_unknown, in_build=found.in_build, part=found.part, first_line=found.first_line)
+    return Source(
+        found.path,
+        content,
+        skip_unknown=skip_unknown,
+        in_build=found.in_build,
+        part=found.part,
+        first_line=found.first_line,
+        values=values,
+    )
+
+
+def values_for(found: Found, values: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """The values for the placeholders of a file: given ones over those that Flux gives; None where nobody gives any."""
+    of_flux = found.in_build.values if found.in_build else None
+    return values if of_flux is None else {**of_flux, **(values or {})}
 
 
 def parts_of(found: Found) -> list[Found]:
@@ -203,7 +221,9 @@ def _size(found: Found) -> int:
     return len(found.content) if found.content is not None else os.path.getsize(found.path)
 
 
-def reported(results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool) -> list[FileResult]:
+def reported(
+    results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool, values: Mapping[str, str] | None = None
+) -> list[FileResult]:
     """The results as they are reported: of whole files, at those that builds are made of, and without what is said of placeholders."""
     results = whole(results)
     asked = {each.path: each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)}
@@ -213,15 +233,16 @@ def reported(results: Sequence[FileResult], found: Sequence[Found], *, skip_unkn
         results = at_sources(results, builds)
     if not any(each.diagnostics and each.path in asked for each in results):
         return list(results)
-    from jobspec import repository
+    from jobspec.placeholders import without_placeholders
 
     text = reader(asked.values())
 
     def relaxed(result: FileResult) -> FileResult:
         if not result.diagnostics or result.path not in asked:
             return result
-        in_build = asked[result.path].in_build
-        return repository.without_placeholders(result, text(result.path), in_build.completed if in_build else ())
+        file = asked[result.path]
+        completed = file.in_build.completed if file.in_build else ()
+        return without_placeholders(result, text, completed, values_for(file, values) or {})
 
     return [relaxed(each) for each in results]
 

@@ -16,7 +16,7 @@ from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.commands.options import Options
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class RunContext:
     """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
 
-    __slots__ = ("cluster", "crds", "overlays", "remarks", "wrong")
+    __slots__ = ("cluster", "crds", "overlays", "remarks", "values", "wrong")
 
     def __init__(
         self,
@@ -37,8 +37,11 @@ class RunContext:
         wrong: Sequence[FileResult],
         remarks: Sequence[FileResult],
         crds: Sequence[Document],
+        values: Mapping[str, str] | None = None,
     ) -> None:
         self.cluster = cluster
+        self.values = values
+        """Values for placeholders; None where none are given."""
         self.crds = crds
         """The CRDs of the cluster's custom kinds, where a server is to get them."""
         self.overlays = overlays
@@ -49,7 +52,7 @@ class RunContext:
 
     def with_cluster(self, cluster: Cluster) -> RunContext:
         """The same, with another cluster."""
-        return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds)
+        return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds, self.values)
 
 
 def load_setting(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
@@ -66,7 +69,29 @@ def load_setting(options: Options, *, stored: StoredObjects | None = None, for_s
         target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=options.admission, closed=options.closed_world
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
-    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, [each for each in crds if isinstance(each, Document)])
+    documents = [each for each in crds if isinstance(each, Document)]
+    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, documents, _values(options))
+
+
+def _values(options: Options) -> dict[str, str] | None:
+    """The values for placeholders of `--set-env` and, before these, of `--substitute`; None without any."""
+    if not options.substitute and not options.set_env:
+        return None
+    from jobspec.placeholders import read_env
+
+    found: dict[str, str] = {}
+    for path in options.set_env:
+        try:
+            with open(path, encoding="utf-8") as file:
+                found |= read_env(file.read(), path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise JobspecError(f"--set-env {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    for text in options.substitute:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise JobspecError(f"--substitute {text}: write NAME=VALUE")
+        found[name] = value
+    return found
 
 
 def _remark(operator: str, cluster: Cluster) -> FileResult:

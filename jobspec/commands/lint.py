@@ -15,6 +15,7 @@ from jobspec.commands.options import (
     fix_options,
     input_options,
     kind_options,
+    repository_options,
 )
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, marked_files, only_changed, with_projects
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def options() -> list[Option]:
     """Its options."""
-    return [*input_options(), *kind_options(), *fix_options(), *choice_options()]
+    return [*input_options(), *repository_options(), *kind_options(), *fix_options(), *choice_options()]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -72,7 +73,7 @@ def run(options: Options) -> int:
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True, definitions=False)
     results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
     marked = marked_files(checked)
-    results = reported(results, found, skip_unknown=options.skip_unknown)
+    results = reported(results, found, skip_unknown=options.skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster, advise)
     if options.changed_since is not None:

@@ -67,6 +67,8 @@ class Options:
     build = True
     helm: Sequence[str] = ()
     values: Sequence[str] = ()
+    substitute: Sequence[str] = ()
+    set_env: Sequence[str] = ()
     changed_since: str | None = None
     closed_world = False
     markdown = False
@@ -173,9 +175,6 @@ def input_options() -> list[Option]:
 
     return [
         *journey_options(),
-        Option("--no-build", dest="build", what="judge the files of kustomizations as they are, and not what kustomize builds of them"),
-        Option("--helm", metavar="CHART", repeatable=True, what="judge what helm renders of this chart, offline; repeatable"),
-        Option("--values", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
         Option("--output", "-o", choices=FORMATS, what="the format of the report"),
         Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
     ]
@@ -193,6 +192,22 @@ def journey_options() -> list[Option]:
             "--closed-world",
             what="report an error, not a warning, for a runtime that is in none of the files and not shipped with the trainer",
         ),
+    ]
+
+
+def repository_options() -> list[Option]:
+    """The options that say what becomes of files before they are applied."""
+    return [
+        Option("--no-build", dest="build", what="judge the files of kustomizations as they are, and not what kustomize builds of them"),
+        Option("--helm", metavar="CHART", repeatable=True, what="judge what helm renders of this chart, offline; repeatable"),
+        Option("--values", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
+        Option(
+            "--substitute",
+            metavar="NAME=VALUE",
+            repeatable=True,
+            what="fill in the placeholder ${NAME} as Flux does, with its defaults and functions; repeatable",
+        ),
+        Option("--set-env", metavar="FILE", repeatable=True, what="fill in the placeholders of a file of NAME=VALUE lines; repeatable"),
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import Found, find_for, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, is_judged_in_build, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
@@ -59,7 +59,7 @@ def ask_about_files(options: Options) -> int:
                 answers = _ask(questions, Server(client), options, setting, owned=is_owned)
         results = [_result(file, answers, setting.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
-    results = reported(results, found, skip_unknown=options.skip_unknown)
+    results = reported(results, found, skip_unknown=options.skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
@@ -69,8 +69,10 @@ def ask_about_files(options: Options) -> int:
 
 
 def _manifests(found: Found, setting: RunContext, *, skip_unknown: bool) -> Manifests:
-    manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), setting.cluster.target)
-    return pipeline.apply(manifests, setting.overlays, setting.cluster)
+    manifests = pipeline.load(source_of(found, skip_unknown=skip_unknown, values=setting.values), setting.overlays, setting.cluster)
+    if setting.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
+        return manifests
+    return pipeline.with_stand_ins(manifests, pipeline.check(manifests, setting.cluster), setting.cluster)
 
 
 def _about_pods(manifests: Sequence[Manifests], setting: RunContext) -> list[PodQuestion]:

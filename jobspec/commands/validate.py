@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, find_for, parts_of, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
@@ -18,6 +18,7 @@ from jobspec.commands.options import (
     fix_options,
     input_options,
     kind_options,
+    repository_options,
 )
 from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError
@@ -41,6 +42,7 @@ def options() -> list[Option]:
     """Its options."""
     return [
         *input_options(),
+        *repository_options(),
         *kind_options(),
         Option(
             "--from",
@@ -74,7 +76,7 @@ def run(options: Options) -> int:
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"])
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
-    results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown)
+    results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster)
     if options.changed_since is not None:
@@ -157,7 +159,7 @@ def check_files(
     """Check files with each other, in several processes where they are many and their *documents* are not needed."""
 
     def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
-        return pipeline.load(source_of(each, skip_unknown=skip_unknown), setting.overlays, cluster)
+        return pipeline.load(source_of(each, skip_unknown=skip_unknown, values=setting.values), setting.overlays, cluster)
 
     def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
         return with_progress(items, work, how_to_run(items) if outcome or not documents else one_by_one)
@@ -165,9 +167,21 @@ def check_files(
     if setting.wrong:
         return []
     parts = [part for each in found for part in parts_of(each)]
+
+    def has_placeholders(each: Found) -> bool:
+        return not setting.overlays and is_judged_in_build(each, skip_unknown=skip_unknown)
+
     worlds = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
     return pipeline.check_files(
-        parts, load, setting.cluster, outcome=outcome, documents=documents, definitions=definitions, run=run, worlds=worlds
+        parts,
+        load,
+        setting.cluster,
+        outcome=outcome,
+        documents=documents,
+        definitions=definitions,
+        run=run,
+        worlds=worlds,
+        has_placeholders=has_placeholders,
     )
 
 

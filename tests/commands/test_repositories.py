@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
-from jobspec.repository import without_placeholders
+from jobspec.placeholders import without_placeholders
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -67,9 +67,10 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         )
         for each in files
     }
+    restart = "without a restart policy, a failed pod restarts"
     note = ("unjudged-template", "a template, not judged at {} places")
     assert found == {
-        "job.yaml": (["partly"], [(4, note[0], note[1].format(4))]),
+        "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
         "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is no name for an object")]),
     }
@@ -80,7 +81,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
 def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
-    assert without_placeholders(result, "${NAMES}", ()) is result
+    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, (), {}) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
@@ -137,6 +138,60 @@ def test_quotas_and_limits_without_a_namespace_reach_what_is_applied_with_them()
     assert found == {str(path.relative_to(folder)) for path in folder.rglob("*.yaml") if "# reported" in path.read_text()}
     named = run_here("validate", "jobs/job.yaml", "quotas/quota.yaml", cwd=folder).stdout
     assert "[pods-refused]" in named
+
+
+# What engines fill in, and what users give.
+
+
+ENGINES = REPOSITORIES / "engines"
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> Path:
+    """A repository that Flux and Argo CD apply, at the top of which their paths begin."""
+    folder = tmp_path / "engines"
+    shutil.copytree(ENGINES, folder)
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-build"]])
+def test_flux_and_argo_cd_fill_in_values_and_namespaces(arguments: list[str], engines: Path) -> None:
+    if not arguments and not (shutil.which("kustomize") or shutil.which("kubectl")):
+        pytest.skip("no kustomize or kubectl")
+    files = json.loads(run_here("validate", ".", *arguments, "-o", "json", cwd=engines).stdout)["files"]
+    found = [each for file in files for each in file["diagnostics"]]
+    errors = Counter((each["file"].removeprefix("./"), each["line"], each["rule"]) for each in found if each["severity"] == "error")
+    assert errors == _expected(engines)
+    (note,) = [each["message"] for each in found if each["rule"] == "unjudged-template"]
+    assert note == "a template, not judged at 2 places"  # `suffix` and `ttl`
+
+
+def test_given_values_are_filled_in(engines: Path) -> None:
+    (engines / "values.env").write_text("# comments\n\nexport replicas='2'\nttl=\"60\" # seconds\nsuffix = v1 # too\nimage=train\n")
+    job = "apps/train/job.yaml"
+    given = ["--set-env", "values.env", "--substitute", "replicas=1", "--substitute", "policy=All"]
+    done = run_here("validate", job, *given, cwd=engines)
+    assert (done.returncode, done.stdout.splitlines()[-1].partition(" (")[0]) == (0, "1 document: 1 valid")
+    wrong = run_here("validate", job, *given, "--substitute", "ttl=soon", "--substitute", "name=No", cwd=engines).stdout
+    assert f"{job}:3:18: error: `No-v1` is no name for an object" in wrong
+    assert f'{job}:7:30: error: `ttlSecondsAfterFinished` takes an integer, not the text "soon"' in wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--substitute", "replicas"], "--substitute replicas: write NAME=VALUE"),
+        (["--set-env", "nowhere.env"], "--set-env nowhere.env: No such file or directory"),
+        (["--set-env", "wrong.env"], "wrong.env:2: write NAME=VALUE\nwrong.env:3: write NAME=VALUE"),
+    ],
+)
+def test_values_that_cannot_be_read(arguments: list[str], message: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "wrong.env": "a=b\nwithout\n1a=b\n"})
+    done = run_here("lint", "job.yaml", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "".join(f"jobspec: {line}\n" if not at else f"{line}\n" for at, line in enumerate(message.split("\n"))),
+    )
 
 
 # What kustomize builds.

@@ -41,6 +41,7 @@ ORDER = [
     "jobspec.operators",
     "jobspec.overlays",
     "jobspec.outcome",
+    "jobspec.placeholders",
     "jobspec.repository",
     "jobspec.kustomize",
     "jobspec.helm",

@@ -1,0 +1,245 @@
+"""Placeholders: values that others fill in later, such as `${NAME}`, `<NAME>` and `{{ name }}`, and what SOPS has encrypted.
+
+Where a repository is judged, a value of the right type stands in for each that the server would refuse, so that everything around it is
+judged; nothing is said of the value itself. Given values are filled in as Flux does with what it has built.
+
+Follows `Eval` and its functions, github.com/fluxcd/pkg/envsubst 1.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path
+from jobspec.documents.document import Document, result_of
+from jobspec.documents.reader import resolve
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
+
+#: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
+_PLACEHOLDER = re.compile(
+    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
+)
+_ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
+_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
+_DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
+_SUBSTRING = re.compile(r":(\d+)(?::(\d+))?")
+_REPLACED = re.compile(r"/(/?)([^/]+)/(.*)", re.DOTALL)
+_CASES: dict[str, Callable[[str], str]] = {
+    "": str,
+    "^": lambda text: text[:1].upper() + text[1:],
+    "^^": str.upper,
+    ",": lambda text: text[:1].lower() + text[1:],
+    ",,": str.lower,
+}
+#: What stands in for a value of a type or a format.
+_STAND_INS: dict[str, Any] = {
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "int-or-string": 1,
+    "byte": "eA==",
+    "quantity": "1",
+    "date-time": "2000-01-01T00:00:00Z",
+    "duration": "1s",
+}
+_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+
+
+# Fill given values in.
+
+
+def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: Target) -> list[Document]:
+    """The documents with values in place of the variables that have one, each of the type that its field has."""
+    return [each if _is_left_alone(each) else _changed(each, lambda text: substituted(text, values), target) for each in documents]
+
+
+def _is_left_alone(document: Document) -> bool:
+    metadata = document.data.get("metadata") if isinstance(document.data, dict) else None
+    said = [metadata.get(field) for field in ("annotations", "labels")] if isinstance(metadata, dict) else []
+    return any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in said)
+
+
+def _changed(document: Document, change: Callable[[str], str], target: Target) -> Document:
+    """A document with every text changed; what is changed becomes a number or a boolean where its field takes that."""
+    shape = shapes.load(document.api_version, document.kind, target)
+
+    def inside(value: Any, shape: Shape | None) -> Any:
+        if isinstance(value, str):
+            text = change(value)
+            return value if text == value else _typed(text, shape)
+        if isinstance(value, dict):
+            return {key: inside(each, shape.at((key,)) if shape else None) for key, each in value.items()}
+        if isinstance(value, list):
+            return [inside(each, shape.items if shape else None) for each in value]
+        return value
+
+    data = inside(document.data, shape)
+    return document if data == document.data else document.changed(data)
+
+
+def _typed(text: str, shape: Shape | None) -> Any:
+    """A text as a plain scalar of YAML, where its field takes no text."""
+    return resolve(text) if shape and shape.type in ("integer", "number", "boolean", "int-or-string") else text
+
+
+def substituted(text: str, values: Mapping[str, str]) -> str:
+    """A text with values in place of its variables; those without a value and without a default stay."""
+
+    def value_of(found: re.Match[str]) -> str:
+        if found[0] == "$${":
+            return "${"
+        name, change = found["name"] or found["plain"], found["change"] or ""
+        value = values.get(name)
+        if default := _DEFAULT.fullmatch(change):
+            return value or default[1]
+        if value is None:
+            return found[0]
+        if change in _CASES:
+            return _CASES[change](value)
+        if part := _SUBSTRING.fullmatch(change):
+            return value[int(part[1]) :][: int(part[2]) if part[2] else None]
+        if part := _REPLACED.fullmatch(change):
+            return value.replace(part[2], part[3], -1 if part[1] else 1)
+        return found[0]
+
+    return _VARIABLE.sub(value_of, text) if "$" in text else text
+
+
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
+
+
+def read_env(text: str, file: str) -> dict[str, str]:
+    """The values of a file of NAME=VALUE lines, with comments and quotes as in a shell. Raises JobspecError for all other lines."""
+    found, wrong = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if not (parts := _LINE.fullmatch(line)):
+            wrong.append(f"{file}:{number}: write NAME=VALUE")
+            continue
+        value = parts[2]
+        quote = value[:1] if value[:1] in ("'", '"') and len(value) > 1 else ""
+        found[parts[1]] = value[1:].partition(quote)[0] if quote else value.partition(" #")[0].rstrip()
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return found
+
+
+# Put values in for what nobody has filled in.
+
+
+def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents with values in place of the placeholders at which there are errors, and a note for each such place."""
+    made, notes = [], []
+    for document in documents:
+        data = document.data
+        shape = shapes.load(document.api_version, document.kind, target)
+        for error in (each for each in errors if each.document == document.index):
+            for path in [("sops",)] if error.field == "sops" else list(document.marks.paths_to(error.mark)):
+                changed = _with_stand_in(data, path, shape)
+                if changed is not data:
+                    notes.append(Diagnostic(_NOTE, "", error.mark, document=document.index, severity="info"))
+                    data = changed
+        made.append(document if data is document.data else document.changed(data))
+    return made, notes
+
+
+def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
+    """The data with another value at a path, where that is a placeholder; the same data where it is none."""
+    if path == ("sops",) and isinstance(data, dict):
+        return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
+    if not path:
+        return _stand_in(data, shape)
+    step, inside = path[0], shape.at(path[:1]) if shape else None
+    try:
+        before = data[step]
+    except (KeyError, IndexError, TypeError):
+        return data
+    after = _with_stand_in(before, path[1:], inside)
+    if after is before:
+        return data
+    return {**data, step: after} if isinstance(data, dict) else [after if at == step else each for at, each in enumerate(data)]
+
+
+def _stand_in(value: Any, shape: Shape | None) -> Any:
+    is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
+    if not is_in_braces and not (isinstance(value, str) and _PLACEHOLDER.search(value)):
+        return value
+    if shape and shape.enum:
+        return next((each for each in shape.enum if each), shape.enum[0])
+    for name in (shape.format, shape.type) if shape else ():
+        if name in _STAND_INS:
+            return max(_STAND_INS[name], shape.minimum or 1) if shape and name == "integer" else _STAND_INS[name]
+    text = _PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x"
+    return text if text != value else value
+
+
+_NOTE = "unjudged-template"
+_HINT = "judge what it becomes"
+
+
+# Leave out what is said of placeholders.
+
+
+def template_in(text: str, file: str) -> Diagnostic | None:
+    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`; else None."""
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if _ACTION.match(line)]
+    if not lines:
+        return None
+    actions = "1 line has an action" if len(lines) == 1 else f"{len(lines)} lines have actions"
+    message = f"a template, not judged: {actions}, such as `{{{{ name }}}}`"
+    return Diagnostic(_NOTE, message, Mark(file, lines[0], 1), severity="info", hint="judge what it renders to")
+
+
+def without_placeholders(
+    result: FileResult, read: Callable[[str], str], completed: Collection[str], values: Mapping[str, str]
+) -> FileResult:
+    """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
+
+    Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What its builds have *completed*
+    is not missing; what *values* fill in is no placeholder.
+    """
+    unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
+    dropped = [each for each in result.diagnostics if each.rule != _NOTE and _is_placeholder(each, read, values)]
+    left_out = {id(each) for each in (*unjudged, *dropped)}
+    kept = [each for each in result.diagnostics if id(each) not in left_out and not _is_filled_in(each, completed)]
+    if len(kept) == len(result.diagnostics):
+        return result
+    places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
+    message = f"a template, not judged at {len(places)} place{'' if len(places) == 1 else 's'}"
+    first = min(
+        (each.mark for each in (*unjudged, *dropped)), key=lambda mark: (mark.file != result.path, mark.line, mark.column), default=None
+    )
+    notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=_HINT)] if first else []
+    broken = {each.document for each in kept if each.severity == "error"}
+    in_part = {each.document for each in (*unjudged, *dropped)} - broken
+    rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
+    return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
+    is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
+    return found.rule == "missing-field" and (
+        ("namespace" in completed and is_namespace) or ("selector" in completed and found.field == "spec.selector")
+    )
+
+
+def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mapping[str, str]) -> bool:
+    """Whether the value at the place of a finding has a placeholder without a value; of what lint and outcomes find, is one."""
+    if found.field == "sops" and found.rule == "unknown-field":
+        return True
+    mark = found.mark
+    lines = read(mark.file).split("\n") if mark.line else []
+    if not 0 < mark.line <= len(lines):
+        return False
+    end = mark.end_column - 1 if mark.end_line == mark.line else None
+    value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
+    place = _PLACEHOLDER.search(value)
+    return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

@@ -1,0 +1,55 @@
+"""Placeholders: the forms of variables that Flux knows, and the values that stand in for them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobspec.documents.reader import read
+from jobspec.placeholders import filled_in, substituted
+from jobspec.targets import choose
+from tests.support.manifests import JOB
+
+_VALUES = {"name": "Mnist-1", "empty": "", "n": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${name}", "Mnist-1"),
+        ("$name/${n}", "Mnist-1/3"),
+        ("a-${name}-b", "a-Mnist-1-b"),
+        ("${nowhere}", "${nowhere}"),
+        ("$nowhere", "$nowhere"),
+        ("$${name}", "${name}"),
+        ("${nowhere:-a b}", "a b"),
+        ("${nowhere:=1}", "1"),
+        ("${nowhere-x}${nowhere=y}", "xy"),
+        ("${empty:-x}", "x"),
+        ("${name:-x}", "Mnist-1"),
+        ("${name^^}", "MNIST-1"),
+        ("${name,,}", "mnist-1"),
+        ("${name,}", "mnist-1"),
+        ("${name:2}", "ist-1"),
+        ("${name:0:3}", "Mni"),
+        ("${name/1/2}", "Mnist-2"),
+        ("${name//n/m}", "Mmist-1"),
+        ("$(name)", "$(name)"),
+        ("a $ b", "a $ b"),
+    ],
+)
+def test_the_forms_of_a_variable(text: str, expected: str) -> None:
+    assert substituted(text, _VALUES) == expected
+
+
+@given(st.text(alphabet="ab{}()<>:=-/ ", max_size=30), st.dictionaries(st.sampled_from("ab"), st.text(max_size=3)))
+def test_a_text_without_a_variable_stays(text: str, values: dict[str, str]) -> None:
+    assert substituted(text, values) == text
+
+
+@given(st.dictionaries(st.sampled_from(["image", "number", "nowhere"]), st.sampled_from(["1", "true", "x", ""])))
+def test_values_stay_where_they_were_written(values: dict[str, str]) -> None:
+    text = JOB.replace("replicas: 1", "replicas: ${number}").replace("name: pytorch", "name: ${image}")
+    (document,), _ = read(text, file="job.yaml")
+    (made,) = filled_in([document], values, choose([]))
+    assert made.marks.paths() == document.marks.paths()
+    assert str(made.marks.nearest(("metadata", "name")).mark) == str(document.marks.nearest(("metadata", "name")).mark)
