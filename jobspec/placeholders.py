@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, span_of
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import resolve
 from jobspec.schemas import shapes
@@ -141,13 +141,19 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
         data = document.data
         shape = shapes.load(document.api_version, document.kind, target)
         for error in (each for each in errors if each.document == document.index):
-            for path in [("sops",)] if error.field == "sops" else list(document.marks.paths_to(error.mark)):
+            for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
                 changed = _with_stand_in(data, path, shape)
                 if changed is not data:
                     notes.append(Diagnostic(_NOTE, "", error.mark, document=document.index, severity="info"))
                     data = changed
         made.append(document if data is document.data else document.changed(data))
     return made, notes
+
+
+def _paths_to(mark: Mark, document: Document) -> list[Path]:
+    """The paths of the values at a place, which may be that of their key."""
+    found = document.marks.paths().get(span_of(mark))
+    return list(dict.fromkeys([*([found] if found else []), *document.marks.paths_to(mark)]))
 
 
 def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
@@ -220,6 +226,7 @@ def without_placeholders(
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=_HINT)] if first else []
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped)} - broken
+    in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
     rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
 

@@ -70,6 +70,8 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
     restart = "without a restart policy, a failed pod restarts"
     note = ("unjudged-template", "a template, not judged at {} places")
     assert found == {
+        "braces.yaml": (["partly"], [(9, note[0], note[1].format(1).removesuffix("s"))]),
+        "image.yaml": (["skipped"], [(8, note[0], "a template, not judged")]),
         "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
         "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is no name for an object")]),
