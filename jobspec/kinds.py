@@ -57,6 +57,11 @@ GENERATING_KINDS: tuple[GroupKind, ...] = (
     KUSTOMIZATION,
 )
 
+#: The names of kinds whose objects have manifests inside.
+WRAPPING_KINDS = frozenset(
+    ("AppWrapper", "ClusterWorkflowTemplate", "ConfigMap", "CronWorkflow", "Experiment", "Workflow", "WorkflowTemplate")
+)
+
 #: The priority classes that every cluster has, with their values.
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 

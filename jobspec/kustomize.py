@@ -17,8 +17,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
-from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
+from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
+from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind, is_cluster_scoped
 from jobspec.repository import inputs_of, patches_of
@@ -128,23 +129,7 @@ def in_namespace(document: Document, within: InBuild) -> Document:
     namespace = within.namespace or document.namespace or within.default_namespace
     if not metadata or namespace == document.namespace or is_cluster_scoped(document.api_version, document.kind):
         return document
-    data = {**document.data, "metadata": {**metadata, "namespace": namespace}}
-    return Document(data, _NamespacedMarks(document), file=document.file, index=document.index, is_item=document.is_item)
-
-
-class _NamespacedMarks:
-    """Makes the marks of an object that is put in a namespace, which stands at its metadata."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def __call__(self) -> Marks:
-        whole = self._document.marks
-        metadata = whole.nearest(("metadata",))
-        of_metadata: Any = metadata.children
-        of_whole: Any = whole.children
-        inside = Marks(metadata.mark, metadata.key, {**of_metadata, "namespace": Marks(metadata.place(), metadata.key)})
-        return Marks(whole.mark, whole.key, {**of_whole, "metadata": inside})
+    return document.with_metadata({"namespace": namespace})
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +355,13 @@ def documents_in(path: str) -> Sequence[Document]:
 
 @lru_cache(maxsize=256)
 def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
+    return read(_text_of(path), file=path)[0]
+
+
+def _text_of(path: str) -> str:
     with open(path, "rb") as file:
         text = decode(file.read(), path)
-    return read(text, file=path)[0] if isinstance(text, str) else ()
+    return text if isinstance(text, str) else ""
 
 
 def _is_of(document: Document, data: Any) -> bool:
@@ -391,8 +380,7 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                 if each and mapping(each, "target").get("kind", data.get("kind")) != data.get("kind"):
                     continue
                 if isinstance(inline, str) and "\n" in inline.strip():
-                    at = document.marks.nearest((field, number, "patch") if each else (field, number)).place()
-                    found = [Document(one.data, OnePlace(one.data, at), file=path) for one in read(inline, file=path)[0]]
+                    found = documents_in_text(document, (field, number, "patch") if each else (field, number), _text_of(path))
                 else:
                     found = list(documents_in(_beside(path, str(name)))) if name else []
                 for one in found:

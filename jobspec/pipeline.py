@@ -28,6 +28,7 @@ from jobspec.kinds import (
     TRAINING_RUNTIME,
     TRAINJOB,
     WEBHOOK_LOOKUPS,
+    WRAPPING_KINDS,
     find,
     is_cluster_scoped,
 )
@@ -305,8 +306,22 @@ def read(source: Source, target: Target) -> Manifests:
     if within and within.is_built:
         rows = [result_of(each, "skipped") for each in documents]
         return Manifests(source.key, (), problems, settled=rows, comments=comments)
-    documents = _completed(documents, source, target)
+    documents = [
+        inside
+        for each in _completed(documents, source, target)
+        for inside in _with_wrapped(each, "" if within and within.build else text, target)
+    ]
     return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+
+
+def _with_wrapped(document: Document, text: str, target: Target) -> list[Document]:
+    """A document, and the manifests inside of it, in which any values stand in for the parameters of its controller."""
+    if document.kind not in WRAPPING_KINDS or not isinstance(document.data, dict):
+        return [document]
+    from jobspec.documents.wrapped import PARAMETER, wrapped_in
+    from jobspec.placeholders import without_parameters
+
+    return [document, *(without_parameters(each, PARAMETER, target) for each in wrapped_in(document, text))]
 
 
 def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
@@ -394,8 +409,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
         generating = [each for each in manifests.documents if cluster.closed and each.group_kind == KUSTOMIZATION]
         return Checked(result, manifests.documents, generating, comments=manifests.comments)
-    diagnostics = list(manifests.diagnostics)
-    broken = {problem.document for problem in diagnostics if problem.severity == "error" and not problem.mark.layer}
+    of_text, diagnostics = list(manifests.diagnostics), []
+    broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
     judged = judge(manifests.documents, cluster, broken=broken)
     documents = []
     rows: dict[int, list[DocumentResult]] = {}
@@ -403,10 +418,13 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     objects = objects_beside(judged, cluster) if any(each.wanted for each in judged) else None
     for each in judged:
         document = each.document
+        if document.is_held:
+            diagnostics += [_as_info(found) for found in each.diagnostics if each.by_server.status != "unknown"]
+            continue
         row = _row(each, skip_unknown=manifests.skip_unknown)
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
-            diagnostics = [known for known in diagnostics if known.document != document.index]
+            of_text = [known for known in of_text if known.document != document.index]
         else:
             diagnostics += each.diagnostics
         if row.status != "skipped" or (document.kind and document.name):
@@ -416,9 +434,14 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     for index in broken - rows.keys():
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
-    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated(diagnostics))
+    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in _MOUNTED)]
     return Checked(result, documents, shared, pending, comments=manifests.comments)
+
+
+def _as_info(found: Diagnostic) -> Diagnostic:
+    """A finding in a manifest that a ConfigMap holds."""
+    return Diagnostic(found.rule, found.message, found.mark, field=found.field, document=found.document, severity="info", hint=found.hint)
 
 
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
@@ -656,7 +679,11 @@ class Judged:
     def can_be_looked_up(self) -> bool:
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
         kind = self.document.group_kind
-        return kind in _REFERRED and (self.status in ("valid", "partly") or (kind in GENERATING_KINDS and self.status == "unknown"))
+        return (
+            kind in _REFERRED
+            and not self.document.is_held
+            and (self.status in ("valid", "partly") or (kind in GENERATING_KINDS and self.status == "unknown"))
+        )
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:

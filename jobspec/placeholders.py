@@ -55,7 +55,12 @@ _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: Target) -> list[Document]:
     """The documents with values in place of the variables that have one, each of the type that its field has."""
-    return [each if _is_left_alone(each) else _changed(each, lambda text: substituted(text, values), target) for each in documents]
+
+    def change(value: str, shape: Shape | None) -> Any:
+        text = substituted(value, values)
+        return value if text == value else _typed(text, shape)
+
+    return [each if _is_left_alone(each) else _changed(each, change, target) for each in documents]
 
 
 def _is_left_alone(document: Document) -> bool:
@@ -64,14 +69,22 @@ def _is_left_alone(document: Document) -> bool:
     return any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in said)
 
 
-def _changed(document: Document, change: Callable[[str], str], target: Target) -> Document:
-    """A document with every text changed; what is changed becomes a number or a boolean where its field takes that."""
+def without_parameters(document: Document, parameter: re.Pattern[str], target: Target) -> Document:
+    """The document with a value of the right type in place of each text that has a parameter."""
+
+    def change(value: str, shape: Shape | None) -> Any:
+        return _of_type(parameter.sub("x", value), shape) if parameter.search(value) else value
+
+    return _changed(document, change, target)
+
+
+def _changed(document: Document, change: Callable[[str, Shape | None], Any], target: Target) -> Document:
+    """A document with every text changed, for the shape of its field."""
     shape = shapes.load(document.api_version, document.kind, target)
 
     def inside(value: Any, shape: Shape | None) -> Any:
         if isinstance(value, str):
-            text = change(value)
-            return value if text == value else _typed(text, shape)
+            return change(value, shape)
         if isinstance(value, dict):
             return {key: inside(each, shape.at((key,)) if shape else None) for key, each in value.items()}
         if isinstance(value, list):
@@ -177,13 +190,17 @@ def _stand_in(value: Any, shape: Shape | None) -> Any:
     is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
     if not is_in_braces and not (isinstance(value, str) and _PLACEHOLDER.search(value)):
         return value
+    return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
+
+
+def _of_type(text: str, shape: Shape | None) -> Any:
+    """What stands in for a placeholder in a field; the text itself in a field of text."""
     if shape and shape.enum:
         return next((each for each in shape.enum if each), shape.enum[0])
     for name in (shape.format, shape.type) if shape else ():
         if name in _STAND_INS:
             return max(_STAND_INS[name], shape.minimum or 1) if shape and name == "integer" else _STAND_INS[name]
-    text = _PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x"
-    return text if text != value else value
+    return text
 
 
 _NOTE = "unjudged-template"

@@ -25,7 +25,7 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_item", "kind")
+    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_held", "is_item", "kind")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Document:
         index: int = 0,
         is_item: bool = False,
         has_merges: bool = False,
+        is_held: bool = False,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -45,7 +46,9 @@ class Document:
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
         self.is_item = is_item
-        """Whether it is an item of a `v1` List, which has no text of its own."""
+        """Whether it is a part of another document, such as an item of a `v1` List."""
+        self.is_held = is_held
+        """Whether a ConfigMap holds it, which nobody may apply."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.api_version = _text(data, "apiVersion")
@@ -81,16 +84,30 @@ class Document:
         """The document of an item of this `v1` List: the *data* at *path*."""
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
 
+    def inside_of(self, whole: Document, *, is_held: bool) -> Document:
+        """The same as a document that another one has as a text."""
+        return Document(self.data, self._marks, file=whole.file, index=whole.index, is_item=True, is_held=is_held)
+
     def changed(self, data: Any) -> Document:
         """The same document with other data and the same marks."""
-        return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
+        return self._with(data, self._marks)
+
+    def with_metadata(self, metadata: dict[str, Any]) -> Document:
+        """The same document with further metadata, which stands at that which it has."""
+        data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}
+        return self._with(data, _MarksWithMetadata(self, tuple(metadata)))
+
+    def _with(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
+        made: Document = Document.__new__(Document)
+        made.__setstate__((data, marks, *self.__getstate__()[2:]))
+        return made
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges
+        return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges, self.is_held
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        data, marks, file, index, is_item, has_merges = state
-        Document.__init__(self, data, marks, file=file, index=index, is_item=is_item, has_merges=has_merges)
+        data, marks, file, index, is_item, has_merges, is_held = state
+        Document.__init__(self, data, marks, file=file, index=index, is_item=is_item, has_merges=has_merges, is_held=is_held)
 
     @property
     def name(self) -> str:
@@ -116,7 +133,7 @@ class Document:
         """A diagnostic about the value at *path*, or about its key."""
         marks = self.marks.nearest(path)
         mark = marks.key if at_key and marks.key else marks.place()
-        changes = (remedy.below(self.inside),) if remedy else ()
+        changes = (remedy.below(self.inside),) if remedy and (self.inside or not self.is_item) else ()
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
 
 
@@ -156,6 +173,24 @@ class _MarksInside:
     def __reduce__(self) -> tuple[type[_MarksInside], tuple[Document, Path]]:
         around = self._document
         return _MarksInside, (Document(None, around._marks, file=around.file), self.path)
+
+
+class _MarksWithMetadata:
+    """Makes the marks of an object with further metadata."""
+
+    __slots__ = ("_document", "_names")
+
+    def __init__(self, document: Document, names: tuple[str, ...]) -> None:
+        self._document = document
+        self._names = names
+
+    def __call__(self) -> Marks:
+        whole = self._document.marks
+        metadata = whole.nearest(("metadata",))
+        own: Any = metadata.children if metadata is not whole else {}
+        inside = {**(own or {}), **{name: Marks(metadata.place(), metadata.key) for name in self._names}}
+        of_whole: Any = whole.children
+        return Marks(whole.mark, whole.key, {**of_whole, "metadata": Marks(metadata.mark, metadata.key, inside)})
 
 
 def _text(data: Any, key: str) -> str:

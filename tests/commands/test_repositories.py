@@ -142,6 +142,25 @@ def test_quotas_and_limits_without_a_namespace_reach_what_is_applied_with_them()
     assert "[pods-refused]" in named
 
 
+def test_manifests_inside_of_other_objects_are_judged_at_their_lines() -> None:
+    folder = REPOSITORIES / "wrapped"
+    found, rows = _found(folder, ".")
+    assert found == _expected(folder)
+    assert rows["PyTorchJob invalid"] == 2
+    assert rows["AppWrapper skipped"] == 2
+    files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    assert [each["severity"] for file in files if "configmap" in file["path"] for each in file["diagnostics"]] == ["info"]
+
+
+def test_what_is_inside_of_a_text_is_not_fixed(tmp_path: Path) -> None:
+    folder = tmp_path / "wrapped"
+    shutil.copytree(REPOSITORIES / "wrapped", folder)
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    run_here("lint", ".", "--fix", cwd=folder)
+    changed = [name for name, text in before.items() if (folder / name).read_text() != text]
+    assert changed == []
+
+
 # What engines fill in, and what users give.
 
 

@@ -1,0 +1,84 @@
+"""Manifests inside other objects: components of an AppWrapper, manifests of Argo Workflows, trials of Katib, data of ConfigMaps.
+
+Follows `AppWrapperSpec` (codeflare.dev v1beta1, v1beta2), `ResourceTemplate` (argoproj.io v1alpha1) and `TrialTemplate` (Katib v1beta1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jobspec.diagnostics import Path
+from jobspec.documents.document import Document, OnePlace
+from jobspec.documents.reader import read
+
+_ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
+_NAMED_AS_MANIFEST = (".yaml", ".yml", ".json")
+#: What the controllers of wrappers fill in.
+PARAMETER = re.compile(r"\{\{.*?\}\}|\$\{trialParameters\.[^}]*\}")
+
+
+def wrapped_in(document: Document, text: str) -> list[Document]:
+    """The manifests inside of a document of a file with a *text*; their index is that of the document."""
+    (group, kind), data = document.group_kind, document.data
+    if kind == "AppWrapper":
+        lists = (("spec", "components"), "template"), (("spec", "resources", "GenericItems"), "generictemplate")
+        return [part for path, field in lists for part in _parts(document, path, field)]
+    if kind == "Experiment":
+        path: Path = ("spec", "trialTemplate", "trialSpec")
+        spec = _at(data, path)
+        return [document.part(spec, path).with_metadata({"name": "trial"})] if isinstance(spec, dict) else []
+    if kind in _ARGO and group == "argoproj.io":
+        places = [("spec", "workflowSpec", "templates") if kind == "CronWorkflow" else ("spec", "templates")]
+        return [each for at in _indices(data, places[0]) for each in _in_text(document, (*at, "resource", "manifest"), text)]
+    held = data.get("data") if kind == "ConfigMap" else None
+    names = [name for name in held if str(name).endswith(_NAMED_AS_MANIFEST)] if isinstance(held, dict) else []
+    return [each for name in names for each in _in_text(document, ("data", name), text, is_held=True) if each.kind and each.api_version]
+
+
+def _at(data: Any, path: Path) -> Any:
+    for step in path:
+        is_there = isinstance(data, dict) and step in data if isinstance(step, str) else isinstance(data, list) and step < len(data)
+        if not is_there:
+            return None
+        data = data[step]
+    return data
+
+
+def _indices(data: Any, path: Path) -> list[Path]:
+    found = _at(data, path)
+    return [(*path, index) for index in range(len(found))] if isinstance(found, list) else []
+
+
+def _parts(document: Document, path: Path, field: str) -> Iterator[Document]:
+    for at in _indices(document.data, path):
+        found = _at(document.data, (*at, field))
+        if isinstance(found, dict):
+            yield document.part(found, (*at, field))
+
+
+def _in_text(document: Document, path: Path, text: str, *, is_held: bool = False) -> list[Document]:
+    """The manifests in a text of a document."""
+    found = [each for each in documents_in_text(document, path, text) if isinstance(each.data, dict)]
+    return [each.inside_of(document, is_held=is_held) for each in found]
+
+
+def documents_in_text(document: Document, path: Path, text: str) -> list[Document]:
+    """The documents in a text of a document of a file with a *text*; none where it is no YAML.
+
+    In a literal block they are at their own lines, else at the place of the text.
+    """
+    value = _at(document.data, path)
+    if not isinstance(value, str):
+        return []
+    mark = document.marks.nearest(path).mark
+    lines = text.split("\n")
+    is_literal = mark.line < mark.end_line <= len(lines) + 1 and lines[mark.line - 1][mark.column - 1 :].startswith("|")
+    if is_literal:
+        inside = ["---" if line.strip() == "---" else line for line in lines[mark.line : mark.end_line - 1]]
+        made, problems = read("\n".join(inside), file=document.file, first_line=mark.line)
+    else:
+        found, problems = read(value, file=document.file)
+        made = [Document(each.data, OnePlace(each.data, mark), file=document.file) for each in found]
+    return [] if problems else made
