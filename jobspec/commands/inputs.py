@@ -116,12 +116,28 @@ def settings_of(options: Options) -> ReportFilter | None:
 
 
 def _crds(options: Options, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
-    if not options.crd:
+    paths = [*options.crd, *kept_schemas()]
+    if not paths:
         return [], []
     from jobspec.commands.cluster import find_crds, read_crds
 
-    crds, wrong = (read_crds if for_server else find_crds)(options.crd, target)
+    crds, wrong = (read_crds if for_server else find_crds)(paths, target)
     return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
+
+
+KEPT_SCHEMAS = os.path.join(".jobspec", "schemas")
+
+
+def kept_schemas() -> list[str]:
+    """The folder of the CRDs that the repository around the working folder keeps; none where it keeps none."""
+    here = ""
+    while True:
+        path = os.path.join(here, KEPT_SCHEMAS)
+        if os.path.isdir(path):
+            return [path]
+        if os.path.exists(os.path.join(here, ".git")) or os.path.abspath(here or os.curdir) == os.sep:
+            return []
+        here = os.path.join(here, os.pardir)
 
 
 def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str]) -> CustomKinds | None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from jobspec import data, models
@@ -37,6 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
     declare(kustomize, [target_option("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
+    add = action("add", "keep CRDs in .jobspec/schemas, by which every command judges the objects of this repository, as with --crd")
+    add.add_argument("paths", nargs="+", metavar="PATH", help="a file or folder with CustomResourceDefinitions")
     check = action("check", "fail where a schema that was written differs from the models")
     check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own, if nothing is said")
     kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
@@ -51,6 +53,8 @@ def run(options: Options) -> int:
         return kustomize(options.base, targets=options.target)
     if options.action == "kubernetes":
         return write_kubernetes_kinds(options.releases)
+    if options.action == "add":
+        return add(options.paths)
     return check(options.folder) if options.action == "check" else export(options.folder)
 
 
@@ -132,6 +136,27 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("definitions"), dict):
         raise JobspecError(f"{name}: no OpenAPI document of version 2 in JSON; `{' '.join(_FETCH)}` prints one")
     return document
+
+
+def add(paths: Sequence[str]) -> int:
+    """Keep the CRDs in files and folders in the folder of the repository; none where one of them is no CRD that a server takes."""
+    from jobspec.commands.cluster import read_crds
+    from jobspec.commands.inputs import KEPT_SCHEMAS, kept_schemas
+    from jobspec.commands.output import write_whole
+    from jobspec.documents.writer import write
+    from jobspec.reports.text import lines_of
+
+    found, wrong = read_crds(paths, choose([]))
+    if wrong:
+        sys.stdout.writelines(f"{line}\n" for problems in wrong.values() for each in problems for line in lines_of(each))
+        return 1
+    folder = next(iter(kept_schemas()), KEPT_SCHEMAS)
+    os.makedirs(folder, exist_ok=True)
+    for each in found:
+        path = os.path.join(folder, f"{each.name}.yaml")
+        write_whole(path, write([each.data]))
+        sys.stdout.write(f"{path}\n")
+    return 0
 
 
 def export(folder: str) -> int:
