@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 PROJECT = "jobspec.yaml"
 CHART = "Chart.yaml"
+_OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 ENDINGS = (".yaml", ".yml", ".json")
 _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
@@ -91,6 +92,8 @@ def find_for(options: Options, *, build: bool, kubernetes: str) -> list[Found]:
     default = [PROJECT if os.path.isfile(PROJECT) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
+    if walked := [each for each in paths if os.path.isdir(each)]:
+        found = [*without_ignored(found, walked), *left_out(walked)]
     if not options.helm:
         return found
     from jobspec.commands.builds import rendered_charts
@@ -111,7 +114,8 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     from jobspec.commands.builds import in_builds
 
     known = in_builds([each.path for each in asked], charts, build=build)
-    files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if each in asked else each for each in found]
+    ids = set(map(id, asked))
+    files = [Found(each.path, named=each.named, in_build=known.pop(each.path, None)) if id(each) in ids else each for each in found]
     return [*files, *(Found(path, named=False, in_build=each) for path, each in known.items())]
 
 
@@ -137,6 +141,50 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
         for name in sorted(names):
             if name.endswith(endings) and not name.startswith("."):
                 yield Found(os.path.join(here, name), named=False)
+
+
+def left_out(paths: Iterable[str]) -> list[Found]:
+    """The manifests in hidden folders below some folders, which nobody judges, as files that are skipped and counted."""
+    found: list[Found] = []
+    for path in paths:
+        for here, folders, names in os.walk(path):
+            is_hidden = any(part.startswith(".") for part in os.path.relpath(here, path).split(os.sep) if part != os.curdir)
+            folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
+            if is_hidden:
+                files = [os.path.join(here, name) for name in sorted(names) if name.endswith(ENDINGS)]
+                found += [_skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
+    return found
+
+
+def _skipped(path: str, why: str) -> Found:
+    from jobspec.kustomize import InBuild
+
+    return Found(path, named=False, in_build=InBuild(why))
+
+
+def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Found]:
+    """The files, of which those that Git ignores are skipped and counted, unless it ignores all of them."""
+    walked = [each.path for each in found if not each.named]
+    here = {os.path.dirname(each) for each in walked}
+    around = (
+        here
+        | {each for folder in here for each in folders_around(folder)}
+        | {each for folder in folders for each in folders_around(folder)}
+    )
+    if not any(os.path.isfile(os.path.join(each, ".gitignore")) for each in around):
+        return list(found)
+    import subprocess
+
+    names = b"".join(os.fsencode(each) + b"\0" for each in walked)
+    try:
+        command = ["git", "check-ignore", "-z", "--stdin"]
+        done = subprocess.run(command, input=names, capture_output=True, check=False)  # noqa: S603 (no shell, and no path as an option)
+    except OSError:
+        return list(found)  # without Git nobody ignores anything
+    ignored = {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
+    if not ignored or len(ignored) == len(set(walked)):
+        return list(found)
+    return [_skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
 
 
 def _unreadable(error: OSError) -> None:

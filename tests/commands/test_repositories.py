@@ -12,6 +12,7 @@ from jobspec.placeholders import without_placeholders
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
+from tests.support.repositories import committed
 
 #: What lint says of every small job.
 ADVICE = ("unpinned-image", "no-limits")
@@ -373,3 +374,26 @@ def test_without_a_path_the_project_here_or_the_working_folder_is_judged(tmp_pat
         assert {each["path"] for each in here} == {"./job.yaml", "./project/jobspec.yaml", "./project/job.yaml"}
         project = json.loads(run_here(name, "-o", "json", cwd=tmp_path / "project").stdout)["files"]
         assert {each["path"] for each in project} == {"jobspec.yaml"}
+
+
+# What is left out.
+
+
+def test_manifests_that_git_ignores_and_hidden_ones_are_counted(tmp_path: Path) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n"
+    files = {
+        ".gitignore": "out/\n",
+        "job.yaml": JOB,
+        "out/made.yaml": text,
+        ".tekton/run.yaml": text,
+        ".github/workflows/ci.yaml": "on: push\n",
+        ".venv/lib/job.yaml": text,
+    }
+    folder = committed(tmp_path / "repository", files)
+    write(folder, {"out/made.yaml": text})
+    found, rows = _found(folder, ".")
+    assert (found, rows) == (Counter(), {"PyTorchJob valid": 1, "ignored file": 1, "hidden file": 1})
+    last = run_here("lint", cwd=folder).stdout.splitlines()[-1]
+    assert last.startswith("3 documents: 1 valid, 2 skipped (1 ignored file, 1 hidden file)")
+    assert _found(folder, "out")[1] == {"ConfigMap invalid": 1}  # who names a folder means it
+    assert _found(folder, "out/made.yaml", ".")[1]["ConfigMap invalid"] == 1
