@@ -60,7 +60,7 @@ def questions_about(manifests: Manifests, target: Target) -> Questions:
     lost = {each.document for each in manifests.diagnostics if each.document is not None} - known
     rows = [DocumentResult(index, "invalid") for index in lost]
     diagnostics = [each for each in manifests.diagnostics if each.document not in known]
-    for document in manifests.documents:
+    for document in (each for each in manifests.documents if not each.is_held):
         own = [each for each in manifests.diagnostics if each.document == document.index]
         if not (bool(document.api_version and document.kind) and document.group_kind[0] not in _NEVER_ON_A_SERVER):
             row, wrong = _settled(document, own, target, skip_unknown=manifests.skip_unknown)
