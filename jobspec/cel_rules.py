@@ -134,7 +134,7 @@ NAME_IS_SHORT = CelRule("size(self.metadata.name) <= 63", _name_is_short, about=
 KNOWN_MANAGER = CelRule(
     "self in ['trainer.kubeflow.org/trainjob-controller', 'kueue.x-k8s.io/multikueue']",
     _is_known_manager,
-    "leave it out, and the trainer runs the job",
+    "remove it, and the trainer runs the job",
 )
 URI = CelRule(
     "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
@@ -143,7 +143,7 @@ URI = CelRule(
 )
 NUMBER_OF_PROCESSES = CelRule("self > 0 || self in ['auto', 'cpu', 'gpu']", _is_number_of_processes)
 POSITIVE = CelRule("self >= 1", _is_positive)
-NO_NODE = CelRule("!self.exists(c, c == 'node')", _has_no_node, "leave `node` out")
+NO_NODE = CelRule("!self.exists(c, c == 'node')", _has_no_node, "remove `node`")
 NODES_ONCE = CelRule("!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))", _says_nodes_once, "keep one of the two")
 TORCH_OR_MPI = CelRule("!(has(self.torch) && has(self.mpi))", _is_not_torch_and_mpi, "keep `torch` or `mpi`")
 ONE_POLICY = CelRule(
@@ -154,12 +154,12 @@ ONE_POLICY = CelRule(
 ONE_ORDER = CelRule(
     "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && self.replicatedJobs.exists(x, has(x.dependsOn)))",
     _has_one_order,
-    "leave out `startupPolicy`, and say in `dependsOn` of each replicated job what it waits for",
+    "remove `startupPolicy`, and say in `dependsOn` of each replicated job what it waits for",
 )
 NO_NAMESPACE = CelRule(
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
     _has_no_namespace,
-    "leave the namespace out",
+    "remove the namespace",
 )
 UPDATED = CelRule("has(self.lastUpdatedTime)", _was_updated)
 

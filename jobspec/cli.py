@@ -99,8 +99,11 @@ def _tell_commands(arguments: Sequence[str]) -> NoReturn:
     commands = "".join(f"  {name:12}{does}\n" for name, (does, _) in COMMANDS.items())
     parser = parser_for("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
-    parser.add_argument(
-        "command", choices=list(COMMANDS), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` lists its options"
-    )
-    parser.parse_args(arguments)
-    raise AssertionError(arguments)  # without a known command, parse_args has ended the program
+    parser.add_argument("command", metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` lists its options")
+    if not arguments:
+        parser.print_help()
+        raise SystemExit(0)
+    command = parser.parse_args(arguments[:1]).command
+    from jobspec.kubernetes.problems import closest
+
+    parser.error(f"unknown command `{command}`; {closest(command, COMMANDS) or '`jobspec --help` lists the commands'}")

@@ -340,19 +340,24 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     return {**counts, "ignored": ignored} if ignored else counts
 
 
-def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
-    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for."""
+def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
+    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for.
+
+    *fixable*: and how many findings `--fix` can fix.
+    """
     counts = count(files)
     lost = counts["willNotRun"]
     counts["valid"] -= lost
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
     if reasons := [row.reason for each in files for row in each.documents if row.reason]:
         parts[-1] += f" ({', '.join(_counted(reasons.count(each), each) for each in dict.fromkeys(reasons))})"
-    parts += [f"{lost} accepted, but will not run"] if lost else []
-    for severity in ("error", "warning"):
+    parts += [f"{lost} accepted but will not run"] if lost else []
+    for severity in ("error", "warning", "info"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
+    number = sum(bool(diagnostic.changes) for each in files for diagnostic in each.diagnostics) if fixable else 0
+    parts += [f"{number} fixable with --fix"] if number else []
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 

@@ -99,7 +99,7 @@ def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: 
     """Raises JobspecError for a file that is kept as it was rendered once."""
     job = next(filter(is_workload, documents), None)
     if job and variant.history and f"{file.variant}/{file.name}" in variant.history.earlier(job):
-        raise JobspecError(f"{file.path}: this is an earlier run, which `history` keeps as it was; blame tells of what is rendered now")
+        raise JobspecError(f"{file.path}: this is an earlier run, which `history` keeps as it was; blame shows what is rendered now")
 
 
 def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from jobspec.commands.files import Found, mentions, reader
+from jobspec.commands.files import Found, Patterns, folders_above, mentions, reader
 from jobspec.commands.options import Options
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
@@ -47,15 +47,28 @@ def _contract(text: str) -> tuple[str, str]:
     return image, path
 
 
-def _in_folder() -> tuple[Any, str]:
-    """The settings that the working folder declares, and the file that does."""
-    for path, find in ((PROJECT, _of_project), (PYPROJECT, _of_python)):
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                data = find(file.read())
-            if data is not None:
-                return declared(data, path), path
+def _in_folder() -> tuple[Mapping[str, Any], str]:
+    """The settings of the nearest file that declares any: in the working folder, or in one above it in the repository."""
+    for folder in (".", *folders_above(os.curdir)):
+        for name, find in ((PROJECT, _of_project), (PYPROJECT, _of_python)):
+            path = os.path.normpath(os.path.join(folder, name))
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    data = find(file.read())
+                if data is not None:
+                    return _from_here(declared(data, path), folder), path
     return {}, ""
+
+
+def _from_here(settings: Mapping[str, Any], folder: str) -> Mapping[str, Any]:
+    """Settings with paths from the working folder; a file gives them from its own."""
+    if settings.get("exclude"):
+        settings = {**settings, "exclude": [Patterns(folder, settings["exclude"])]}
+    if folder == ".":
+        return settings
+    baseline, contracts = settings.get("baseline"), settings.get("contracts") or {}
+    placed = {image: os.path.join(folder, path) if path.endswith(".json") else path for image, path in contracts.items()}
+    return {**settings, "contracts": placed, **({"baseline": os.path.join(folder, baseline)} if baseline else {})}
 
 
 def _of_project(content: bytes) -> Any:

@@ -156,9 +156,9 @@ def _objects(documents: Iterable[Document]) -> Iterator[Document]:
 def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
     """Name and content of each manifest of a file or folder at a Git ref."""
     if path == "-":
-        raise JobspecError("--from-ref: standard input is no file of a Git repository; say --from FILE")
+        raise JobspecError("--from-ref: standard input is not a file of a Git repository; say --from FILE")
     folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
-    why = f"--from-ref {ref} is no ref of {path}"
+    why = f"--from-ref {ref} is not a ref of {path}"
     tree = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=why).strip()
     why = f"--from-ref cannot read {path}"
     yield from git_files(folder, tree.decode(), name, why=why, wanted=lambda file, _: name != "." or _is_manifest(file))
@@ -203,7 +203,7 @@ def _contract(path: str, read: Callable[[str], bytes | str]) -> Contract:
             raise
         return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
     except ValueError as error:
-        raise JobspecError(f"{path}: this is no JSON: {error}") from None
+        raise JobspecError(f"{path}: this is not JSON: {error}") from None
 
 
 def _content_of(path: str) -> bytes:

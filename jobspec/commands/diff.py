@@ -29,13 +29,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = parser.add_argument
     add("ref", nargs="?", default="HEAD", metavar="REF", help="the commit to compare with, such as `main`; HEAD by default")
-    add("--project", default="jobspec.yaml", metavar="FILE", help="the project, if it is not jobspec.yaml in the working folder")
-    add("--prices", metavar="FILE", help="a price list, by which to tell what jobs cost at most")
-    add("--exit-code", action="store_true", help="exit with 1 where the project renders to something else")
+    add("--project", default="jobspec.yaml", metavar="FILE", help="the project file; jobspec.yaml by default")
+    add("--prices", metavar="FILE", help="a price list, to show what jobs cost at most")
+    add("--exit-code", action="store_true", help="exit with 1 if the rendered output changed")
     options = [
         *kind_options(),
-        Option("--output", "-o", choices=DIFF_FORMATS, what="the format of the report"),
-        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+        Option("--output", "-o", choices=DIFF_FORMATS, what="output format"),
+        Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)
 

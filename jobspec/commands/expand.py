@@ -50,7 +50,7 @@ def run(options: Options) -> int:
     if form == "auto":
         form = "table" if is_terminal(sys.stdout) and not options.origin else "yaml"
     if options.origin and form != "yaml":
-        raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
+        raise JobspecError("--origin is for YAML: remove `-o`, or write `-o yaml`")
     setting = load_setting(options)
     found = find(options.paths, skip_unknown=options.skip_unknown)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown)

@@ -1,4 +1,4 @@
-"""`jobspec explain`: explain a rule, or a field of a kind."""
+"""`jobspec explain`: explain a rule, a field of a kind, or an overlay."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 
+from jobspec.commands.inputs import overlay_file
+from jobspec.commands.listing import overlay_page
 from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
+from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.schemas.explain import Field, Page, Root
 
@@ -19,8 +22,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "name",
         nargs="?",
-        metavar="RULE|KIND.PATH",
-        help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too; "
+        metavar="RULE|KIND.PATH|OVERLAY",
+        help="a rule, the name in brackets after a message; a field as messages spell it, such as TrainJob.spec.trainer; or an overlay; "
         "without it, all rules are listed",
     )
     declare(parser, [target_option("explain the field as of this release, not of the newest; repeatable")])
@@ -29,9 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule."""
+    """Print the explanation of a rule or an overlay by its name, or of a field by `KIND.PATH`; without a name, a line for each rule."""
     if options.name and options.markdown:
-        raise JobspecError("--markdown is for all rules: leave the name out")
+        raise JobspecError("--markdown is for all rules: remove the name")
     if options.name is None:
         from jobspec.rules.catalogue import page, rules
 
@@ -39,6 +42,8 @@ def run(options: Options) -> int:
         sys.stdout.writelines([page()] if options.markdown else listed)
     elif text := _rule(options.name):
         sys.stdout.write(text)
+    elif options.name in shipped():
+        sys.stdout.write(overlay_page(overlay_file(options.name)))
     else:
         kind, steps = _steps(options.name)
         sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, options.target, recursive=options.recursive))
@@ -72,15 +77,15 @@ def _steps(text: str) -> tuple[str, list[str]]:
     import re
 
     if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
-        raise JobspecError(f"`{text}` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer")
+        raise JobspecError(f"`{text}` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer")
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
     by_lower = {each.lower(): each for each in _kinds()}
     if kind.lower() not in by_lower:
         from jobspec.kubernetes.problems import closest
         from jobspec.rules.catalogue import rules
 
-        known = by_lower.values() if steps else [*rules(), *by_lower.values()]
-        what = "kind" if steps else "rule or kind"
+        known = by_lower.values() if steps else [*rules(), *by_lower.values(), *shipped()]
+        what = "kind" if steps else "rule, kind or overlay"
         listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(rules())}")
         raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
     return by_lower[kind.lower()], steps

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 PROJECT = "jobspec.yaml"
 CHART = "Chart.yaml"
+IGNORE_FILE = ".jobspecignore"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 ENDINGS = (".yaml", ".yml", ".json")
 _PART_SIZE = 1 << 20  # characters
@@ -84,16 +85,18 @@ def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = F
     return _with_roles(found, skip_unknown=skip_unknown, build=build)
 
 
-def find_for(options: Options, *, build: bool, kubernetes: str) -> list[Found]:
+def find_for(options: Options, *, build: bool, kubernetes: str, exclude: Sequence[Patterns] = ()) -> list[Found]:
     """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
 
-    Without a path it means the project here, or else the working folder, unless there are charts.
+    Without a path it means the project here, or else the working folder, unless there are charts. Files in folders that Git ignores, that
+    a `.jobspecignore` names or that *exclude* matches are skipped.
     """
     default = [PROJECT if os.path.isfile(PROJECT) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
     if walked := [each for each in paths if os.path.isdir(each)]:
-        found = [*without_ignored(found, walked), *left_out(walked)]
+        found = without_excluded(without_ignored(found, walked), [*exclude, *_ignore_files(walked)])
+        found += left_out(walked)
     if not options.helm:
         return found
     from jobspec.commands.builds import rendered_charts
@@ -135,11 +138,23 @@ def folders_around(path: str) -> Iterator[str]:
     yield here
 
 
+def folders_above(folder: str) -> Iterator[str]:
+    """The folders above one, from inside outwards, up to the root of its repository; none where there is no repository."""
+    above = []
+    here = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(here, ".git")):
+        if here == os.path.dirname(here):
+            return
+        here = os.path.dirname(here)
+        above.append(os.path.relpath(here, folder))
+    yield from above
+
+
 def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.endswith(endings) and not name.startswith("."):
+            if name.lower().endswith(endings) and not name.startswith("."):
                 yield Found(os.path.join(here, name), named=False)
 
 
@@ -185,6 +200,41 @@ def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Foun
     if not ignored or len(ignored) == len(set(walked)):
         return list(found)
     return [_skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
+
+
+class Patterns:
+    """Patterns of files, as a `.gitignore` has them, and the folder that they begin at."""
+
+    __slots__ = ("folder", "lines")
+
+    def __init__(self, folder: str, lines: Sequence[str]) -> None:
+        self.folder = folder
+        self.lines = lines
+
+
+def _ignore_files(folders: Sequence[str]) -> list[Patterns]:
+    """The patterns of the `.jobspecignore` in each of some folders and above them."""
+    around = dict.fromkeys(os.path.normpath(os.path.join(each, up)) for each in folders for up in (os.curdir, *folders_above(each)))
+    found = []
+    for folder in (os.curdir, *around):
+        path = os.path.join(folder, IGNORE_FILE)
+        if os.path.isfile(path):
+            found.append(Patterns(folder, _read(path).decode(errors="replace").splitlines()))
+    return found
+
+
+def without_excluded(found: Sequence[Found], excluded: Sequence[Patterns]) -> list[Found]:
+    """The files, of which those that patterns match are skipped and counted, but for those that the user named."""
+    if not excluded:
+        return list(found)
+    from pathspec import GitIgnoreSpec
+
+    specs = [(each.folder, GitIgnoreSpec.from_lines(each.lines)) for each in excluded]
+
+    def is_excluded(path: str) -> bool:
+        return any(spec.match_file(os.path.relpath(path, folder)) for folder, spec in specs)
+
+    return [_skipped(each.path, "excluded file") if not each.named and is_excluded(each.path) else each for each in found]
 
 
 def _unreadable(error: OSError) -> None:

@@ -51,7 +51,7 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
         raise JobspecError("--fix and --diff are for files as they stand; leave --helm out")
     if options.overlay:
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
-    found = find_for(options, build=False, kubernetes="")
+    found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
     found = [each for each in found if not (each.in_build and each.in_build.role)]
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
@@ -91,7 +91,7 @@ def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> No
         if number:
             stream.write(f"{each.found.path}: {number} problem{'s' if number > 1 else ''} {done}\n")
         for diagnostic in each.mended.refused:
-            stream.write(f"{diagnostic.mark}: not {done}, mend it by hand [{diagnostic.rule}]\n")
+            stream.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 
 
 # Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.

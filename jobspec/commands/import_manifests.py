@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = add_paths(parser).add_argument
     add("--to", metavar="DIR", default="base", help="the folder for the bases, below the working folder; `base` by default")
     declare(parser, [target_option("make a new project for this release, not for the newest; repeatable")])
-    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--skip-unknown", action="store_true", help="skip documents that are not manifests or of an unknown kind")
     add("--preview", action="store_true", help="write nothing, and print what would be written, as a diff")
 
 
@@ -119,7 +119,7 @@ def _unfit(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
     for each in checked.documents if jobs else ():
         if not each.name and value_at(each.data, ("metadata", "generateName")):
             path_of_name = ("metadata", "generateName")
-            hint = "write `name` for it: a job of a project has one, and an object without is made anew in each sync"
+            hint = "write `name` for it: a job of a project has one, and an object without is recreated in each sync"
             yield each.problem("missing-name", "what is imported needs `metadata.name`", path_of_name, at_key=True, hint=hint)
 
 

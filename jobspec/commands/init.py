@@ -55,7 +55,7 @@ def _write_checks(folder: str) -> int:
         raise JobspecError(f"--checks is for a project that is there: {folder} has no {FILE}")
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
-        raise JobspecError(f"{path} is no project that can be checked: see `jobspec validate {path}`")
+        raise JobspecError(f"{path} is not a project that can be checked: see `jobspec validate {path}`")
     return _write(folder, checks(os.path.normpath(project.output)))
 
 
@@ -113,7 +113,7 @@ def _require_names(name: str, namespace: str) -> None:
         raise JobspecError(f"--namespace {namespace}: a namespace is a DNS label, such as `training`")
     for option, value in (("--name", name), ("--namespace", namespace)):
         if not is_plain(value):
-            raise JobspecError(f"{option} {value}: without quotes, this is no text in YAML; choose another")
+            raise JobspecError(f"{option} {value}: without quotes, this is not a text in YAML; choose another")
 
 
 def _releases() -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import Found, content_of, mentions
+from jobspec.commands.files import Found, content_of, folders_above, mentions
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -103,16 +103,20 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
 
 
 def settings_of(options: Options) -> ReportFilter | None:
-    """What is to be reported; None where neither an option nor a file of the working folder says anything of it."""
+    """What is to be reported; None where neither an option nor a settings file says anything of it."""
     given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
-    in_toml = mentions("pyproject.toml", b"tool.jobspec") or (
-        mentions("pyproject.toml", b"[tool]") and mentions("pyproject.toml", b"jobspec")
-    )
-    if not any(given) and options.baseline is None and not mentions("jobspec.yaml", b"checks:") and not in_toml:
+    if not any(given) and options.baseline is None and not any(map(_has_settings, (os.curdir, *folders_above(os.curdir)))):
         return None
     from jobspec.commands import choosing
 
     return choosing.settings_of(options)
+
+
+def _has_settings(folder: str) -> bool:
+    """Whether a folder seems to have settings of the checks, in its project or its `pyproject.toml`."""
+    python = os.path.join(folder, "pyproject.toml")
+    in_python = mentions(python, b"tool.jobspec") or (mentions(python, b"[tool]") and mentions(python, b"jobspec"))
+    return in_python or mentions(os.path.join(folder, "jobspec.yaml"), b"checks:")
 
 
 def _crds(options: Options, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
@@ -234,7 +238,7 @@ def project_among(paths: Sequence[str]) -> str | None:
         from jobspec.project.project import FILE
 
         if os.path.lexists(FILE) and not os.path.isfile(FILE):
-            raise JobspecError(f"{FILE} in the working folder is no file that can be read")
+            raise JobspecError(f"{FILE} in the working folder is not a file that can be read")
         if not os.path.isfile(FILE):
             raise JobspecError(
                 f"give the PATH of manifests to render; without one, {FILE} in the working folder is rendered: there is none"

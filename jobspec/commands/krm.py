@@ -138,7 +138,7 @@ class _Config:
     def _choice(self, said: dict[str, Any], name: str, choices: Sequence[str]) -> str:
         value = said.get(name, choices[0])
         if value not in choices:
-            self.wrong.append(f"{self._place}.{name}: {value} is none of {', '.join(choices)}")
+            self.wrong.append(f"{self._place}.{name}: {value} is not one of {', '.join(choices)}")
             return choices[0]
         return str(value)
 

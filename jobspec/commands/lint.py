@@ -69,7 +69,9 @@ def run(options: Options) -> int:
 
         if fix_files(options, setting, settings, say):
             return 1
-    found = find_for(options, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
+    found = find_for(
+        options, build=options.build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ()
+    )
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=True, definitions=False)
     results = setting.wrong or lint(checked, setting.cluster.target, rules, run=how_to_run(found))
     marked = marked_files(checked)

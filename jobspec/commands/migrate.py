@@ -39,12 +39,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
     add("--diff", action="store_true", help="print what would change, and write nothing")
     add("--strict", action="store_true", help="write nothing and exit with 1 where anything is lost")
-    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--skip-unknown", action="store_true", help="skip documents that are not manifests or of an unknown kind")
     add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
     options = [
         target_option("with --to TrainJob the releases to come from and to go to; else the trainer to come from; repeatable"),
-        Option("--output", "-o", choices=MIGRATION_FORMATS, what="the format of the report"),
-        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+        Option("--output", "-o", choices=MIGRATION_FORMATS, what="output format"),
+        Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)
 
@@ -56,7 +56,7 @@ _TRAINER = "trainer"
 def run(options: Options) -> int:
     """Migrate the jobs in files; 1 where one cannot be migrated, or with `--strict` where anything is lost."""
     if sum((options.diff, options.to_dir is not None, options.in_place)) > 1:
-        raise JobspecError("--diff, --to-dir and --in-place exclude each other")
+        raise JobspecError("--diff, --to-dir and --in-place are mutually exclusive")
     release, gang_scheduler = _release(options.to), options.gang_scheduler or ""
     project = project_among(options.paths)
     if project:
@@ -195,7 +195,7 @@ def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Op
         add_files(options.to_dir, lambda: new)
     elif options.in_place:
         if any(each.path == STDIN for each in found):
-            raise JobspecError("--in-place: standard input is no file")
+            raise JobspecError("--in-place: standard input is not a file")
         if changed:
             replace_files(changed)
     else:

@@ -11,14 +11,14 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, NoReturn
 
 
 class Option:
     """One option: its names, the longest first, its help text, and the values that it takes."""
 
-    __slots__ = ("choices", "default", "dest", "exclusive", "metavar", "names", "repeatable", "what")
+    __slots__ = ("choices", "default", "dest", "exclusive", "into_files", "metavar", "names", "repeatable", "what")
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class Option:
         repeatable: bool = False,
         choices: Sequence[str] = (),
         exclusive: bool = False,
+        into_files: bool = False,
     ) -> None:
         self.names = names
         self.what = what
@@ -40,6 +41,8 @@ class Option:
         """Whether it excludes the other options of the command that are so."""
         self.choices = choices
         """The values that it takes; the first one is its default."""
+        self.into_files = into_files
+        """Whether a choice can be followed by `=FILE`."""
         self.default: Any = choices[0] if choices else None
         if not self.takes_value:
             self.default = names[0].startswith("--no-")
@@ -48,6 +51,11 @@ class Option:
     def takes_value(self) -> bool:
         """Whether the option takes a value, and is no plain switch."""
         return bool(self.metavar or self.choices)
+
+    def allows(self, value: str) -> bool:
+        """Whether the option takes a value."""
+        name = value.partition("=")[0] if self.into_files and not value.endswith("=") else value
+        return not self.choices or name in self.choices
 
 
 class Options:
@@ -59,8 +67,12 @@ class Options:
     target: Sequence[str] = ()
     crd: Sequence[str] = ()
     schema_location: Sequence[str] = ()
-    output = "text"
+    output: str
+    """The format of what goes to standard output, or else of the first report in a file."""
     output_file: str | None = None
+    reports: Sequence[str] = ()
+    """Formats of reports; of those that go into files, FORMAT=FILE."""
+    statistics = False
     skip_unknown = False
     admission = True
     outcome = True
@@ -77,7 +89,9 @@ class Options:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+        if name != "output":
+            raise AttributeError(name)
+        return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
 
 
 def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
@@ -101,7 +115,7 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
             value = next(rest, "-")
             if value[:1] == "-":
                 return None
-        if option.choices and value not in option.choices:
+        if not option.allows(value):
             return None
         if option.repeatable:
             values[option.dest].append(value)
@@ -126,10 +140,23 @@ def declare(parser: ArgumentParser, options: Sequence[Option]) -> None:
                 dest=option.dest,
                 action="append" if option.repeatable else "store",
                 default=[] if option.repeatable else option.default,
-                choices=option.choices or None,
+                choices=_Choices(option) if option.choices else None,
                 metavar=option.metavar or None,
                 help=option.what,
             )
+
+
+class _Choices:
+    """The choices of an option for argparse, which lists them and asks whether a value is among them."""
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def __contains__(self, value: object) -> bool:
+        return self._option.allows(str(value))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._option.choices)
 
 
 def _shortest_first(option: Option) -> list[str]:
@@ -137,10 +164,33 @@ def _shortest_first(option: Option) -> list[str]:
 
 
 def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
-    """A parser of argparse for a program that does *what*."""
+    """A parser of argparse for a program that does *what*; a mistake is one line, with the option that was meant."""
     from argparse import ArgumentParser
 
-    return ArgumentParser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=formatter)
+    class Parser(ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            if unknown := _unknown_option(message, self._option_string_actions):
+                self.exit(2, f"{prog}: {unknown}\n")
+            if message.startswith(_OWN):
+                self.exit(2, f"{prog}: {message}\n")
+            super().error(message)
+
+    return Parser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=formatter)
+
+
+_OWN = "unknown command "
+
+
+def _unknown_option(message: str, known: Iterable[str]) -> str:
+    """What to say where argparse does not know an option: it, and the one that it seems to mean; empty for other messages."""
+    start = "unrecognized arguments: "
+    option = message.removeprefix(start).split(" ")[0].partition("=")[0]
+    if not message.startswith(start) or not option.startswith("-"):
+        return ""
+    from jobspec.kubernetes.problems import closest
+
+    meant = closest(option, known)
+    return f"unknown option `{option}`{f'; {meant}' if meant else ''}"
 
 
 def formatter(prog: str) -> HelpFormatter:
@@ -159,7 +209,7 @@ def formatter(prog: str) -> HelpFormatter:
 
 def add_paths(parser: ArgumentParser, *, number: str = "+") -> ArgumentParser:
     """Declare the paths of manifests, and give the parser back."""
-    what = "a file, a folder of *.yaml, *.yml and *.json files, or - for standard input"
+    what = "a file, a folder (*.yaml, *.yml, *.json), or - for standard input"
     parser.add_argument("paths", nargs=number, metavar="PATH", help=what)
     return parser
 
@@ -175,8 +225,17 @@ def input_options() -> list[Option]:
 
     return [
         *journey_options(),
-        Option("--output", "-o", choices=FORMATS, what="the format of the report"),
-        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+        Option(
+            "--output",
+            "-o",
+            dest="reports",
+            choices=FORMATS,
+            repeatable=True,
+            into_files=True,
+            what="output format; FORMAT=FILE writes it to a file; repeatable, for several reports of one run",
+        ),
+        Option("--output-file", metavar="FILE", what="write the report to this file"),
+        Option("--statistics", what="print how often each rule was reported instead of the findings"),
     ]
 
 
@@ -185,12 +244,12 @@ def journey_options() -> list[Option]:
     return [
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
-        target_option("judge by this release, not by the newest; repeatable"),
-        Option("--skip-unknown", what="skip documents that are no manifest or of an unknown kind, and count them"),
+        target_option("check for this release instead of the newest; repeatable"),
+        Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
         Option(
             "--closed-world",
-            what="report an error, not a warning, for a runtime that is in none of the files and not shipped with the trainer",
+            what="report an error, not a warning, for a runtime that is neither in the files nor shipped with the trainer",
         ),
     ]
 
@@ -198,8 +257,8 @@ def journey_options() -> list[Option]:
 def repository_options() -> list[Option]:
     """The options that say what becomes of files before they are applied."""
     return [
-        Option("--no-build", dest="build", what="judge the files of kustomizations as they are, and not what kustomize builds of them"),
-        Option("--helm", metavar="CHART", repeatable=True, what="judge what helm renders of this chart, offline; repeatable"),
+        Option("--no-build", dest="build", what="check the files of kustomizations as they are, without building them"),
+        Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline; repeatable"),
         Option("--values", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
         Option(
             "--substitute",
@@ -218,7 +277,7 @@ def kind_options() -> list[Option]:
             "--crd",
             metavar="PATH",
             repeatable=True,
-            what="judge objects by the CustomResourceDefinitions in this file or folder, before our own schemas; repeatable",
+            what="check objects by the CustomResourceDefinitions in this file or folder; they win over built-in schemas; repeatable",
         ),
         Option(
             "--schema-location",
@@ -232,8 +291,8 @@ def kind_options() -> list[Option]:
 def fix_options() -> list[Option]:
     """The options that have files mended."""
     return [
-        Option("--fix", what="first mend in the files what has one certain remedy, such as a misspelt field"),
-        Option("--diff", what="show what --fix would change, and write nothing"),
+        Option("--fix", what="fix in the files what has one safe fix, such as a misspelt field"),
+        Option("--diff", what="show what --fix would change as a diff, write nothing"),
         Option("--markdown", what="read the manifests in Markdown pages of folders, too; in a page that is named they always are"),
     ]
 
@@ -245,11 +304,11 @@ def choice_options() -> list[Option]:
         return Option(name, metavar=metavar, what=what, repeatable=repeatable)
 
     return [
-        add("--select", "RULE,...", "tell of these rules or stages alone, besides what cannot be read; repeatable", repeatable=True),
-        add("--ignore", "RULE,...", "do not tell of these rules or stages; repeatable", repeatable=True),
-        add("--fail-on", "SEVERITY", "exit with 1 on an error (the default), on a warning, too, or on an info, too"),
+        add("--select", "RULE,...", "report only these rules or stages, and unreadable files; repeatable", repeatable=True),
+        add("--ignore", "RULE,...", "do not report these rules or stages; repeatable", repeatable=True),
+        add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
         add("--changed-since", "REF", "report on files that changed since this Git ref, and on what depends on them, alone"),
-        add("--baseline", "FILE", "do not tell what this baseline has, and tell which of its entries are stale"),
-        add("--write-baseline", "FILE", "write all that is found as a baseline, and succeed"),
+        add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
+        add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),
     ]

@@ -46,13 +46,20 @@ def how_to_run(items: Sequence[object]) -> Callable[..., list[Any]]:
 
 
 def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: Options, stream: TextIO, *, read: ReadText) -> None:
-    """Write the report of a run in the wanted format, to `--output-file` or else to a *stream*."""
-    if options.output_file is not None:
-        write_whole(options.output_file, report(files, releases, options.output, read=read))
-    elif options.output == "text":
-        stream.write(report(files, releases, read=read, colour=takes_colour(stream), width=width_of(stream)))
-    else:
-        stream.write(report(files, releases, options.output))
+    """Write the reports of a run in the wanted formats, into files or to a *stream*. Raises JobspecError for two on the stream."""
+    wanted = [each.partition("=") for each in options.reports] or [(options.output, "", "")]
+    if sum(not path for _, _, path in wanted) > 1:
+        raise JobspecError("only one report can go to standard output; write the others as `-o FORMAT=FILE`")
+    fixable = hasattr(options, "fix") and not options.overlay
+    statistics = options.statistics
+    for output, _, path in wanted:
+        if path or options.output_file is not None:
+            write_whole(
+                path or options.output_file or "", report(files, releases, output, read=read, fixable=fixable, statistics=statistics)
+            )
+        else:
+            colour, width = takes_colour(stream), width_of(stream)
+            stream.write(report(files, releases, output, read=read, colour=colour, width=width, fixable=fixable, statistics=statistics))
 
 
 def takes_colour(stream: TextIO) -> bool:

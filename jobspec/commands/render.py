@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def options() -> list[Option]:
     """Its options."""
-    to = Option("--to", metavar="DIR", what="write one file for each resource into DIR, instead of a stream to standard output")
-    only = Option("--only", metavar="VARIANT", repeatable=True, what="of a project, render this variant and leave the others; repeatable")
-    check = Option("--check", what="of a project, write nothing, and fail with a diff where the rendered tree is another one")
+    to = Option("--to", metavar="DIR", what="write one file per object to DIR instead of standard output")
+    only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project; repeatable")
+    check = Option("--check", what="write nothing, fail with a diff if the committed tree is not up to date (projects)")
     return [*input_options(), *kind_options(), to, only, check]
 
 

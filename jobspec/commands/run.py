@@ -28,7 +28,7 @@ from jobspec.workloads import CONTAINERS
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    command = Option("--command", metavar="COMMAND", what="what each pod runs in place of its container's `command`; the `args` stay")
+    command = Option("--command", metavar="COMMAND", what="run this in each pod instead of the container's `command`; `args` stay")
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
     declare(add_paths(parser), [*input_options(), command, kill])
 
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]
     pods = local_pods(objects, job.group_kind, ObjectValues(documents), _free_port)
     if not pods:
-        raise JobspecError(f"the operator makes no pod of {job.kind} {job.name}: there is nothing to run")
+        raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
     processes = _processes(pods, options.command)
     wanted = [_kill(each, pods) for each in options.kill]
     _say_what_is_left_out(pods)

@@ -82,7 +82,7 @@ def hashes_in(folder: str, found: Files) -> dict[str, str]:
         return tree.parse(found.get(tree.NAME, b"").decode())
     except ValueError:
         hint = "restore it from Git, or remove the folder if nothing in it was edited"
-        raise JobspecError(f"{folder}/{tree.NAME} is no inventory of a rendered tree: {hint}") from None
+        raise JobspecError(f"{folder}/{tree.NAME} is not an inventory of a rendered tree: {hint}") from None
 
 
 def before(folder: str) -> dict[str, dict[str, bytes]]:
@@ -156,7 +156,7 @@ class ProjectFiles:
         if not _is_inside(os.path.realpath(place), self._root):
             raise Unreadable("it leads out of the repository")
         if not os.path.isfile(place):
-            raise Unreadable("it is no file" if os.path.exists(place) else "there is no such file")
+            raise Unreadable("it is not a file" if os.path.exists(place) else "there is no such file")
         found = Found(place, named=True)
         try:
             content = content_of(found)
@@ -176,7 +176,7 @@ class ProjectFiles:
         if ".git" in os.path.relpath(real, self._root).lower().split(os.sep):  # `.GIT` is the same on some file systems
             raise Unreadable("it is inside of .git")
         if os.path.lexists(place) and not os.path.isdir(place):
-            raise Unreadable("it is no folder")
+            raise Unreadable("it is not a folder")
         context = os.path.realpath(other) if other else ""
         if other and (_is_inside(real, context) or _is_inside(context, real)):
             raise Unreadable(f"it overlaps `{other}`, which holds the rendered tree")
@@ -277,7 +277,7 @@ class FilesAtRef:
             return _MISSING[words[0]]
         if words[-1] in _MISSING:
             return _MISSING[words[-1]]
-        return rest[: min(int(words[2]), MAX_FILE + 1)] if words[1] == "blob" else "it is no file"
+        return rest[: min(int(words[2]), MAX_FILE + 1)] if words[1] == "blob" else "it is not a file"
 
 
 def _leads_out(folder: str, path: str) -> bool:

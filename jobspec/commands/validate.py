@@ -49,10 +49,10 @@ def options() -> list[Option]:
             dest="stored",
             metavar="PATH",
             exclusive=True,
-            what="judge updates of the objects in this file or folder; all other objects are new",
+            what="check as updates of the objects in this file or folder",
         ),
-        Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="judge updates of the objects in the same files at a Git ref"),
-        Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
+        Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
+        Option("--no-outcome", dest="outcome", what="check acceptance only, not whether accepted jobs will run"),
         *fix_options(),
         *choice_options(),
     ]
@@ -74,7 +74,7 @@ def run(options: Options) -> int:
     if (options.fix or options.diff) and _fix(options, setting, settings):
         return 1
     build = options.build and not setting.cluster.stored
-    found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"])
+    found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
     results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)

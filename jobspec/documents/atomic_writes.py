@@ -66,7 +66,7 @@ def replace_files(files: Mapping[str, Replacement]) -> None:
             held.enter_context(_held(folders))
             for path, content in before.items():
                 if not os.path.isfile(path):
-                    raise JobspecError(f"{path} is no regular file; nothing is changed")
+                    raise JobspecError(f"{path} is not a regular file; nothing is changed")
                 if _content(path) != content:
                     raise JobspecError(f"{path} was changed meanwhile; nothing is changed, run again")
             _exchange(moves, before, after)
@@ -186,7 +186,7 @@ def read_folder(folder: str) -> dict[str, bytes]:
     try:
         for path, entry in sorted(_entries(folder), key=lambda each: each[0]):
             if not entry.is_file(follow_symlinks=False):
-                raise JobspecError(f"{folder} holds {path}, which is no file, and which jobspec did not write")
+                raise JobspecError(f"{folder} holds {path}, which is not a file, and which jobspec did not write")
             found[path] = _content(entry.path)
     except OSError as error:
         raise JobspecError(f"{error.filename or folder}: {error.strerror}") from None
@@ -208,7 +208,7 @@ def _entries(folder: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[st
 
 def _refuse_other(folder: str) -> None:
     if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
-        raise JobspecError(f"{folder} is no folder: choose another place")
+        raise JobspecError(f"{folder} is not a folder: choose another place")
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
         raise JobspecError(f"{folder}: cannot write: the folder is read-only")
 

@@ -65,10 +65,10 @@ def _plain(value: Any, path: Path) -> Any:
     if isinstance(value, dict):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
-            raise TypeError(f"{spell(path) or 'the manifest'}: a key has to be text, not {wrong!r}")
+            raise TypeError(f"{spell(path) or 'the manifest'}: a key must be a string, not {wrong!r}")
         return {key: _plain(inner, (*path, key)) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, (*path, index)) for index, inner in enumerate(value)]
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and value - value == 0):
         return value
-    raise TypeError(f"{spell(path) or 'the manifest'}: JSON cannot hold {value!r}")
+    raise TypeError(f"{spell(path) or 'the manifest'}: JSON cannot contain {value!r}")

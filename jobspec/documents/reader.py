@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides tags before commas, what go-yaml reads differently
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
+_TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
 
 def read(text: str, *, file: str, layer: str = "", first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
@@ -83,10 +84,13 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
     except _Failure as failure:
         problem = Diagnostic(failure.rule, failure.message, mark_of(piece, failure.mark), document=index, hint=failure.hint)
     except YAMLError as error:
-        from jobspec.documents.syntax import complaint
+        from jobspec.documents.syntax import NESTING, complaint, start_of_level
 
-        start, message, hint = complaint(error, piece.text)
-        problem = Diagnostic("yaml-syntax", message, mark_of(piece, start), document=index, hint=hint)
+        if getattr(error, "problem", "") == NESTING:
+            start, rule, message, hint = start_of_level(MAX_DEPTH + 1, piece.text), "too-deep", _TOO_DEEP, ""
+        else:
+            rule, (start, message, hint) = "yaml-syntax", complaint(error, piece.text)
+        problem = Diagnostic(rule, message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
 
@@ -197,7 +201,7 @@ class _Decoder:
         if kind is AliasEvent:
             return self.alias(event)
         if depth == MAX_DEPTH:
-            raise _Failure("too-deep", f"more than {MAX_DEPTH} levels of nesting", event.start_mark)
+            raise _Failure("too-deep", _TOO_DEEP, event.start_mark)
         _check_tag(event)
         before = self.decoded
         if event.anchor:
@@ -337,7 +341,7 @@ def _scalar(event: Any) -> Any:
         try:
             value = resolve_tagged(event.value, event.tag)
         except ValueError as error:
-            raise _Failure("unknown-tag", f"{error}", event.start_mark, "leave the tag out") from None
+            raise _Failure("unknown-tag", f"{error}", event.start_mark, "remove the tag") from None
     if type(value) is float and value - value != 0:
         raise _Failure("unsupported-value", f"`{event.value}` has no JSON form", event.start_mark, "write it in quotes if text is meant")
     return value
@@ -396,8 +400,8 @@ def overrides(name: str, key: Any, first: Any) -> bool:
 def duplicate(name: str, key: Any, first_line: int) -> Problem:
     """The problem of a second key *name*."""
     written = getattr(key, "value", name)  # an alias has none
-    what = f"`{name}`" if written == name else f"`{written}`, which is the key `{name}`,"
-    return "duplicate-key", f"{what} stands twice in this mapping, first in line {first_line}", key.start_mark, ""
+    what = f"`{name}`" if written == name else f"`{written}` (read as `{name}`)"
+    return "duplicate-key", f"duplicate key {what}, first set in line {first_line}", key.start_mark, ""
 
 
 def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
@@ -611,7 +615,7 @@ def _binary(text: str) -> str:
     try:
         return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
     except ValueError:
-        raise ValueError(f"`{text}` is no base64") from None
+        raise ValueError(f"`{text}` is not base64") from None
 
 
 def _integer(text: str) -> int | None:

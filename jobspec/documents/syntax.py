@@ -46,7 +46,7 @@ _SENTENCES = {
     "did not find expected <document start>": ("more text follows the end of the document", "begin another document with `---`"),
     "did not find expected alphabetic or numeric character": ("an `&` or `*` without a name", "put the value in quotes if text is meant"),
     "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
-    "found undefined tag handle": ("the prefix of this tag is not declared", "leave the tag out"),
+    "found undefined tag handle": ("the prefix of this tag is not declared", "remove the tag"),
     "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
     "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
     QUESTION: ("text with a `?` stands without quotes inside `[...]` or `{...}`, where Kubernetes lets no `?` be", "put it in quotes"),
@@ -55,6 +55,10 @@ _SENTENCES = {
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
 _FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
+
+
+#: What libyaml says of a text nested more than 1,000 levels deep, from PyYAML 6.0.4 on.
+NESTING = "exceeded maximum nesting depth"
 
 
 class Start:
@@ -87,6 +91,20 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
     elif "\n<<<<<<< " in text:
         hint = "resolve the merge conflict"
     return start, message, hint
+
+
+def start_of_level(level: int, text: str) -> Any:
+    """The mark where a text is first nested *level* levels deep; libyaml itself stops only at 1,000, and ahead of its events."""
+    import yaml
+
+    opening = (yaml.BlockSequenceStartToken, yaml.BlockMappingStartToken, yaml.FlowSequenceStartToken, yaml.FlowMappingStartToken)
+    closing = (yaml.BlockEndToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
+    depth = 0
+    for token in yaml.scan(text):
+        depth += isinstance(token, opening) - isinstance(token, closing)
+        if depth == level:
+            break
+    return token.start_mark
 
 
 def _line(text: str, number: int) -> str:

@@ -53,11 +53,11 @@ def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Prob
 def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
-        yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` has to be at least {lowest}, and is {least}")
+        yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}")
     if not most:
         yield missing("maxReplicas", spec, ("spec",), "write the greatest number of pods")
     elif most < 0:
-        yield Problem("out-of-range", ("spec", "maxReplicas"), f"`maxReplicas` has to be at least 1, and is {most}")
+        yield Problem("out-of-range", ("spec", "maxReplicas"), f"`maxReplicas` must be at least 1, and is {most}")
     elif most < least:
         message = f"`maxReplicas` ({most}) is below `minReplicas` ({least})"
         yield Problem("conflicting-values", ("spec", "maxReplicas"), message)
@@ -121,7 +121,7 @@ def _external(source: Fields, path: Path) -> Iterator[Problem]:
     yield from _name_of_metric(source, path)
     yield from _one_of(source, ("value", "averageValue"), path)
     if all(field in source.get("target", {}) for field in ("value", "averageValue")):
-        yield excluded((*path, "target", "value"), "`value` and `averageValue` exclude each other", "keep one of the two")
+        yield excluded((*path, "target", "value"), "`value` and `averageValue` are mutually exclusive", "keep one of the two")
 
 
 def _pods(source: Fields, path: Path) -> Iterator[Problem]:
@@ -134,7 +134,7 @@ def _resource(source: Fields, path: Path) -> Iterator[Problem]:
         yield missing("name", source, path, "name a resource, such as `cpu`")
     yield from _one_of(source, ("averageUtilization", "averageValue"), path)
     if all(field in source.get("target", {}) for field in ("averageUtilization", "averageValue")):
-        message = "`averageUtilization` and `averageValue` exclude each other"
+        message = "`averageUtilization` and `averageValue` are mutually exclusive"
         yield excluded((*path, "target", "averageValue"), message, "keep one of the two")
 
 
@@ -158,9 +158,9 @@ def _target(target: Fields, path: Path) -> Iterator[Problem]:
     yield from required_choice(target, "type", _TARGETS, path, "it is `Utilization`, `Value` or `AverageValue`")
     for field in ("value", "averageValue"):
         if field in target and amount_of(target[field]) <= 0:
-            yield Problem("out-of-range", (*path, field), f"`{field}` has to be above 0, and is {target[field]}")
+            yield Problem("out-of-range", (*path, field), f"`{field}` must be above 0, and is {target[field]}")
     if target.get("averageUtilization", 1) < 1:
-        message = f"`averageUtilization` has to be at least 1, and is {target['averageUtilization']}"
+        message = f"`averageUtilization` must be at least 1, and is {target['averageUtilization']}"
         yield Problem("out-of-range", (*path, "averageUtilization"), message)
 
 
@@ -180,12 +180,12 @@ def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
     yield from _between(rules.get("stabilizationWindowSeconds", 0), 0, _LONGEST_WINDOW, (*path, "stabilizationWindowSeconds"))
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
-        yield missing("policies", rules, path, "leave it out for the server's own")
+        yield missing("policies", rules, path, "remove it for the server's own")
     for index, policy in enumerate(rules.get("policies", ())):
         at, value = (*path, "policies", index), policy.get("value", 0)
         yield from one_of(policy.get("type", ""), _POLICIES, (*at, "type"))
         if value < 1:
-            yield Problem("out-of-range", (*at, "value"), f"`value` has to be at least 1, and is {value}")
+            yield Problem("out-of-range", (*at, "value"), f"`value` must be at least 1, and is {value}")
         yield from _between(policy.get("periodSeconds", 0), 1, _LONGEST_PERIOD, (*at, "periodSeconds"))
     tolerance = rules.get("tolerance", "0")
     if amount_of(tolerance) < 0:

@@ -201,7 +201,7 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
     else:
         first = next(iter(known))
         message = f"{name} came with {component} {first}, and the target is {target[component]}"
-        hint = f"leave it out, or say `--target {component}={first}`"
+        hint = f"remove it, or say `--target {component}={first}`"
     return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
 
 

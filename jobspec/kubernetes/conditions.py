@@ -72,10 +72,10 @@ def _unmet_number(value: float, shape: Shape, path: Path) -> Iterator[Problem]:
     if kind == "integer" and not _holds(value, bits):
         yield beyond_bits(value, bits, path)
     if kind == "number" and asked.get("format") == "float" and abs(value) >= _MAX_FLOAT32:
-        yield Problem("out-of-range", path, f"{name_of(path)} takes what a 32-bit float holds, not {value}")
+        yield Problem("out-of-range", path, f"{name_of(path)}: expected what a 32-bit float holds, got {value}")
     for limit, exclusive, words, strictly in _LIMITS:
         if asked.get(limit) is not None and not _within(value, limit, asked, kind, bits):
-            message = f"{name_of(path)} takes {strictly if asked.get(exclusive) else words} {asked[limit]}, not {value}"
+            message = f"{name_of(path)}: expected {strictly if asked.get(exclusive) else words} {asked[limit]}, got {value}"
             yield Problem("out-of-range", path, message)
     factor = asked.get("multipleOf")
     if factor is not None and not _is_multiple(value, factor, kind, bits):
@@ -155,10 +155,10 @@ def broken_branch(value: Any, branch: Shape, path: Path) -> Iterator[Problem]:
 def _of_fields(value: dict[str, Any], branch: Shape, path: Path) -> Iterator[Problem]:
     for name in branch.required:
         if name not in value:
-            yield Problem("missing-field", path, f"the required field `{name}` of {name_of(path)} is missing", at_key=True)
+            yield Problem("missing-field", path, f"missing required field `{name}` in {name_of(path)}", at_key=True)
     if not branch.open and branch.fields is not None:
         for name in value.keys() - branch.fields.keys():
-            yield Problem("unknown-field", (*path, name), f"{name_of(path)} has no field `{name}`", at_key=True)
+            yield Problem("unknown-field", (*path, name), f"unknown field `{name}` in {name_of(path)}", at_key=True)
 
 
 def _of_value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:

@@ -203,7 +203,7 @@ class JSONSchema:
             path = tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in each.absolute_path)
             unknown = _unknown(each) if rule == "unknown-field" else []
             for name in unknown:
-                yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
+                yield Problem(rule, (*path, name), f"unknown field `{name}` in the JSON Schema", at_key=True)
             if not unknown:
                 yield Problem(rule, path, f"the JSON Schema says: {each.message}")
         meta = document.data.get("metadata")

@@ -109,14 +109,14 @@ def scale_problems(data: dict[str, Any], shape: Shape) -> Iterator[Problem]:
         if value is _ABSENT:
             continue
         if len(path) < len(steps):
-            yield Problem("wrong-type", path, f"`{'.'.join(map(str, path))}` has to be a mapping: the scale subresource reads it")
+            yield Problem("wrong-type", path, f"`{'.'.join(map(str, path))}` must be a mapping: the scale subresource reads it")
         elif type(value) is not (int if is_number else str):
             what = "an integer" if is_number else "text"
-            yield Problem("wrong-type", path, f"`{path[-1]}` has to be {what}: the scale subresource reads it")
+            yield Problem("wrong-type", path, f"`{path[-1]}` must be {what}: the scale subresource reads it")
         elif isinstance(value, int) and value < 0:
-            yield Problem("out-of-range", path, f"`{path[-1]}` cannot be negative, as {value} is")
+            yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
         elif isinstance(value, int) and value > _MAX_INT32:
-            yield Problem("out-of-range", path, f"`{path[-1]}` takes 0 to {_MAX_INT32:,}, not {value:,}")
+            yield Problem("out-of-range", path, f"`{path[-1]}`: expected 0 to {_MAX_INT32:,}, got {value:,}")
 
 
 def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
@@ -149,10 +149,10 @@ def resource_problems(value: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of the kind and the metadata of one embedded object."""
     version, kind, meta = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and (not version or version.count("/") > 1):
-        yield Problem("wrong-format", (*path, "apiVersion"), f"{describe(version)} is no API version: it is `v1`, or `group/version`")
+        yield Problem("wrong-format", (*path, "apiVersion"), f"{describe(version)} is not a API version: it is `v1`, or `group/version`")
     if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
         yield Problem(
-            "wrong-format", (*path, "kind"), f"{describe(kind)} is no kind: it is of letters, digits and `-`, and begins with a letter"
+            "wrong-format", (*path, "kind"), f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
         )
     if isinstance(meta, dict):
         if isinstance(meta.get("generation"), int) and meta["generation"] < 0:

@@ -46,7 +46,7 @@ def limitrange_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
         if not kind:
             yield missing("type", item, path, f"it is one of {listed(_TYPES)}")
         elif why := bad_qualified_name(kind):
-            yield Problem("invalid-name", (*path, "type"), f"`{kind}` is no type: {why}", f"it is one of {listed(_TYPES)}")
+            yield Problem("invalid-name", (*path, "type"), f"`{kind}` is not a type: {why}", f"it is one of {listed(_TYPES)}")
         elif "/" not in kind:
             yield from one_of(kind, _TYPES, (*path, "type"))
         if kind in seen:
@@ -67,7 +67,7 @@ def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
     for field, amounts in given.items():
         for name in amounts:
             if why := bad_name(name):
-                yield Problem("invalid-name", (*path, field, Key(name)), f"`{name}` is no resource of a {kind}: {why}", at_key=True)
+                yield Problem("invalid-name", (*path, field, Key(name)), f"`{name}` is not a resource of a {kind}: {why}", at_key=True)
     if kind == "PersistentVolumeClaim" and not any("storage" in given[field] for field in ("min", "max")):
         yield Problem(
             "missing-field", (*path, "limits"), "limits of claims need the least or the most `storage`", "write `max: {storage: 1Ti}`"
@@ -93,7 +93,7 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Iterato
     if both and not can_be_promised_twice(name) and amounts["default"] != amounts["defaultRequest"]:
         at = next(field for field in ("defaultRequest", "default", "max") if field in written)
         message = f"of `{name}`, no limit is above the request, so `default` and `defaultRequest` are one amount"
-        yield Problem("conflicting-values", (*path, at, Key(name)), message, "leave out `defaultRequest`")
+        yield Problem("conflicting-values", (*path, at, Key(name)), message, "remove `defaultRequest`")
 
 
 def _ratio(name: str, amounts: dict[str, int], path: Path) -> Iterator[Problem]:
@@ -167,9 +167,9 @@ def _amount(name: str, text: str, path: Path) -> Iterator[Problem]:
         hint = closest(name, (*COUNTED, "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage"))
         yield Problem("invalid-name", path, f"`{name}` is nothing that a quota counts: {why}", hint, at_key=True)
     if amount_of(text) < 0:
-        yield Problem("out-of-range", path, f"`{name}` cannot be negative, as {text} is")
+        yield Problem("out-of-range", path, f"`{name}` must not be negative, got {text}")
     elif (name in COUNTED or is_extended(name)) and not is_whole(text):
-        yield Problem("wrong-format", path, f"of `{name}` there are whole numbers alone, and {text} is none")
+        yield Problem("wrong-format", path, f"`{name}` must be a whole number, got {text}")
 
 
 def _scope(scope: str, hard: Iterable[str], path: Path) -> Iterator[Problem]:
@@ -200,7 +200,9 @@ def _condition(condition: dict[str, Any], hard: Iterable[str], path: Path) -> It
     if operator in ("In", "NotIn") and not values:
         yield missing("values", condition, path, f"`{operator}` compares with a list of values")
     elif operator in ("Exists", "DoesNotExist") and values:
-        yield Problem("conflicting-values", (*path, "values"), f"`{operator}` takes no `values`", "remove the values, or write `In`")
+        yield Problem(
+            "conflicting-values", (*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In`"
+        )
 
 
 # The names of resources in quotas and limits of a namespace.
@@ -225,7 +227,9 @@ def bad_quota_resource(name: str) -> str:
     """Why a quota cannot count a resource; empty if it can."""
     if why := bad_qualified_name(name):
         return why
-    return "" if "/" in name or is_of_quota(name) else "it is no resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
+    return (
+        "" if "/" in name or is_of_quota(name) else "it is not a resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
+    )
 
 
 #: Kind -> the rules on each object, and those on an update besides.

@@ -32,7 +32,7 @@ def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, na
     yield from _names(metadata, names)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
-        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is not a valid namespace (RFC 1123 label): {why}")
     yield from label_problems(metadata.get("labels"), _METADATA)
     yield from annotation_problems(metadata.get("annotations"), _METADATA)
     yield from _finalizers(metadata.get("finalizers"), builtin=builtin)
@@ -46,7 +46,7 @@ def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
         yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
     bad_prefix, bad_name = _NAME_RULES[rule]
     if isinstance(name, str) and name and (why := bad_name(name)):
-        yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name, bad_name))
+        yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is not a valid name: {why}", _name_hint(name, bad_name))
     if isinstance(prefix, str) and prefix:
         is_generated = not name and rule != "address"
         if why := bad_prefix(prefix) or (bad_name(generated_name(prefix)) if is_generated else ""):
@@ -57,8 +57,8 @@ def generation_problems(metadata: Any) -> Iterator[Problem]:
     """The problem of `metadata.generation`, where the server does not set it itself."""
     generation = metadata.get("generation") if isinstance(metadata, dict) else None
     if isinstance(generation, int | float) and generation < 0:
-        message = f"`generation` cannot be negative, as {generation} is"
-        yield Problem("out-of-range", (*_METADATA, "generation"), message, "leave it out; the server sets it")
+        message = f"`generation` must not be negative, got {generation}"
+        yield Problem("out-of-range", (*_METADATA, "generation"), message, "remove it; the server sets it")
 
 
 def generated_name(prefix: str) -> str:
@@ -76,9 +76,9 @@ def label_problems(labels: Any, at: Path) -> Iterator[Problem]:
     for key, value in labels.items() if isinstance(labels, dict) else ():
         path = (*at, "labels", Key(key))
         if why := bad_qualified_name(key):
-            yield Problem("invalid-metadata", path, f'"{key}" is no label key: {why}', at_key=True)
+            yield Problem("invalid-metadata", path, f'"{key}" is not a valid label key: {why}', at_key=True)
         if isinstance(value, str) and (why := bad_label_value(value)):
-            yield Problem("invalid-metadata", path, f'"{value}" is no label value: {why}')
+            yield Problem("invalid-metadata", path, f'"{value}" is not a valid label value: {why}')
 
 
 def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
@@ -89,7 +89,7 @@ def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
     for key, value in annotations.items():
         size += len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 0)
         if why := bad_qualified_name(key.lower()):
-            yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is no annotation key: {why}', at_key=True)
+            yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is not a valid annotation key: {why}', at_key=True)
     if size > _MAX_ANNOTATIONS:
         yield Problem(
             "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
@@ -101,12 +101,12 @@ def _finalizers(finalizers: Any, *, builtin: bool) -> Iterator[Problem]:
     for index, name in enumerate(names):
         name = "" if name is None else name
         if isinstance(name, str) and (why := bad_qualified_name(name)):
-            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is no finalizer: {why}')
+            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is not a valid finalizer: {why}')
         elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
-            message = f'"{name}" is none of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
+            message = f'"{name}" is not one of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
             yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), message)
     if "orphan" in names and "foregroundDeletion" in names:
-        yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` exclude each other")
+        yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` are mutually exclusive")
 
 
 def _owners(owners: Any) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
     if not isinstance(api_version, str) or not api_version:
         return
     if api_version.count("/") > 1 or api_version.endswith("/"):
-        yield Problem("invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is no API version: it is `v1`, or `group/version`")
+        yield Problem("invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is not a API version: it is `v1`, or `group/version`")
     elif api_version in ("v1", "/v1") and kind == "Event":
         yield Problem("invalid-metadata", (*path, "kind"), "an Event cannot be an owner")
 
@@ -140,7 +140,7 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
 def bad_path_segment(name: str) -> str:
     """Why *name* cannot be a segment of a URL's path; empty if it can."""
     if name in (".", "..") or "/" in name or "%" in name:
-        return "it cannot be `.` or `..`, and cannot hold `/` or `%`"
+        return "it cannot be `.` or `..`, and cannot contain `/` or `%`"
     return ""
 
 
@@ -151,7 +151,7 @@ def bad_subdomain(name: str) -> str:
         return f"it has {len(name)} characters, more than 253"
     for part in name.split("."):
         if not part or not _LOWER.issuperset(part.replace("-", "")) or part[0] == "-" or part[-1] == "-":
-            return "names are of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit"
+            return "use lower-case letters, digits, `-` and `.`, starting and ending with a letter or digit"
     return ""
 
 
@@ -161,13 +161,13 @@ def bad_label_name(name: str) -> str:
     if len(name) > 63:
         return f"it has {len(name)} characters, more than 63"
     if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
-        return "it has to be of lower-case letters, digits and `-`, and begin and end with a letter or digit"
+        return "use lower-case letters, digits and `-`, starting and ending with a letter or digit"
     return ""
 
 
 def bad_dns1035_label(name: str) -> str:
     """Why *name* is not a DNS label (RFC 1035); empty if it is one."""
-    return bad_label_name(name) or ("it has to begin with a letter" if name[0] in "0123456789" else "")
+    return bad_label_name(name) or ("it must start with a letter" if name[0] in "0123456789" else "")
 
 
 @lru_cache(_KEPT)
@@ -175,7 +175,7 @@ def bad_qualified_name(name: str) -> str:
     """Why *name* is not a qualified name (`example.com/name`); empty if it is one."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
-        return "the part before `/` has to be a DNS subdomain"
+        return "the part before `/` must be a DNS subdomain"
     if not rest:
         return "its name is empty"
     return _bad_word(rest)
@@ -191,7 +191,7 @@ def _bad_word(text: str) -> str:
     if len(text) > 63:
         return f"it has {len(text)} characters, more than 63"
     if not (text[0] in _WORD and text[-1] in _WORD and _WORD.issuperset(text.replace("-", "").replace("_", "").replace(".", ""))):
-        return "it has to be of letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit"
+        return "use letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit"
     return ""
 
 
@@ -201,9 +201,9 @@ def _bad_address(name: str) -> str:
     try:
         address = ip_address(name)
     except ValueError:
-        return "it has to be an IP address"
+        return "it must be an IP address"
     is_canonical = str(address) == name and "%" not in name and getattr(address, "ipv4_mapped", None) is None
-    return "" if is_canonical else f"it has to be an IP address in its canonical form, `{address}`"
+    return "" if is_canonical else f"it must be an IP address in its canonical form, `{address}`"
 
 
 def _bad_cronjob_name(name: str) -> str:
@@ -219,7 +219,7 @@ def _bad_label_prefix(prefix: str) -> str:
 
 
 def _bad_segment_prefix(prefix: str) -> str:
-    return "it cannot hold `/` or `%`" if "/" in prefix or "%" in prefix else ""
+    return "it cannot contain `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
 
 #: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
@@ -279,10 +279,10 @@ def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not operator:
         yield missing("operator", condition, path, f"it is one of {listed(_OPERATORS)}")
     elif operator not in _OPERATORS:
-        message = f"`operator` takes one of {listed(_OPERATORS)}, not {describe(operator)}"
+        message = f"`operator`: expected one of {listed(_OPERATORS)}, got {describe(operator)}"
         yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, _OPERATORS))
     elif operator in ("Exists", "DoesNotExist") and values:
-        message = f"`{operator}` is about the label's key alone, and takes no `values`"
+        message = f"`operator: {operator}` does not allow `values`"
         yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
         return
     elif operator in ("In", "NotIn") and not values:
@@ -293,12 +293,12 @@ def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _label_key(key: Any, path: Path, *, at_key: bool = False) -> Iterator[Problem]:
     if isinstance(key, str) and (why := bad_qualified_name(key)):
-        yield Problem("wrong-format", path, f'"{key}" is no label key: {why}', at_key=at_key)
+        yield Problem("wrong-format", path, f'"{key}" is not a valid label key: {why}', at_key=at_key)
 
 
 def _label_value(value: Any, path: Path) -> Iterator[Problem]:
     if isinstance(value, str) and (why := bad_label_value(value)):
-        yield Problem("wrong-format", path, f'"{value}" is no label value: {why}')
+        yield Problem("wrong-format", path, f'"{value}" is not a valid label value: {why}')
 
 
 # Check which metadata an update changes.
@@ -321,17 +321,17 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> It
     prefix = new.get("generateName")
     if isinstance(prefix, str) and not builtin and (set("/%") & set(prefix)):
         yield Problem(
-            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot hold `/` or `%`", "leave it out"
+            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot contain `/` or `%`", "remove it"
         )
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
             message = (
                 f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}: another state of it is meant"
             )
-            yield Problem("immutable-field", (*_META, field), message, "leave it out")
+            yield Problem("immutable-field", (*_META, field), message, "remove it")
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
-            yield Problem("immutable-field", (*_META, field), f"`{field}` cannot be set by an update", "leave it out")
+            yield Problem("immutable-field", (*_META, field), f"`{field}` cannot be set by an update", "remove it")
     kept = old.get("finalizers") or []
     for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
         if name not in kept:

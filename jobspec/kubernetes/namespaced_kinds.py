@@ -36,7 +36,7 @@ def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
     for field, keys in (("data", data), ("binaryData", binary)):
         for key in keys:
             if why := bad_data_key(key):
-                yield Problem("invalid-name", (field, Key(key)), f'"{key}" is no key of a ConfigMap: {why}', at_key=True)
+                yield Problem("invalid-name", (field, Key(key)), f'"{key}" is not a key of a ConfigMap: {why}', at_key=True)
     for key in data.keys() & binary.keys():
         yield Problem("duplicate-item", ("data", Key(key)), f"`{key}` stands in `binaryData`, too", "remove one of the two", at_key=True)
     size = sum(len(value.encode()) for value in data.values()) + sum(len(decoded(value)) for value in binary.values())
@@ -78,9 +78,9 @@ def namespace_problems(namespace: dict[str, Any], _: Any) -> Iterator[Problem]:
     for index, name in enumerate(namespace.get("spec", {}).get("finalizers", ())):
         path = ("spec", "finalizers", index)
         if why := bad_qualified_name(name):
-            yield Problem("invalid-name", path, f"`{name}` is no name for a finalizer: {why}")
+            yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
         elif "/" not in name and name not in _KNOWN:
-            message = f"`{name}` is none of Kubernetes' own finalizers, and others need a domain: `example.com/{name}`"
+            message = f"`{name}` is not one of Kubernetes' own finalizers, and others need a domain: `example.com/{name}`"
             yield Problem("invalid-name", path, message)
 
 
@@ -110,7 +110,7 @@ def networkpolicy_problems(policy: dict[str, Any], old: dict[str, Any] | None) -
                 yield from _peer(peer, (*path, peers, number), known)
     types = spec.get("policyTypes", [])
     if len(types) > len(_TYPES):
-        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes` takes at most 2 items, and has {len(types)}")
+        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes`: expected at most 2 items, got {len(types)}")
     for index, each in enumerate(types if len(types) <= len(_TYPES) else ()):
         yield from one_of(each, _TYPES, ("spec", "policyTypes", index))
 
@@ -162,14 +162,14 @@ def _block(block: dict[str, Any], path: Path, known: Container[str]) -> Iterator
         yield missing("cidr", block, path, "write it as `10.0.0.0/8`")
         return
     if whole not in known and (why := bad_range(whole)):
-        yield Problem("wrong-format", (*path, "cidr"), f"`{whole}` is no range of addresses: {why}")
+        yield Problem("wrong-format", (*path, "cidr"), f"`{whole}` is not a range of addresses: {why}")
     around = _network(whole)
     for index, inner in enumerate(block.get("except", ())) if around else ():
         at = (*path, "except", index)
         if inner not in known and (why := bad_range(inner)):
-            yield Problem("wrong-format", at, f"`{inner}` is no range of addresses: {why}")
+            yield Problem("wrong-format", at, f"`{inner}` is not a range of addresses: {why}")
         elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):
-            yield Problem("conflicting-values", at, f"`{inner}` is no part of `{whole}`, which it is to be left out of")
+            yield Problem("conflicting-values", at, f"`{inner}` is not a part of `{whole}`, which it is to be left out of")
 
 
 def _network(text: str) -> Network | None:
@@ -198,7 +198,7 @@ def poddisruptionbudget_problems(budget: dict[str, Any], _: Any) -> Iterator[Pro
     """The problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
-        message = "`minAvailable` and `maxUnavailable` exclude each other"
+        message = "`minAvailable` and `maxUnavailable` are mutually exclusive"
         yield Problem("conflicting-values", ("spec",), message, "keep one of the two", at_key=True)
     for field in _BOUNDS:
         if field in spec:
@@ -227,7 +227,7 @@ def priorityclass_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
     name = metadata.get(field, "")
     if name.startswith(_PREFIX):
         if _OF_SYSTEM.get(name) != value or made.get("globalDefault", False) or field != "name":
-            message = f"`{name}` cannot name the class: names that begin with `{_PREFIX}` are Kubernetes' own"
+            message = f"`{name}` cannot name the class: names that start with `{_PREFIX}` are Kubernetes' own"
             yield Problem("invalid-name", ("metadata", field), message, f"write `{name.removeprefix(_PREFIX)}`" if name != _PREFIX else "")
     elif value > _MAX_PRIORITY:
         yield Problem(
@@ -324,7 +324,7 @@ def _subject(subject: dict[str, Any], path: Path, *, is_cluster: bool) -> Iterat
     if name:
         yield from named(name, "a ServiceAccount", bad_subdomain, (*path, "name"))
     if group:
-        yield Problem("unsupported-choice", (*path, "apiGroup"), f"a ServiceAccount is of the core group, not of `{group}`", "leave it out")
+        yield Problem("unsupported-choice", (*path, "apiGroup"), f"a ServiceAccount is of the core group, not of `{group}`", "remove it")
     if is_cluster and not subject.get("namespace"):
         yield missing("namespace", subject, path, "write the namespace of the ServiceAccount")
 
@@ -352,7 +352,7 @@ def secret_problems(secret: dict[str, Any], _: Any) -> Iterator[Problem]:
     values = _values(secret)
     for key in values:
         if why := bad_data_key(key):
-            yield Problem("invalid-name", _place(secret, key), f'"{key}" is no key of a Secret: {why}', at_key=True)
+            yield Problem("invalid-name", _place(secret, key), f'"{key}" is not a key of a Secret: {why}', at_key=True)
     size = sum(map(len, values.values()))
     if size > _MOST:
         field = "data" if secret.get("data") else "stringData"
@@ -390,7 +390,7 @@ def _of_type(secret: dict[str, Any], values: dict[str, bytes]) -> Iterator[Probl
         if key not in values or (kind == "kubernetes.io/ssh-auth" and not values[key]):
             yield _missing(kind, key)
         elif kind in _JSON and not _is_json_object(values[key]):
-            yield Problem("wrong-format", _place(secret, key), f"`{key}` has to hold a JSON object", "it is the content of Docker's file")
+            yield Problem("wrong-format", _place(secret, key), f"`{key}` must hold a JSON object", "it is the content of Docker's file")
     if kind == "kubernetes.io/basic-auth" and values.keys().isdisjoint(("username", "password")):
         yield _missing(kind, "username")
         yield _missing(kind, "password")
@@ -423,7 +423,7 @@ def _finite(text: str) -> float:
 # What the rules of several kinds say and read in the same way: fixed fields, bytes in base64, percentages.
 
 
-def fixed(path: Path, message: str, hint: str = "put back what was there, or make another object") -> Problem:
+def fixed(path: Path, message: str, hint: str = "restore the old value, or make another object") -> Problem:
     """An update changes what cannot change."""
     return Problem("immutable-field", path, message, hint)
 
@@ -447,8 +447,8 @@ def bad_data_key(key: str) -> str:
     if len(key) > 253:
         return f"it has {len(key)} characters, more than 253"
     if not re.fullmatch(r"[-._a-zA-Z0-9]+", key):
-        return "keys are of letters, digits, `-`, `_` and `.`"
-    return "it cannot be `.`, nor begin with `..`" if key == "." or key.startswith("..") else ""
+        return "use letters, digits, `-`, `_` and `.`"
+    return "it cannot be `.`, nor start with `..`" if key == "." or key.startswith("..") else ""
 
 
 def share_problems(value: Any, path: Path) -> Iterator[Problem]:
@@ -457,7 +457,7 @@ def share_problems(value: Any, path: Path) -> Iterator[Problem]:
 
     if isinstance(value, int):
         if value < 0:
-            yield Problem("out-of-range", path, f"`{path[-1]}` cannot be negative, as {value} is")
+            yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
     elif not re.fullmatch(r"[0-9]+%", value, re.ASCII):
         hint = f"write `{value}`, without quotes, or `{value}%`" if value.isdecimal() else ""
         yield Problem("wrong-format", path, f'`{path[-1]}` is a number of pods or a percentage such as `50%`, not "{value}"', hint)

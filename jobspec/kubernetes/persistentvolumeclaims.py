@@ -65,7 +65,7 @@ def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
     yield from _class_name(spec, "volumeAttributesClassName")
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _VOLUME_MODES:
-        message = f"`volumeMode` takes one of {listed(_VOLUME_MODES)}, not {describe(mode)}"
+        message = f"`volumeMode`: expected one of {listed(_VOLUME_MODES)}, got {describe(mode)}"
         yield Problem("unsupported-choice", (*_SPEC, "volumeMode"), message, closest(mode, _VOLUME_MODES))
     yield from selector_problems(spec.get("selector"), (*_SPEC, "selector"))
 
@@ -77,7 +77,7 @@ def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
     if not isinstance(modes, list):
         return
     if not modes:
-        yield Problem("wrong-size", path, "`accessModes` takes at least 1 item, and has 0", f"name one of {listed(_MODES)}")
+        yield Problem("wrong-size", path, "`accessModes`: expected at least 1 item, got 0", f"name one of {listed(_MODES)}")
     for index, mode in enumerate(modes):
         if mode not in _MODES:
             long = _SHORT_MODES.get(str(mode))
@@ -86,7 +86,7 @@ def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
             remedy = set_to((*path, index), long) if long else chosen(mode, _MODES, (*path, index))
             yield Problem("unsupported-choice", (*path, index), message, hint, remedy=remedy)
     if {mode for mode in modes if mode in _MODES} > {"ReadWriteOncePod"}:
-        message = "`ReadWriteOncePod`, by which one pod alone uses the volume, cannot stand beside other access modes"
+        message = "`ReadWriteOncePod`, by which one pod alone uses the volume, cannot be combined with other access modes"
         yield Problem("conflicting-values", path, message, "keep either `ReadWriteOncePod` or the others")
 
 
@@ -139,7 +139,7 @@ def _slow_quantities(data: dict[str, Any]) -> Iterator[Problem]:
 def _class_name(spec: dict[str, Any], field: str) -> Iterator[Problem]:
     name = spec.get(field)
     if isinstance(name, str) and name and (why := bad_subdomain(name)):
-        yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is no name for a class: {why}")
+        yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is not a valid name for a class: {why}")
 
 
 # Check what a PersistentVolumeClaim's volume is filled from: `dataSource` and `dataSourceRef`.
@@ -174,8 +174,8 @@ def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
         return
     apart = [field for field in ("apiGroup", "kind", "name") if source.get(field) != reference.get(field)]
     if apart:
-        message = f"`dataSource` and `dataSourceRef` have to name the same source, and differ in {listed(apart)}"
-        yield Problem("conflicting-values", ("spec", "dataSource"), message, "leave out `dataSource`; the server fills it in")
+        message = f"`dataSource` and `dataSourceRef` must name the same source, and differ in {listed(apart)}"
+        yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove `dataSource`; the server fills it in")
 
 
 def _source(source: Any, field: str) -> Iterator[Problem]:
@@ -187,7 +187,7 @@ def _source(source: Any, field: str) -> Iterator[Problem]:
     if isinstance(group, str) and group and (why := bad_subdomain(group)):
         name = group.partition("/")[0]
         hint = f"write `{name}`, without a version" if name != group and not bad_subdomain(name) else ""
-        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is no name for an API group: {why}", hint)
+        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is not a valid name for a API group: {why}", hint)
     if not group and kind and kind != _CLAIM:
         message = f"without an `apiGroup`, `kind` can only be `{_CLAIM}`, not {describe(kind)}"
         hint = f"add `apiGroup: {_SNAPSHOT[0]}`" if kind == _SNAPSHOT[1] else closest(kind, (_CLAIM,)) or "add the kind's `apiGroup`"
@@ -202,7 +202,7 @@ def _source(source: Any, field: str) -> Iterator[Problem]:
 
 _STORAGE: Path = (*_REQUESTS, Key("storage"))
 _CLASS = "volume.beta.kubernetes.io/storage-class"  # the annotation that came before the field
-_ANEW = "put back what was there, or make another claim"
+_ANEW = "restore the old value, or make another claim"
 _MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 

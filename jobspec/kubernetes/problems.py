@@ -35,13 +35,13 @@ def name_of(path: Path) -> str:
 
 
 _TYPES = {
-    "object": "a mapping",
+    "object": "an object",
     "array": "a list",
-    "string": "text",
+    "string": "a string",
     "integer": "an integer",
     "number": "a number",
     "boolean": "`true` or `false`",
-    "int-or-string": "an integer or text",
+    "int-or-string": "an integer or a string",
 }
 _WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-=")
 _UNITS = {
@@ -59,7 +59,7 @@ _UNITS = {
     "gi": "Gi",
     "ti": "Ti",
 }
-_QUOTES = "put it in quotes, as it stands"
+_QUOTES = "put it in quotes"
 
 
 def takes(shape: Shape) -> str:
@@ -79,8 +79,8 @@ def describe(value: Any) -> str:
         return f"the number {value}"
     if isinstance(value, str):
         short = value if len(value) <= 60 else value[:57] + "..."
-        return f'the text "{short}"' if value else "an empty text"
-    return "a list" if isinstance(value, list) else "a mapping"
+        return f'the string "{short}"' if value else "an empty string"
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def type_hint(value: Any, shape: Shape) -> str:
@@ -91,11 +91,11 @@ def type_hint(value: Any, shape: Shape) -> str:
     if shape.format == "quantity" and isinstance(value, float):
         return _QUOTES
     if kind == "string" and isinstance(value, bool):
-        return "without quotes, `y`, `yes`, `on`, `true` and their opposites are booleans to Kubernetes; put the text in quotes"
+        return "without quotes, `y`, `yes`, `on`, `true` and their opposites are booleans to Kubernetes; put the value in quotes"
     if kind == "string" and isinstance(value, (int, float)):
         return _QUOTES
     if kind in ("integer", "boolean") and isinstance(value, str) and _would_fit(value, kind):
-        return f"leave the quotes out: `{value}`"
+        return f"remove the quotes: `{value}`"
     if kind == "array" and isinstance(value, dict):
         return _items_hint(shape)
     if kind == "array" and not isinstance(value, list):
@@ -174,20 +174,20 @@ def in_one_line(expression: str) -> str:
 
 def missing_field(name: str, data: dict[str, Any], path: Path) -> Problem:
     """A required field is absent from an object, or null in it."""
-    where = f" of {name_of(path)}" if path else ""
-    empty = "is empty" if name in data else "is missing"
-    return Problem("missing-field", (*path, name) if name in data else path, f"the required field `{name}`{where} {empty}", at_key=True)
+    where = f" in {name_of(path)}" if path else ""
+    empty = "empty" if name in data else "missing"
+    return Problem("missing-field", (*path, name) if name in data else path, f"{empty} required field `{name}`{where}", at_key=True)
 
 
 def missing(name: str, around: dict[str, Any], path: Path, hint: str = "") -> Problem:
     """A field of a built-in kind is absent or empty, and the server's Go code requires it, not its schema."""
-    state = "is empty" if name in around else "is missing"
-    return Problem("missing-field", (*path, name), f"the required field `{name}` of `{spell(path)}` {state}", hint, at_key=True)
+    state = "empty" if name in around else "missing"
+    return Problem("missing-field", (*path, name), f"{state} required field `{name}` in `{spell(path)}`", hint, at_key=True)
 
 
 def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) -> Problem:
     """The schema does not know a field; *suggest*: look for the field that was meant."""
-    message = f"{name_of(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
+    message = f"unknown field `{name}` in {name_of(path)}" if path else f"unknown field `{name}`"
     if not suggest or not shape or shape.fields is None:
         return Problem("unknown-field", (*path, name), message, at_key=True)
     hint, meant, belongs = where_instead(name, shape)
@@ -197,49 +197,49 @@ def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) 
 
 def wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
     """A value is of another type than its shape."""
-    message = f"{name_of(path)} takes {takes(shape)}, not {describe(value)}"
+    message = f"{name_of(path)}: expected {takes(shape)}, got {describe(value)}"
     return Problem("wrong-type", path, message, type_hint(value, shape), remedy=retyped(value, shape, path))
 
 
 def beyond_bits(value: float, bits: int, path: Path) -> Problem:
     """A whole number does not fit into a sign and *bits* bits."""
     most = (1 << bits) - 1
-    return Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
+    return Problem("out-of-range", path, f"{name_of(path)}: expected {-most - 1:,} to {most:,}, got {value:,.0f}")
 
 
 def no_byte(value: Any, path: Path) -> Problem:
     """An item of a list of bytes is no number from 0 to 255."""
-    hint = "write the bytes as one text in base64"
-    return Problem("wrong-type", path, f"{name_of(path)} is a byte, an integer from 0 to 255, not {describe(value)}", hint)
+    hint = "write the bytes as one base64 string"
+    return Problem("wrong-type", path, f"{name_of(path)}: expected a byte, 0 to 255, got {describe(value)}", hint)
 
 
 def outside(value: Any, least: int | None, most: int | None, path: Path) -> Problem:
     """A number is below *least* or above *most*."""
     limits = f"at least {least}" if most is None else f"at most {most}" if least is None else f"{least} to {most}"
-    return Problem("out-of-range", path, f"{name_of(path)} takes {limits}, not {value}")
+    return Problem("out-of-range", path, f"{name_of(path)}: expected {limits}, got {value}")
 
 
 def wrong_size(size: int, what: str, bound: str, limit: int, path: Path) -> Problem:
-    """A text, list or object has too few or too many characters, items or fields; *bound* is `least` or `most`."""
-    return Problem("wrong-size", path, f"{name_of(path)} takes at {bound} {limit:,} {what}{'s' * (limit != 1)}, and has {size:,}")
+    """A string, list or object has too few or too many characters, items or fields; *bound* is `least` or `most`."""
+    return Problem("wrong-size", path, f"{name_of(path)}: expected at {bound} {limit:,} {what}{'s' * (limit != 1)}, got {size:,}")
 
 
 def wrong_format(value: str, example: str, path: Path, hint: str = "", *, meant: str = "") -> Problem:
     """A text does not have its format; *example* shows the format, *meant* is the text that it can only mean."""
     remedy = set_to(path, meant) if meant else None
-    return Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}", hint, remedy=remedy)
+    return Problem("wrong-format", path, f"{name_of(path)}: expected {example}, got {describe(value)}", hint, remedy=remedy)
 
 
 def wrong_pattern(value: str, pattern: str, path: Path) -> Problem:
     """A text does not match its pattern."""
-    return Problem("wrong-format", path, f"{name_of(path)} has to match `{pattern}`, which {describe(value)} does not")
+    return Problem("wrong-format", path, f"{name_of(path)}: expected a match of `{pattern}`, got {describe(value)}")
 
 
 def unsupported(value: Any, choices: Sequence[Any], path: Path) -> Problem:
     """A value is none of the choices."""
-    listed = ", ".join(f"`{choice}`" if choice != "" else "an empty text" for choice in choices)
+    listed = ", ".join(f"`{choice}`" if choice != "" else "an empty string" for choice in choices)
     hint = closest(value, [choice for choice in choices if isinstance(choice, str)]) if isinstance(value, str) else ""
-    message = f"{name_of(path)} takes one of {listed}, not {describe(value)}"
+    message = f"{name_of(path)}: expected one of {listed}, got {describe(value)}"
     return Problem("unsupported-choice", path, message, hint, remedy=chosen(value, choices, path))
 
 
@@ -260,17 +260,19 @@ _MAX_ID = (1 << 31) - 1
 
 def duplicate(value: str, what: str, path: Path) -> Problem:
     """*what*, such as "a container", has its value a second time."""
-    return Problem("duplicate-item", path, f"there is {what} `{value}` already", "give it another name, or remove one of the two")
+    return Problem(
+        "duplicate-item", path, f"duplicate {what.removeprefix('a ').removeprefix('an ')} `{value}`", "rename or remove one of the two"
+    )
 
 
-def excluded(path: Path, message: str, hint: str = "leave it out") -> Problem:
+def excluded(path: Path, message: str, hint: str = "remove it") -> Problem:
     """A field that others exclude."""
     return Problem("conflicting-values", path, message, hint)
 
 
 def wrong_name(value: str, what: str, why: str, path: Path) -> Problem:
     """A text is no name for *what*, such as "a container"."""
-    return Problem("invalid-name", path, f"`{value}` is no name for {what}: {why}")
+    return Problem("invalid-name", path, f"`{value}` is not a valid name for {what}: {why}")
 
 
 def near(value: str, known: Iterable[str]) -> str:
@@ -284,13 +286,13 @@ def near(value: str, known: Iterable[str]) -> str:
 def negative(value: Any, path: Path) -> Iterator[Problem]:
     """The problem of a number below zero."""
     if value < 0:
-        yield Problem("out-of-range", path, f"`{path[-1]}` cannot be negative, as {value} is")
+        yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
 
 
 def wrong_id(value: int, path: Path) -> Iterator[Problem]:
     """The problem of a number that is no ID of a user or a group."""
     if not 0 <= value <= _MAX_ID:
-        yield Problem("out-of-range", path, f"IDs of users and groups are from 0 to {_MAX_ID:,}, and {value} is not")
+        yield Problem("out-of-range", path, f"user and group IDs: expected 0 to {_MAX_ID:,}, got {value}")
 
 
 # Checks of one field that the rules of many kinds make: each gives the problem of a value, or none.
@@ -329,7 +331,7 @@ def required_name(
 def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Iterator[Problem]:
     """The problem of a text that is no *what*, such as "label key"; *bad_form* says why."""
     if why := bad_form(value):
-        yield Problem("wrong-format", path, f'"{value}" is no {what}: {why}', at_key=at_key)
+        yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}', at_key=at_key)
 
 
 def within(value: Any, least: int | None, most: int | None, path: Path) -> Iterator[Problem]:
@@ -386,7 +388,7 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
     if exact:
         return did_you_mean(exact[0]), exact[0], ""
     if any(character != " " and not character.isprintable() for character in name):
-        return "the name holds a character that cannot be seen; type it anew", "", ""
+        return "the name contains an invisible character; retype it", "", ""
     for place, hint, _ in _inside(name, shape, "", 2):
         return hint, "", place
     near = nearest(name, shape.fields)

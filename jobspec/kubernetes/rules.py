@@ -82,7 +82,7 @@ def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, to
     hint = objection(known, seen)
     if hint is not None and not (touched and touched.is_same() and not fails(known, seen)):
         place = (*path, *_reported_at(known.about, value), *_field_path(rule))
-        yield Problem("rule-broken", place, f"{name_of(place)} breaks a rule of its kind: {rule_message(rule)}", hint)
+        yield Problem("rule-broken", place, f"{name_of(place)} violates a validation rule: {rule_message(rule)}", hint)
 
 
 def _reported_at(about: Path, value: Any) -> Path:
@@ -97,8 +97,8 @@ def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, pat
     if objection(known, _for_functions(value, shape), _for_functions(aligned(old, value, shape), shape)) is not None:
         was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
         place = (*path, *_field_path(rule))
-        message = f"{name_of(place)} cannot change once the object exists{was}: {rule_message(rule)}"
-        yield Problem("rule-broken", place, message, "put back what was there, or delete the object and create it anew")
+        message = f"{name_of(place)} is immutable{was}: {rule_message(rule)}"
+        yield Problem("rule-broken", place, message, "restore the old value, or delete the object and recreate it")
 
 
 def _field_path(rule: Rule) -> Path:

@@ -247,12 +247,12 @@ def _not_a_manifest(document: Document) -> Diagnostic:
     data = document.data
     if not isinstance(data, dict):
         what = "a list" if isinstance(data, list) else "a single value"
-        return document.problem("not-a-manifest", f"a manifest is a mapping; this document is {what}")
+        return document.problem("not-a-manifest", f"not a Kubernetes manifest: expected an object, got {what}")
     for key in ("apiVersion", "kind"):
         if not isinstance(data.get(key), str) and data.get(key) is not None:
-            return document.problem("not-a-manifest", f"`{key}` has to be text", (key,), hint="put it in quotes")
+            return document.problem("not-a-manifest", f"`{key}` must be a string", (key,), hint="put it in quotes")
     missing = " and ".join(f"`{key}`" for key in ("apiVersion", "kind") if not data.get(key))
-    return document.problem("not-a-manifest", f"the document has no {missing}, so it is no Kubernetes manifest", hint=_near_key(data))
+    return document.problem("not-a-manifest", f"not a Kubernetes manifest: no {missing}", hint=_near_key(data))
 
 
 def _near_key(data: dict[str, object]) -> str:

@@ -29,7 +29,7 @@ _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
 def wrong_address(job: LintedJob) -> Iterator[Finding]:
-    """A hand-written address of the first pod is that of none of the job's pods.
+    """A hand-written rendezvous address matches none of the job's pods.
 
     Why: the name is made by the operator from the job's; a name from another job, another operator or an older release resolves
     nowhere, and all pods wait for it until their timeout.
@@ -42,7 +42,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
     policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
     meeting = policy.get("rdzvHost") if policy and text(policy, "rdzvBackend") in ("", "c10d") else None
     if meeting and _is_internal(text(meeting), job) and not any(_is_same(text(meeting), each) for each in hosts):
-        yield Finding(meeting, f"no pod of the job is reached as `{text(meeting)}`", f"leave it out: the first one is `{_first(job)}`")
+        yield Finding(meeting, f"no pod of the job is reached as `{text(meeting)}`", f"remove it: the first one is `{_first(job)}`")
     for container in job.training_containers:
         for said, place in _addresses(container):
             host = _host(said)
@@ -52,7 +52,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
 
 
 def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
-    """A pod on the host's network asks the host's name servers, which do not know the cluster's names.
+    """`hostNetwork` without `dnsPolicy: ClusterFirstWithHostNet`: cluster names do not resolve.
 
     Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
     wait for the master's name in their init container, for ever.
@@ -70,12 +70,12 @@ def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
         if network and network.value is True and (policy is None or policy.value in (None, "ClusterFirst", "Default")):
             spec = role.pod_tree.get("spec")
             edits = [Edit(spec, ("dnsPolicy",), "ClusterFirstWithHostNet")] if spec else []
-            message = "a pod on the host's network does not find the names of the other pods"
-            yield Finding(network, message, "write `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
+            message = "`hostNetwork` without `ClusterFirstWithHostNet`: the other pods' names do not resolve"
+            yield Finding(network, message, "set `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
 
 
 def shared_host_port(job: LintedJob) -> Iterator[Finding]:
-    """Pods of one job on the host's network listen on the same port: two of them cannot be on one node.
+    """Pods of one job use the same host port, so that two of them cannot run on one node.
 
     Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
     one is; a pod that does not declare its port ends with "address already in use".
@@ -94,13 +94,13 @@ def shared_host_port(job: LintedJob) -> Iterator[Finding]:
         if network and not apart:
             yield Finding(
                 network,
-                "two pods of the job cannot be on one node: they have the same ports of the host",
-                "keep them apart by anti-affinity",
+                "host port conflict: two pods of the job cannot run on the same node",
+                "spread them by pod anti-affinity",
             )
 
 
 def pinned_interface(job: LintedJob) -> Iterator[Finding]:
-    """A variable names a network card of a host, which pods do not have.
+    """A variable names a network interface of a host, which pods do not have.
 
     Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
     socket interface". On the host's network the card is there, as long as all nodes are alike. `=eth1` is that one card, `eth` all whose
@@ -120,14 +120,16 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
             cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
             foreign = [each for each in cards if not _is_in_pods(each, is_whole=value.startswith("="), is_attached=is_attached)]
             if said and foreign:
-                where = "hosts are alike only until the next one" if on_host else "pods have `lo` and `eth0`"
-                message = f"`{foreign[0]}` is a network card of a host: {where}"
+                where = "other hosts may name theirs otherwise" if on_host else "pods have `lo` and `eth0`"
+                message = f"`{foreign[0]}` is a network interface of a host: {where}"
                 severity: Severity = "info" if on_host else "warning"
-                yield Finding(written(said.get("value"), said), message, "leave it out, or exclude cards: `^lo,docker`", severity=severity)
+                yield Finding(
+                    written(said.get("value"), said), message, "remove it, or exclude interfaces: `^lo,docker`", severity=severity
+                )
 
 
 def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
-    """A pod asks for an RDMA device, and has no network attachment that reaches it.
+    """A pod requests an RDMA device, and has no network attachment for it.
 
     Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and takes TCP without a word.
     Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
@@ -147,7 +149,7 @@ def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
 
 
 def overriding_flags(job: LintedJob) -> Iterator[Finding]:
-    """A flag of torchrun says something else than the operator does.
+    """A torchrun flag overrides what the operator sets, with another value.
 
     Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
     pods wait for more than there are, or begin without the others, each for itself; with a fixed rank, all pods are the same node.
@@ -160,17 +162,17 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
         count = container.role.count
         for name, value, place in container.torchrun_flags:
             if name == "--standalone" and job.training_pods > 1 and not _is_foreseen(container):
-                yield Finding(place, f"each of {job.training_pods} pods trains alone by `--standalone`", "leave the flag out")
+                yield Finding(place, f"`--standalone`: each of the {job.training_pods} pods trains alone", "remove the flag")
             elif name == "--nnodes":
                 wanted = text(container.variable("PET_NNODES"), "value")
                 if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_foreseen(container)):
-                    yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
+                    yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
             elif name == "--node-rank" and value.isdigit() and count > 1:
-                yield Finding(place, f"all {count} pods are node {value}", "leave the flag out: the operator sets the rank")
+                yield Finding(place, f"all {count} pods get node rank {value}", "remove the flag: the operator sets the rank")
 
 
 def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
-    """An elastic job has a Master, which is not counted among its nodes.
+    """An elastic job has a Master, which is not counted in its nodes.
 
     Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
     one pod too many waits outside.
@@ -181,11 +183,11 @@ def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
     """
     master = job.tree.get("spec", "pytorchReplicaSpecs", "Master")
     if master and job.tree.get("spec", "elasticPolicy"):
-        yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
+        yield Finding(master, "the Master joins the elastic job, but is not counted in its nodes", "use Workers only")
 
 
 def elastic_range(job: LintedJob) -> Iterator[Finding]:
-    """The limits of an elastic job contradict each other, or the number of its Workers.
+    """`minReplicas` and `maxReplicas` contradict each other, or the number of Workers.
 
     Why: torchrun ends at once where the least number of nodes is above the most; with fewer Workers than the least, all wait until their
     timeout, and with more than the most, some wait outside for ever.
@@ -205,15 +207,15 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     low, high = (each.value if each and isinstance(each.value, int) else None for each in (least, most))
     workers = next((role.count for role in job.roles if role.name == "Worker"), 0)
     if least and low is not None and high is not None and low > high:
-        yield Finding(least, f"the least number of Workers, {low}, is above the most, {high}", "raise `maxReplicas`")
+        yield Finding(least, f"`minReplicas` ({low}) is above `maxReplicas` ({high})", "raise `maxReplicas`")
     elif least and low is not None and 0 < workers < low:
-        yield Finding(least, f"{workers} Worker{'' if workers == 1 else 's'} wait for {low}", "start as many, or lower `minReplicas`")
+        yield Finding(least, f"{workers} Worker{'' if workers == 1 else 's'} wait for {low}", "add Workers, or lower `minReplicas`")
     elif most and high is not None and workers > high:
-        yield Finding(most, f"of {workers} Workers, {high} can take part", "start fewer, or raise `maxReplicas`")
+        yield Finding(most, f"only {high} of {workers} Workers can take part", "remove Workers, or raise `maxReplicas`")
 
 
 def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
-    """NetworkPolicies of the files let no pod of the job reach another, or none ask for its name.
+    """NetworkPolicies block the traffic or the DNS queries between the job's pods.
 
     Why: pods that a policy selects accept what some policy allows, and nothing else; the same holds for what they send. The workers wait
     for the first pod until their timeout, those of training-operator already in the init container that asks for the Master's name;
@@ -233,7 +235,7 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         if found:
             policy, what, hint = found
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` lets {what}", hint)
+            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` blocks {what}", hint)
 
 
 def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
@@ -251,7 +253,7 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
         near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
         yield Finding(
             said,
-            f"torchrun has no backend `{said.value}` of its own",
+            f"torchrun has no rendezvous backend `{said.value}`",
             f"write `{near or 'c10d'}`",
             edits=[Edit(said, (), near)] if near else (),
         )
@@ -332,12 +334,12 @@ def _blocking(
     between = "allow traffic between the pods of the job"
     entering = [each for each in policies if _isolates(each, own)]
     if entering and not all(any(_lets_in(each, peer) for each in entering) for peer in peers):
-        return entering[0], f"no pod of the job reach those of {role}", between
+        return entering[0], f"traffic from the job's pods to those of {role}", between
     leaving = [each for each in policies if _isolates(each, own, "Egress")]
     if leaving and not all(any(_lets_out(each, peer) for each in leaving) for peer in peers):
-        return leaving[0], f"those of {role} reach no other pod of the job", between
+        return leaving[0], f"traffic from {role} to the job's other pods", between
     if leaving and not any(_lets_ask_for_names(each) for each in leaving):
-        return leaving[0], f"those of {role} ask for no name of another pod", "allow the cluster's name servers, on port 53"
+        return leaving[0], f"DNS queries of {role} for the other pods' names", "allow egress to the cluster DNS, on port 53"
     return None
 
 
@@ -442,7 +444,7 @@ def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
     """
     for container, processes, place in _counted(job):
         if 0 < container.gpus < processes:
-            message = f"{processes} processes start in a pod of {_gpus(container.gpus)}"
+            message = f"{processes} processes per pod, but only {_gpus(container.gpus)}"
             yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for as many GPUs as processes")
 
 
@@ -461,12 +463,12 @@ def idle_gpus(job: LintedJob) -> Iterator[Finding]:
     """
     for container, processes, place in _counted(job):
         if 0 < processes < container.gpus:
-            message = f"{_processes(processes)} will use at most as many of {_gpus(container.gpus)}"
+            message = f"idle GPUs: {_processes(processes)} for {_gpus(container.gpus)} per pod"
             yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for {_gpus(processes)}")
 
 
 def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
-    """The trainer takes accelerators that are no `gpu` by name for none, and starts as many processes as the pod has CPUs.
+    """The trainer does not count accelerators whose resource name is not `gpu`: it starts one process for each CPU.
 
     Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
     Instead: say the number of processes.
@@ -482,12 +484,12 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
         processes = text(container.variable(_PROCESSES), "value")
         for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
             if number and processes != str(number):
-                message = f"the trainer does not count `{name}`: it starts {_processes(int(processes))} in a pod of {number}"
+                message = f"the trainer does not count `{name}`: {_processes(int(processes))} for {number} per pod"
                 yield Finding(place, message, f"write `numProcPerNode: {number}`")
 
 
 def processes_of_the_host(job: LintedJob) -> Iterator[Finding]:
-    """In a pod without an accelerator, torchrun starts a process for each CPU of the host.
+    """Without a GPU and `nprocPerNode`, torchrun starts one process for each CPU of the node.
 
     Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
     not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
@@ -502,11 +504,11 @@ def processes_of_the_host(job: LintedJob) -> Iterator[Finding]:
             continue
         if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
             at = written(said.get("value"), container.tree)
-            yield Finding(at, "torchrun starts a process for each CPU of the host, whatever the pod may use", 'write `nprocPerNode: "1"`')
+            yield Finding(at, "torchrun starts one process for each CPU of the node, whatever the pod's limit", 'set `nprocPerNode: "1"`')
 
 
 def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
-    """The program is told to use NCCL, and its pods ask for no GPU.
+    """The program uses the NCCL backend, and its pods request no GPU.
 
     Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
     then the job takes what the scheduler gave to others.
@@ -517,11 +519,11 @@ def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
     """
     for container, value, place in _backends(job):
         if value == "nccl" and not container.gpus and not container.other_accelerators:
-            yield Finding(place, "NCCL works between GPUs alone, and the pod asks for none", "ask for GPUs, or choose gloo")
+            yield Finding(place, "NCCL needs GPUs, and the pod requests none", "request GPUs, or use gloo")
 
 
 def slow_backend(job: LintedJob) -> Iterator[Finding]:
-    """The program is told to use gloo between GPUs.
+    """The program uses the gloo backend between GPUs, which is slow.
 
     Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
     Instead: choose NCCL, or leave the choice to the program.
@@ -531,11 +533,11 @@ def slow_backend(job: LintedJob) -> Iterator[Finding]:
     """
     for container, value, place in _backends(job):
         if value == "gloo" and container.gpus:
-            yield Finding(place, "gloo copies through the host's memory between GPUs", "choose nccl")
+            yield Finding(place, "gloo between GPUs is slow: it copies through host memory", "choose nccl")
 
 
 def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
-    """A pod asks for more GPUs than any machine has that one can commonly rent.
+    """A pod requests more GPUs than any common machine has.
 
     Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
     Instead: ask for what a node has, and for more pods.
@@ -545,8 +547,8 @@ def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
     """
     for container in job.containers:
         if container.gpus > _MOST_OF_A_NODE:
-            message = f"{container.gpus} GPUs for one pod: hardly any node has more than {_MOST_OF_A_NODE}"
-            yield Finding(container.gpu_place, message, "ask for more pods with fewer GPUs each")
+            message = f"{container.gpus} GPUs in one pod: most nodes have at most {_MOST_OF_A_NODE}"
+            yield Finding(container.gpu_place, message, "use more pods with fewer GPUs each")
 
 
 def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:

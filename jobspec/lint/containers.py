@@ -29,7 +29,7 @@ _LONGEST_TAG = 128
 
 
 def unpinned_image(job: LintedJob) -> Iterator[Finding]:
-    """An image has no tag, or `latest`: the registry decides at every start what it is.
+    """Mutable tag: an image has no tag, or `latest`.
 
     Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
     than it began with; and nobody can say later what a model was trained with.
@@ -40,11 +40,11 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     """
     for image, _, is_valid in _images(job):
         if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
-            yield Finding(image, f"`{image.value}` is another image whenever somebody pushes one", "name a fixed tag, or a digest")
+            yield Finding(image, f"mutable tag: `{image.value}` can change under the same name", "pin a version tag or a digest")
 
 
 def invalid_image(job: LintedJob) -> Iterator[Finding]:
-    """What stands as image is no name of one.
+    """The image is not a valid image reference.
 
     Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, for ever. Mostly a placeholder of a guide was
     left, or a name has capital letters.
@@ -55,11 +55,11 @@ def invalid_image(job: LintedJob) -> Iterator[Finding]:
     """
     for image, _, is_valid in _images(job):
         if not is_valid:
-            yield Finding(image, f"`{image.value}` is no name of an image", "names are of small letters, digits, `.`, `_`, `-` and `/`")
+            yield Finding(image, f"`{image.value}` is not a valid image reference", "use lower-case letters, digits, `.`, `_`, `-` and `/`")
 
 
 def image_without_digest(job: LintedJob) -> Iterator[Finding]:
-    """An image is named by a tag, which can be moved.
+    """An image without a digest: its tag can be moved to another image.
 
     Why: a tag is a name that its owner can give to another image; a digest is the image itself.
     Instead: write the digest behind the tag.
@@ -69,11 +69,11 @@ def image_without_digest(job: LintedJob) -> Iterator[Finding]:
     """
     for image, _, is_valid in _images(job):
         if is_valid and image.mark.line and "@" not in image.value and _tag(image.value) not in ("", "latest"):
-            yield Finding(image, f"`{image.value}` is a name that can be given to another image", "add the digest")
+            yield Finding(image, f"image without a digest: the tag of `{image.value}` can be moved", "pin it with `@sha256:...`")
 
 
 def needless_pull(job: LintedJob) -> Iterator[Finding]:
-    """An image that is named by its digest is asked for at every start.
+    """`imagePullPolicy: Always` on an image with a digest, where it has no effect.
 
     Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
     Instead: leave `imagePullPolicy` out.
@@ -86,12 +86,12 @@ def needless_pull(job: LintedJob) -> Iterator[Finding]:
         policy = container.tree.get("imagePullPolicy")
         if is_valid and "@sha256:" in image.value and policy and policy.value == "Always" and policy.mark.line:
             yield Finding(
-                policy, "a digest is one image for good: nothing is to be asked for", "leave it out", edits=[Edit(policy, removes=True)]
+                policy, "`imagePullPolicy: Always` has no effect on an image with a digest", "remove it", edits=[Edit(policy, removes=True)]
             )
 
 
 def image_for_cpus(job: LintedJob) -> Iterator[Finding]:
-    """A pod with GPUs runs an image whose name says that it is made for CPUs.
+    """A pod with GPUs runs a CPU-only image, by its name.
 
     Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
     Instead: take the image for GPUs, or ask for none.
@@ -106,7 +106,7 @@ def image_for_cpus(job: LintedJob) -> Iterator[Finding]:
     for image, container, is_valid in _images(job):
         parts = image.value.rpartition("/")[2].replace(":", "-").replace("_", "-").replace(".", "-").lower().split("-")
         if is_valid and container.gpus and "cpu" in parts and not {"gpu", "cuda"} & set(parts):
-            yield Finding(image, "the image is made for CPUs, by its name, and the container asks for GPUs", "take the image for GPUs")
+            yield Finding(image, "CPU-only image (by its name) in a container that requests GPUs", "use the GPU build of the image")
 
 
 def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]]:
@@ -149,7 +149,7 @@ _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
 
 def overridden_variable(job: LintedJob) -> Iterator[Finding]:
-    """A variable that the operator sets, too, behind the job's own: the job's value is lost.
+    """The operator sets the same variable: the job's value is lost.
 
     Why: training-operator appends MASTER_ADDR, WORLD_SIZE, RANK, PYTHONUNBUFFERED and the PET_ variables to each container, and the last
     of a name counts; the trainer replaces PET_ variables of a runtime. What is written is not what the program sees.
@@ -167,12 +167,12 @@ def overridden_variable(job: LintedJob) -> Iterator[Finding]:
             if of_operator is each or not each.mark.line or of_operator.mark.line:
                 continue
             if text(each, "value") != text(of_operator, "value"):
-                message = f"the operator sets `{name}` behind this one, whose value is lost"
-                yield Finding(each, message, "leave it out", edits=_removal(each, container.tree))
+                message = f"`{name}` is overwritten by the operator: this value is lost"
+                yield Finding(each, message, "remove it", edits=_removal(each, container.tree))
 
 
 def replaced_variable(job: LintedJob) -> Iterator[Finding]:
-    """A runtime sets a variable that the trainer replaces.
+    """The runtime sets a variable that the trainer overwrites.
 
     Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them.
     Instead: leave the variable out; the TrainJob says the numbers of nodes and processes.
@@ -187,12 +187,12 @@ def replaced_variable(job: LintedJob) -> Iterator[Finding]:
         for container in items(role.get("template", "spec", "template", "spec", "containers")):
             for each in items(container.get("env")):
                 if text(each, "name") in RESERVED["torch"] and text(container, "name") == "node":
-                    message = f"the trainer replaces `{text(each, 'name')}` by its own"
-                    yield Finding(each, message, "leave it out", edits=_removal(each, container))
+                    message = f"`{text(each, 'name')}` is overwritten by the trainer"
+                    yield Finding(each, message, "remove it", edits=_removal(each, container))
 
 
 def replacing_variable(job: LintedJob) -> Iterator[Finding]:
-    """A TrainJob sets a variable by which the trainer tells JAX its place among the processes.
+    """A TrainJob overrides a variable by which the trainer gives JAX its rank.
 
     Why: the trainer refuses its own PET_ variables in a job, but lets those of JAX through: the job's value then counts in every pod, so
     that all of them are the same process or wait for another number of them.
@@ -205,12 +205,12 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
     is_jax = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "jax")) is not None
     for each in items(job.tree.get("spec", "trainer", "env")) if is_jax else ():
         if text(each, "name") in _JAX:
-            message = f"`{text(each, 'name')}` replaces what the trainer sets for each pod"
-            yield Finding(each, message, "leave it out", edits=[Edit(each, removes=True)])
+            message = f"`{text(each, 'name')}` overrides the value that the trainer sets for each pod"
+            yield Finding(each, message, "remove it", edits=[Edit(each, removes=True)])
 
 
 def useless_rank(job: LintedJob) -> Iterator[Finding]:
-    """A TrainJob sets a rank by hand, the same in every pod.
+    """A TrainJob sets a rank by hand: the same one in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
     replaces the job's.
@@ -225,7 +225,7 @@ def useless_rank(job: LintedJob) -> Iterator[Finding]:
         for name, each in container.variables:
             if name in _RANKS and each.mark.line and each.get("value"):
                 message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
-                yield Finding(each, message, "start the program by torchrun, which sets it")
+                yield Finding(each, message, "start the program with torchrun, which sets it")
 
 
 def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
@@ -249,7 +249,7 @@ _PLACEHOLDERS = "<${"
 
 
 def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
-    """A secret stands in the manifest: the value of a variable that holds one, by its name, or a token, by its form.
+    """Plaintext secret in the manifest: a variable with a secret's name, or a token.
 
     Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
     Instead: put it into a Secret, and take it from there. Make the old one invalid.
@@ -263,10 +263,10 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
             is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
             is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
             if is_secret and value and value.mark.line:
-                yield Finding(value, f"the value of `{name}` stands in the manifest for everybody to read", "take it from a Secret")
+                yield Finding(value, f"plaintext secret: the value of `{name}` is in the manifest", "take it from a Secret")
         for word, place in container.words:
             if _is_token(word.rpartition("=")[2]):
-                yield Finding(place, "a token stands in the manifest for everybody to read", "take it from a Secret, by a variable")
+                yield Finding(place, "plaintext secret: a token is in the manifest", "take it from a Secret, by a variable")
 
 
 def privileged_container(job: LintedJob) -> Iterator[Finding]:
@@ -282,7 +282,9 @@ def privileged_container(job: LintedJob) -> Iterator[Finding]:
     for container in job.containers:
         said = container.tree.get("securityContext", "privileged")
         if said and said.value is True:
-            yield Finding(said, "a privileged container is root on its node", "add the capability that is needed, IPC_LOCK for RDMA")
+            yield Finding(
+                said, "privileged container: it is root on its node", "add the capability that is needed instead, IPC_LOCK for RDMA"
+            )
 
 
 def host_namespaces(job: LintedJob) -> Iterator[Finding]:
@@ -299,7 +301,7 @@ def host_namespaces(job: LintedJob) -> Iterator[Finding]:
         for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
             said = role.pod_tree.get("spec", field)
             if said and said.value is True:
-                yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
+                yield Finding(said, f"the pod shares {what} of its node with every other process there", "remove it")
 
 
 def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
@@ -317,7 +319,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
         if known:
-            yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed(known)}")
+            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", f"there is {listed(known)}")
 
 
 def _is_token(value: str) -> bool:

@@ -35,7 +35,7 @@ _SELECTORS = {
 
 
 def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
-    """A replicated job of a runtime has a name of more than 20 characters.
+    """A replicated job of a runtime has a name longer than 20 characters.
 
     Why: trainer 2.4 refuses such a runtime; and the name is a part of each pod's, so that it leaves less for the names of jobs.
     Instead: a shorter name.
@@ -50,7 +50,7 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
 
 
 def repeated_object(document: LintedDocument) -> Iterator[Finding]:
-    """Two documents are the same object: of one kind, namespace and name.
+    """Two documents are the same object: same kind, namespace and name.
 
     Why: the one that is applied last wins, and the other has no effect. Engines refuse them, or apply both in turns.
     Instead: give each a name of its own, or remove one.
@@ -63,12 +63,12 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
     if first is not given:
         is_near = first.file == given.file
         place = first.marks.nearest(("metadata", "name")).place()
-        message = f"the same object stands at {f'line {place.line}' if is_near else place} already"
+        message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
         yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
 
 
 def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
-    """The job has an annotation that something looks for at pods, and its pods do not have it.
+    """An annotation on the job has no effect: it is read from pods.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
     metric is read, and nobody says so.
@@ -80,11 +80,11 @@ def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
     metadata = job.tree.get("metadata")
     for name, said in metadata.entries("annotations") if metadata else ():
         if name in _OF_PODS and not any(role.pod_tree.get("metadata", "annotations", name) for role in job.roles):
-            yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
+            yield Finding(said, f"no effect: `{name}` is read from pods, and the job does not pass it on", "set it in the pod templates")
 
 
 def label_of_pods(job: LintedJob) -> Iterator[Finding]:
-    """The job has a label by which something looks for pods, and its pods do not have it.
+    """A label on the job has no effect: it is read from pods.
 
     Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
     reads no metric, and no identity is given.
@@ -101,13 +101,13 @@ def label_of_pods(job: LintedJob) -> Iterator[Finding]:
         found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in _SELECTORS.items())
         selector = next((each for each in found if each), None)
         if selector:
-            wanted = f"the {selector.kind} `{selector.name}` looks for pods with `{name}: {text(said)}`"
+            wanted = f"the {selector.kind} `{selector.name}` selects pods with `{name}: {text(said)}`"
         if wanted and job.roles:
-            yield Finding(said, f"{wanted}, and those of the job do not get it", "write it into the pod templates")
+            yield Finding(said, f"{wanted}, which the job's pods do not have", "set it in the pod templates")
 
 
 def generated_name(document: LintedDocument) -> Iterator[Finding]:
-    """The job has `generateName`, and no name.
+    """The job has `generateName` and no name, so that it cannot be applied.
 
     Why: `kubectl apply` refuses it, and engines that sync from Git take it for hooks alone: every sync would be another job.
     Instead: write a name, and another one for another run; or use `kubectl create`.
@@ -116,7 +116,9 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
     if is_workload(document.given) and not document.given.name and document.get("metadata", "generateName"):
-        yield Finding(("metadata", "generateName"), "`kubectl apply` and engines need a name", "write `name`")
+        yield Finding(
+            ("metadata", "generateName"), "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux", "write `name`"
+        )
 
 
 # Istio: sidecars in training pods, and the keys that keep them out.
@@ -127,7 +129,7 @@ _KEY = "sidecar.istio.io/inject"
 
 
 def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
-    """Pods get an Istio sidecar: they ask for one, or their namespace gives it and they do not refuse, or pods of another role alone do.
+    """Pods get an Istio sidecar, which keeps them from completing.
 
     Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
     the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout. RDMA goes past it, but the pods meet by TCP first.
@@ -142,10 +144,10 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     for role in job.training:
         asked = _said(role, "true")
         if asked:
-            yield Finding(asked, "the pods get an Istio sidecar, since they ask for one", 'write "false"')
+            yield Finding(asked, "the pods get an Istio sidecar and never complete: they request one", 'write "false"')
         elif role.name not in refusing and (given or refusing):
-            why = f"the pods get an Istio sidecar, since {given}" if given else ""
-            why = why or f"`{refusing[0]}` refuses an Istio sidecar, `{role.name}` does not"
+            why = f"the pods get an Istio sidecar and never complete: {given}" if given else ""
+            why = why or f"`{refusing[0]}` opts out of the Istio sidecar, `{role.name}` does not"
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
             edits = [Edit(place, ("template", "metadata", "labels", _KEY), "false")] if place else []
             at = (place and place.get("template")) or place or ("metadata", "name")
@@ -153,7 +155,7 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
 
 
 def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
-    """The key that keeps Istio's sidecar out stands at the job, and not at its pods.
+    """The key that disables Istio's sidecar is on the job, where Istio does not read it.
 
     Why: Istio looks at the pods, and the operator copies neither labels nor annotations of the job to them.
     Instead: write it into the metadata of the pod template, of every replica type.
@@ -164,7 +166,9 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     for field in ("annotations", "labels"):
         said = job.tree.get("metadata", field, _KEY)
         if said and any(not _says(role) for role in job.training):
-            yield Finding(said, "Istio looks at the pods, which do not get this from the job", "write it into the pod templates, too")
+            yield Finding(
+                said, "no effect: Istio reads this from the pods, and the job does not pass it on", "set it in the pod templates, too"
+            )
 
 
 def _injects(job: LintedJob) -> str:

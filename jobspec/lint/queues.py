@@ -21,7 +21,7 @@ _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.i
 
 
 def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
-    """The name of the queue is not a label of the job.
+    """The queue name is not a label of the job, where Kueue reads it.
 
     Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job starts past every
     queue and quota, or its pods are taken one by one.
@@ -39,12 +39,15 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     if place:
         edits = [Edit(("metadata",), ("labels", _QUEUE), place.value)] if job.get("metadata") else []
         yield Finding(
-            place, f"Kueue looks for the queue `{text(place)}` at the labels of the job", "write it into `metadata.labels`", edits=edits
+            place,
+            f"Kueue reads the queue name `{text(place)}` from the labels of the job only",
+            "move it to `metadata.labels`",
+            edits=edits,
         )
 
 
 def no_queue_name(job: LintedJob) -> Iterator[Finding]:
-    """The job names no queue, and its namespace has LocalQueues.
+    """The job bypasses Kueue: it has no queue-name label, and its namespace has LocalQueues.
 
     Why: Kueue leaves a job without a queue alone: it starts past all quotas, and takes what was promised to those that wait.
     Instead: name a queue. A LocalQueue named `default` is that of all jobs that name none.
@@ -55,8 +58,8 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
     is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
-        hint = f"name one by the label `{_QUEUE}`: {listed(queues[:3])}"
-        yield Finding(("metadata", "name"), "the job starts past the queues of its namespace", hint)
+        hint = f"add the label `{_QUEUE}`; queues here: {listed(queues[:3])}"
+        yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
 
 
 def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -70,7 +73,7 @@ def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("metadata", "labels", _QUEUE)
     if said and said.value == "":
-        yield Finding(said, "an empty name is no queue", "name a LocalQueue of the job's namespace")
+        yield Finding(said, "empty queue name", "name a LocalQueue of the job's namespace")
 
 
 def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
@@ -86,11 +89,13 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get(*(("spec", "runPolicy", "suspend") if job.is_pytorchjob else ("spec", "suspend")))
     if said and said.value is False and text(job.tree, "metadata", "labels", _QUEUE):
-        yield Finding(said, "Kueue releases the job by this field, and Git takes it back", "leave it out", edits=[Edit(said, removes=True)])
+        yield Finding(
+            said, "Kueue sets this field to start the job, and a sync from Git reverts it", "remove it", edits=[Edit(said, removes=True)]
+        )
 
 
 def unknown_queue(job: LintedJob) -> Iterator[Finding]:
-    """The job names a queue that is not among the LocalQueues of its namespace.
+    """The job names a LocalQueue that does not exist in its namespace.
 
     Why: a job of an unknown queue waits suspended, without an error, until somebody makes the queue.
     Instead: name one of the queues, or give the file of the queue, too.
@@ -106,12 +111,12 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
         elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {listed(known)}"
-        message = f"there is no LocalQueue `{text(said)}` in the job's namespace"
+        message = f"no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")
 
 
 def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
-    """The job's pods ask for more than its queue can ever have.
+    """The job requests more than its queue can ever admit.
 
     Why: Kueue admits a job as a whole, and keeps one that does not fit waiting for ever, with a message that is easily overlooked.
     Instead: ask for less, or raise the quota of the ClusterQueue.
@@ -136,7 +141,7 @@ def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
     none = [f"for {resource}, of which the queue `{queue.name}` has none" for resource in sorted(asked - {*quotas, "pods"})]
     if over or none:
         hint = "ask for less, or raise the quota" if over else "cover it by a quota of the ClusterQueue"
-        yield Finding(said, f"the pods ask {'; '.join([*over, *none])}", hint)
+        yield Finding(said, f"never admitted by Kueue: the pods ask {'; '.join([*over, *none])}", hint)
 
 
 def _amount(nanos: int, resource: str) -> Quantity:
@@ -144,7 +149,7 @@ def _amount(nanos: int, resource: str) -> Quantity:
 
 
 def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
-    """A LocalQueue names a ClusterQueue that is not among those of the files.
+    """A LocalQueue names a ClusterQueue that is not among the files.
 
     Why: such a queue is inactive, and its jobs wait for ever.
     Instead: name one of the ClusterQueues, or give its file, too.
@@ -157,11 +162,11 @@ def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
         return
     known = sorted({each.name for each in document.documents.of_kind(_CLUSTER_QUEUE)})
     if known:
-        yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed(known)}")
+        yield Finding(("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", f"there is {listed(known)}")
 
 
 def old_kueue_api(document: LintedDocument) -> Iterator[Finding]:
-    """A document of `kueue.x-k8s.io/v1beta1`, which Kueue 0.20 serves no more.
+    """Deprecated API version `kueue.x-k8s.io/v1beta1`, removed in Kueue 0.20.
 
     Why: after an update of Kueue, an apply fails, and an engine's sync with it.
     Instead: `v1beta2`, which Kueue has since 0.15. Some fields have other names there: a ClusterQueue's `cohort` is `cohortName`.
@@ -170,11 +175,11 @@ def old_kueue_api(document: LintedDocument) -> Iterator[Finding]:
     Evidence: the release notes of Kueue 0.20
     """
     if document.given.api_version == "kueue.x-k8s.io/v1beta1":
-        yield Finding(("apiVersion",), "Kueue serves this version no more from 0.20 on", "write `kueue.x-k8s.io/v1beta2`")
+        yield Finding(("apiVersion",), "deprecated: Kueue 0.20 no longer serves this version", "write `kueue.x-k8s.io/v1beta2`")
 
 
 def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
-    """A TrainJob in a queue, on a trainer that Kueue 0.17 and later cannot release jobs of.
+    """A TrainJob in a queue of Kueue 0.17 or later, on a trainer below 2.2: it stays suspended.
 
     Why: Kueue 0.17 writes `runtimePatches` into the TrainJob to release it. The CRDs of trainers before 2.2 do not have the field: the
     server drops it, and the job stays suspended for ever, although Kueue has admitted it.
@@ -188,9 +193,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("metadata", "labels", _QUEUE)
     release = job.documents.target["trainer"]
     if said and not has_runtime_patches(release):
-        yield Finding(
-            said, f"Kueue 0.17 and later cannot release TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16"
-        )
+        yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 
 def _quotas(queue: Document) -> dict[str, int | None]:
@@ -231,7 +234,7 @@ def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
         level = role.pod_tree.get("metadata", "annotations", _REQUIRED)
         number = role.count * sum(each.gpus for each in job.containers if each.role is role and not each.is_init)
         if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
-            message = f"{role.count} pods with {number} GPUs have to fit on one host"
+            message = f"{role.count} pods with {number} GPUs each must fit on one host"
             yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
 
 

@@ -26,7 +26,7 @@ _ENGINES = (
 
 
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
-    """The pod template has a restart policy, which training-operator replaces by that of the replica type.
+    """The pod template's `restartPolicy` has no effect: the replica type's policy replaces it.
 
     Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
     takes OnFailure, although the API's own text says Never.
@@ -41,12 +41,12 @@ def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
             edits = [Edit(said, removes=True), *([] if spec.get("restartPolicy") else [Edit(spec, ("restartPolicy",), said.value)])]
-            message = f"`{said.value}` has no effect here: the operator takes `{counts}`, the policy of the replica type"
-            yield Finding(said, message, "write `restartPolicy` beside `replicas`", edits=edits)
+            message = f"no effect: `restartPolicy: {said.value}` is replaced by `{counts}` of the replica type"
+            yield Finding(said, message, "set `restartPolicy` next to `replicas`", edits=edits)
 
 
 def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
-    """`backoffLimit` with a restart policy under which training-operator does not count restarts.
+    """`backoffLimit` has no effect with this restart policy: training-operator does not count its restarts.
 
     Why: the operator adds up the restarts of containers in pods that restart in place, which are those of OnFailure and Always. With
     Never, the job ends at the first failure; with ExitCode, failed pods are made again without a limit.
@@ -63,11 +63,11 @@ def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
     policies = {_restart_policy(role) for role, _ in job.replica_specs}
     if limit and limit.value is not None and policies and not policies & {"OnFailure", "Always"}:
         said = " and ".join(f"`{each}`" for each in _policies_written(job))
-        yield Finding(limit, f"nothing is counted against this limit with the restart policy {said}", "use OnFailure, or remove the limit")
+        yield Finding(limit, f"`backoffLimit` has no effect with `restartPolicy: {said}`", "use `OnFailure`, or remove the limit")
 
 
 def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
-    """A job that fails starts again without an end.
+    """The job retries forever: it has no `backoffLimit`.
 
     Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started for ever,
     and the job never fails.
@@ -84,12 +84,12 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
     for _, spec in job.replica_specs:
         said = spec.get("restartPolicy")
         if said and said.value in ("OnFailure", "Always") and said.mark.line:
-            yield Finding(said, "a job that fails starts again without an end", "write `backoffLimit` into `runPolicy`")
+            yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
             return
 
 
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
-    """One pod of several restarts alone, and the others wait for a peer that began anew.
+    """A restarted rank cannot rejoin, and the others hang in the collective.
 
     Why: with OnFailure, the kubelet starts the failed container again in its place. The other pods are in the middle of a collective
     operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
@@ -104,14 +104,14 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
     for role, spec in job.replica_specs:
         if _restart_policy(role) in ("OnFailure", "Always"):
             said = spec.get("restartPolicy")
-            message = "a pod that fails restarts alone, and the others hang in what they did with the old one"
-            hint = "take Never, or elastic training, where torchrun brings all to a new start"
+            message = "a restarted rank cannot rejoin, the others hang in the collective"
+            hint = "use `restartPolicy: Never`, or elastic training: torchrun then restarts all ranks"
             yield Finding(said or spec, message, hint, severity="warning" if job.gpus else "info")
             return
 
 
 def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
-    """The replica type has no restart policy: it gets OnFailure, where the API's own text says Never.
+    """The replica type has no `restartPolicy`: the default is OnFailure, although the API documentation says Never.
 
     Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
     Instead: write the policy.
@@ -123,11 +123,11 @@ def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
             edits = [Edit(spec, ("restartPolicy",), "OnFailure")]
-            yield Finding(spec, "without a restart policy, a failed pod restarts: OnFailure", "write `restartPolicy`", edits=edits)
+            yield Finding(spec, "no `restartPolicy`: failed pods restart (OnFailure)", "set `restartPolicy`", edits=edits)
 
 
 def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
-    """A `cleanPodPolicy` that training-operator does not know, which it takes for All.
+    """training-operator does not know the `cleanPodPolicy`, and treats it as All.
 
     Why: the server accepts any text; the operator then deletes all pods of the finished job, and their logs with them.
     Instead: write All, Running or None.
@@ -140,8 +140,8 @@ def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
     if said and isinstance(said.value, str) and said.value not in _CLEANING:
         near = next((each for each in _CLEANING if each.lower() == said.value.lower()), "")
         edits = [Edit(said, (), near)] if near else []
-        message = f"the operator does not know `{said.value}`, and deletes all pods of the finished job"
-        yield Finding(said, message, f"write `{near}`" if near else "write All, Running or None", edits=edits)
+        message = f"unknown clean-up policy `{said.value}`: all pods of the finished job are deleted"
+        yield Finding(said, message, f"write `{near}`" if near else "use `All`, `Running` or `None`", edits=edits)
 
 
 def lost_logs(job: LintedJob) -> Iterator[Finding]:
@@ -156,16 +156,16 @@ def lost_logs(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and said.value == "All":
-        yield Finding(said, "the pods' logs go with them, of a failed job too", "take Running")
+        yield Finding(said, "logs are deleted with the pods, also when the job fails", "take Running")
     elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.documents.target["training-operator"]):
         limit = next((name for name in ("backoffLimit", "activeDeadlineSeconds") if job.get("spec", "runPolicy", name) is not None), "")
         if limit:
-            message = f"before 1.9.4 the operator deletes the pods of a job that fails by its `{limit}`, whatever stands here"
+            message = f"before 1.9.4 the operator deletes the pods of a job that fails by its `{limit}`, whatever this says"
             yield Finding(said, message, "use training-operator 1.9.4")
 
 
 def no_deadline(job: LintedJob) -> Iterator[Finding]:
-    """A job holds GPUs for as long as it hangs.
+    """A job with GPUs has no deadline: it holds them as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
     Instead: set `activeDeadlineSeconds` to more than the job can need.
@@ -178,13 +178,13 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     if (said and said.value is not None) or not _can_have_deadline(job):
         return
     if job.gpus:
-        message = f"the job holds {job.gpus} GPU{'' if job.gpus == 1 else 's'} for as long as it hangs: it has no deadline"
+        message = f"no deadline: a hanging job holds {job.gpus} GPU{'' if job.gpus == 1 else 's'} forever"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
 def deadline_at_once(job: LintedJob) -> Iterator[Finding]:
-    """The deadline of a PyTorchJob is over when the job starts.
+    """The deadline of a PyTorchJob is 0: it fails as soon as it starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
     Instead: a number of seconds, or no deadline.
@@ -194,11 +194,11 @@ def deadline_at_once(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "activeDeadlineSeconds")
     if said and isinstance(said.value, int) and said.value <= 0:
-        yield Finding(said, "the job fails as soon as it has started", "write a number of seconds, or leave it out")
+        yield Finding(said, "the job fails as soon as it has started: its deadline is 0", "write a number of seconds, or remove it")
 
 
 def never_deleted(job: LintedJob) -> Iterator[Finding]:
-    """A job with ExitCode and a time to live is never deleted, once it has failed for good.
+    """A failed job with `ExitCode` and a TTL is never deleted.
 
     Why: for an exit code below 128 the operator fails the job, and does not note when. The time to live counts from that moment, so that
     each clean-up ends with an error: the job stays, and so do its pods.
@@ -213,11 +213,11 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
     if said and said.value is not None and "ExitCode" in _policies_written(job):
-        yield Finding(said, "a job that fails under `ExitCode` has no end to count from, and is never deleted", "take Never")
+        yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "take Never")
 
 
 def running_leftovers(job: LintedJob) -> Iterator[Finding]:
-    """Pods of a job that has ended run on, and hold their GPUs.
+    """Pods of a finished job keep running and hold their GPUs.
 
     Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
     said, the operator leaves the other pods as they are: they wait for those that are gone until a timeout, if they have one.
@@ -230,11 +230,11 @@ def running_leftovers(job: LintedJob) -> Iterator[Finding]:
     ends_at_once = {"Never", "ExitCode"} & {*_policies_written(job)}
     if text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
         place = said or (("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name"))
-        yield Finding(place, "where one pod fails, the others run on with their GPUs", "write `cleanPodPolicy: Running`")
+        yield Finding(place, "when one pod fails, the others keep running and hold their GPUs", "set `cleanPodPolicy: Running`")
 
 
 def deadline_in_queue(job: LintedJob) -> Iterator[Finding]:
-    """The deadline of a TrainJob counts the time in which its pod group waits.
+    """The deadline of a TrainJob includes the time that its pod group waits to be scheduled.
 
     Why: the trainer counts from the moment in which the job was made. While a gang scheduler has no place for all pods, the job is not
     suspended, so that the deadline comes nearer, and the job can fail before it has begun.
@@ -245,12 +245,12 @@ def deadline_in_queue(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "activeDeadlineSeconds")
     if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "podGroupPolicy")):
-        message = f"the {text(said)} seconds pass while the pod group waits for a place, too"
-        yield Finding(said, message, "add what the job may wait")
+        message = f"the {text(said)} seconds also count while the pod group waits to be scheduled"
+        yield Finding(said, message, "add the time that the job may wait")
 
 
 def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
-    """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
+    """A TTL in Git: Argo CD or Flux recreate the deleted job, and it trains again.
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
     Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
@@ -263,8 +263,10 @@ def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
     if said and said.value is not None:
         is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
         edits = [Edit(said, removes=True)] if is_synced else []
-        message = "once the finished job is deleted, an engine that syncs it from Git makes it anew"
-        yield Finding(said, message, "leave it out where Git is synced", edits=edits, severity="warning" if is_synced else "info")
+        message = "trains again: after its TTL the job is deleted, and a sync from Git recreates it"
+        yield Finding(
+            said, message, "remove it from jobs that are synced from Git", edits=edits, severity="warning" if is_synced else "info"
+        )
 
 
 def _can_have_deadline(job: LintedJob) -> bool:

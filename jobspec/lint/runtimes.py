@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
 _NODE = "node"  # the name of the container that trains
-_LEFT_TO_JOBS = "the required field `image`"
+_LEFT_TO_JOBS = "missing required field `image`"
 _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
 
 
 def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
-    """No replicated job of the runtime is labelled as the one that trains, or its container is not named `node`.
+    """No replicated job of the runtime is labelled as the trainer's, or its container is not named `node`.
 
     Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
     template has the label `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, with it at the pod template, or with a
@@ -41,7 +41,7 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
         names = [(*path, "name") for path, container in role.items("containers") if value_at(container, ("name",)) == _NODE]
         first = next(((*path, "name") for path, _ in role.items("containers")), None)
         if first and not names:
-            message = f"the trainer looks for a container `{_NODE}`: what a TrainJob says of image and command is dropped"
+            message = f"no container `{_NODE}`: a TrainJob's image and command are dropped"
             yield Finding(first, message, f"name it `{_NODE}`")
     if not roles or labelled:
         return
@@ -49,13 +49,11 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
     misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
     place = next(iter([*at_pods, *misspelt]), ("spec", "template", "spec", "replicatedJobs"))
     why = "the label stands at the pod template" if at_pods else "no replicated job is labelled as the trainer's"
-    yield Finding(
-        place, f"{why}: what a TrainJob says of image, command and nodes is dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`"
-    )
+    yield Finding(place, f"{why}: a TrainJob's image, command and nodes are dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`")
 
 
 def no_framework_label(document: LintedDocument) -> Iterator[Finding]:
-    """The runtime does not say its framework.
+    """The runtime has no framework label.
 
     Why: the Python SDK lists and explains runtimes by this label, and does not see those without it.
     Instead: write the label.
@@ -64,7 +62,9 @@ def no_framework_label(document: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2851
     """
     if not document.get("metadata", "labels", _FRAMEWORK):
-        yield Finding(("metadata", "name"), "the Python SDK does not see a runtime without a framework", f"label it `{_FRAMEWORK}`")
+        yield Finding(
+            ("metadata", "name"), "a runtime without the framework label is invisible to the Python SDK", f"label it `{_FRAMEWORK}`"
+        )
 
 
 def ignored_resources(job: LintedJob) -> Iterator[Finding]:
@@ -78,11 +78,11 @@ def ignored_resources(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "trainer", "resourcesPerNode")
     if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy")) is None:
-        yield Finding(said, f"the runtime `{job.runtime.name}` has no `mlPolicy`, so that these are ignored", "give the runtime one")
+        yield Finding(said, f"no effect: the runtime `{job.runtime.name}` has no `mlPolicy`", "add one to the runtime")
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:
-    """The job replaces the runtime's command, and the runtime's arguments stay.
+    """The job replaces the runtime's command, but keeps the runtime's `args`.
 
     Why: `command` and `args` are replaced each on its own. The new program gets the old one's arguments, and ends with a usage message or
     does what nobody asked for.
@@ -99,12 +99,12 @@ def kept_arguments(job: LintedJob) -> Iterator[Finding]:
             continue
         for _, container in role.items("containers"):
             if value_at(container, ("name",)) == _NODE and value_at(container, ("args",)):
-                message = f"the program gets the runtime's arguments: `{' '.join(map(str, container['args']))}`"
-                yield Finding(command, message, "write `args`, too")
+                message = f"the command is replaced, the runtime's `args` stay: `{' '.join(map(str, container['args']))}`"
+                yield Finding(command, message, "set `args`, too")
 
 
 def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
-    """A patch of the job gives tolerations, and those of the runtime are gone.
+    """A patch of the job replaces the runtime's tolerations.
 
     Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node for ever.
     Instead: repeat the runtime's tolerations.
@@ -121,11 +121,11 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
             lost = sorted({str(value_at(each, ("key",))) for each in known} - keys)
             first = next((each for each in items(kept) if each.mark.line), None)
             if lost and first:
-                yield Finding(first, f"these replace the runtime's toleration of `{lost[0]}`", "repeat it")
+                yield Finding(first, f"the runtime's toleration of `{lost[0]}` is replaced", "repeat it")
 
 
 def image_of_launcher(job: LintedJob) -> Iterator[Finding]:
-    """The image of the TrainJob reaches the launcher of MPI, and not the nodes.
+    """The image of the TrainJob is used by the MPI launcher only, not by the nodes.
 
     Why: the trainer puts the image into the job that is labelled as the trainer's, which is the launcher. The nodes, which do the work,
     keep the image of the runtime: another program, or none.
@@ -139,12 +139,12 @@ def image_of_launcher(job: LintedJob) -> Iterator[Finding]:
         return
     other = next((each for each in job.training_containers if each.image and each.image.value not in ("", said.value)), None)
     if other:
-        message = f"the pods of `{other.role.name}` keep the image of the runtime, `{text(other.image)}`"
+        message = f"the pods of `{other.role.name}` keep the runtime's image, `{text(other.image)}`"
         yield Finding(said, message, "use a runtime with this image")
 
 
 def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
-    """A runtime of which no TrainJob can run, or end, and that no TrainJob of the files uses.
+    """No TrainJob can run with this runtime, or none can end.
 
     Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
     event tells. Where the files have a job of it, this is told of the job.
@@ -158,7 +158,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
     name = job.given.marks.nearest(("metadata", "name")).place()
     for each in _refusals(job):
         if str(each.mark) != str(name) and _LEFT_TO_JOBS not in each.message:
-            yield Finding(each.mark, f"with this runtime {each.message}", each.hint)
+            yield Finding(each.mark, f"unusable runtime: {each.message}", each.hint)
 
 
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
@@ -174,7 +174,7 @@ def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
 
 
 def several_launchers(job: LintedJob) -> Iterator[Finding]:
-    """A runtime of MPI multiplies its launcher.
+    """An MPI runtime has more than one launcher.
 
     Why: `mlPolicy.numNodes` counts the pods of the job that is labelled as the trainer's, which is the launcher; each of them would start
     the whole program on all nodes.
@@ -188,11 +188,11 @@ def several_launchers(job: LintedJob) -> Iterator[Finding]:
     launcher = next((each for each in job.roles if each.name == "launcher"), None)
     number = job.tree.get("spec", "mlPolicy", "numNodes")
     if launcher and number and launcher.count > 1:
-        yield Finding(number, f"{launcher.count} launchers would each start the program on all nodes", "write 1")
+        yield Finding(number, f"{launcher.count} launchers each start the program on all nodes", "write 1")
 
 
 def no_processes(document: LintedDocument) -> Iterator[Finding]:
-    """A runtime starts no process in a node.
+    """The runtime starts no process per node.
 
     Why: trainers before 2.4 accept any number in `mpi.numProcPerNode`; mpirun refuses the list of hosts that is made of it.
     Instead: 1, which stands for the number of GPUs, or another number.
@@ -203,11 +203,11 @@ def no_processes(document: LintedDocument) -> Iterator[Finding]:
     path = ("spec", "mlPolicy", "mpi", "numProcPerNode")
     number = document.get(*path)
     if isinstance(number, int) and number < 1:
-        yield Finding(path, f"no node starts {number} processes", "write 1 or more")
+        yield Finding(path, f"invalid number of processes per node: {number}", "use 1 or more")
 
 
 def implicit_runtime_kind(job: LintedJob) -> Iterator[Finding]:
-    """The job does not say the kind of its runtime, and there is a TrainingRuntime of the name beside the ClusterTrainingRuntime.
+    """The job does not set the kind of its runtime, and runtimes of both kinds have that name.
 
     Why: without a kind, the job uses the ClusterTrainingRuntime. The one of the namespace, which somebody made for this job, has no
     effect.
@@ -224,12 +224,12 @@ def implicit_runtime_kind(job: LintedJob) -> Iterator[Finding]:
         and job.documents.named(job.given, TRAINING_RUNTIME, RuntimeReference(job.given.data).name)
     ):
         name = text(ref, "name")
-        message = f"the job uses the ClusterTrainingRuntime `{name}`, and not the TrainingRuntime of its namespace"
+        message = f"the job uses the ClusterTrainingRuntime `{name}`, not the TrainingRuntime of that name"
         yield Finding(ref.get("name") or ref, message, "write `kind`")
 
 
 def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
-    """A pod group is made, and the pods are placed by a scheduler that does not know it.
+    """A pod group exists, but the pods use a scheduler that ignores it.
 
     Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
     one: a job gets half of its pods, and holds their GPUs while it waits for the others.
@@ -245,13 +245,13 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
         if text(role.pod_tree, "spec", "schedulerName") in ("", "default-scheduler"):
             name = next(iter(policy.value), "coscheduling")
             yield Finding(
-                policy, f"the pods of `{role.name}` have no `schedulerName`: nobody waits for the group", f"name the scheduler of {name}"
+                policy, f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect", f"set the scheduler of {name}"
             )
             return
 
 
 def gang_with_initializers(job: LintedJob) -> Iterator[Finding]:
-    """A pod group waits for pods that never run at the same time.
+    """The pod group waits for pods that never run at the same time.
 
     Why: the group's size is the number of all pods, those of initializers included. What depends on a finished initializer starts when
     that one is gone, so that the group is never complete.
@@ -285,11 +285,15 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     number = job.training_pods
     if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
-        yield Finding(said, f"the job has {number} pod{'' if number == 1 else 's'}", "leave it out: all pods together are the group")
+        yield Finding(
+            said,
+            f"`minAvailable` differs from the job's {number} pod{'' if number == 1 else 's'}",
+            "remove it: all pods together are the group",
+        )
 
 
 def sidecar_container(job: LintedJob) -> Iterator[Finding]:
-    """A pod has a further container beside the one that trains: it ends when both have ended.
+    """A pod has a sidecar container: it completes only when both containers exit.
 
     Why: a container that runs until it is told to stop, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
     Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
@@ -304,8 +308,8 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
         if not (container.trains or container.is_init) and container.role in trained and text(container.image) and container.tree.mark.line:
             yield Finding(
                 container.tree,
-                f"the pod ends when `{container.name}` has ended, too",
-                "where it runs until it is stopped, make it an init container with `restartPolicy: Always`",
+                f"the pod completes only when the sidecar `{container.name}` exits, too",
+                "make it a native sidecar: an init container with `restartPolicy: Always`",
             )
 
 

@@ -41,12 +41,12 @@ def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         if text(container.role.pod_tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
             continue
-        hint = f"mount an `emptyDir` of `medium: Memory` at {_SHM}"
+        hint = f"mount an `emptyDir` with `medium: Memory` at {_SHM}"
         workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
         if container.gpus > 1:
-            yield Finding(container.gpu_place, f"{container.gpus} GPUs of a pod share 64 MB of {_SHM}", hint)
+            yield Finding(container.gpu_place, f"{_SHM} has 64 MB, too little for NCCL between {container.gpus} GPUs", hint)
         elif workers and workers[0][0] > 1:
-            message = f"{workers[0][0]} workers of the DataLoader hand over their batches in 64 MB of {_SHM}"
+            message = f"{_SHM} has 64 MB, too little for {workers[0][0]} DataLoader workers"
             yield Finding(workers[0][1], message, hint, severity="info")
 
 
@@ -63,7 +63,7 @@ def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:
     for _, volume in _memory_volumes(job):
         if not text(volume, "emptyDir", "sizeLimit"):
             place = written(volume.get("emptyDir"), volume)
-            yield Finding(place, "what is written there takes memory without a limit", "set `sizeLimit`")
+            yield Finding(place, "memory volume without a `sizeLimit`: it can use up the memory of the node", "set `sizeLimit`")
 
 
 def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:
         for container in job.containers if size else ():
             limit = text(container.tree, "resources", "limits", "memory")
             if size and container.role is role and _mounts_of(container, volume) and bytes_of(text(size)) >= bytes_of(limit) > 0:
-                message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
+                message = f"a memory volume of {text(size)} counts towards the memory limit of {limit}"
                 yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
 
 
@@ -104,7 +104,7 @@ def tiny_memory(job: LintedJob) -> Iterator[Finding]:
     for said in given:
         if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < _LEAST_MEMORY:
             number = text(said).rstrip("m")
-            yield Finding(said, f"{text(said)} of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
+            yield Finding(said, f"`{text(said)}` of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
 
 
 def unsized_container(job: LintedJob) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def unsized_container(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         missing = [name for name in ("cpu", "memory") if not amount(container.tree, name)]
         if missing:
-            yield Finding(container.tree, f"the container asks for no {' and no '.join(missing)}", "write requests, and a limit for memory")
+            yield Finding(container.tree, f"no resource request for {' and '.join(missing)}", "set requests, and a limit for memory")
 
 
 def claim_of_one_node(job: LintedJob) -> Iterator[Finding]:
@@ -138,8 +138,8 @@ def claim_of_one_node(job: LintedJob) -> Iterator[Finding]:
         if modes and pods > 1 and not modes & {"ReadWriteMany", "ReadWriteOncePod"} and not (read_only and "ReadOnlyMany" in modes):
             if "ReadOnlyMany" in modes and not read_only:
                 continue
-            message = f"{pods} pods mount `{claim.name}`, which is {' and '.join(sorted(modes))}: those on other nodes wait for ever"
-            yield Finding(volume, message, "give the claim ReadWriteMany")
+            message = f"{pods} pods mount the {' and '.join(sorted(modes))} claim `{claim.name}`: those on other nodes wait forever"
+            yield Finding(volume, message, "use a claim with `ReadWriteMany`")
 
 
 def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
@@ -153,7 +153,9 @@ def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
     """
     for claim, volume, pods, _ in _shared_claims(job):
         if pods > 1 and _modes(claim) == {"ReadWriteOncePod"}:
-            yield Finding(volume, f"{pods} pods mount `{claim.name}`, which one alone can use", "give the claim ReadWriteMany")
+            yield Finding(
+                volume, f"{pods} pods mount the ReadWriteOncePod claim `{claim.name}`: only one can", "use a claim with `ReadWriteMany`"
+            )
 
 
 def read_only_claim(job: LintedJob) -> Iterator[Finding]:
@@ -169,9 +171,7 @@ def read_only_claim(job: LintedJob) -> Iterator[Finding]:
     for claim, volume, _, read_only in _shared_claims(job):
         if _modes(claim) == {"ReadOnlyMany"} and not read_only:
             edits = [Edit(volume, ("persistentVolumeClaim", "readOnly"), True)]
-            yield Finding(
-                volume, f"`{claim.name}` can only be read, and is mounted to be written to", "write `readOnly: true`", edits=edits
-            )
+            yield Finding(volume, f"the read-only claim `{claim.name}` is mounted for writing", "set `readOnly: true`", edits=edits)
 
 
 def host_path(job: LintedJob) -> Iterator[Finding]:
@@ -190,7 +190,12 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
             path = volume.get("hostPath", "path")
             if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
                 is_grave = role.count > 1 and not _only_reads(job, role, volume)
-                yield Finding(path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if is_grave else "info")
+                yield Finding(
+                    path,
+                    f"hostPath: the files at `{text(path)}` differ from node to node",
+                    "use a claim",
+                    severity=None if is_grave else "info",
+                )
 
 
 def _memory_volumes(job: LintedJob) -> list[tuple[ExpandedRole, MarkedTree]]:
@@ -265,7 +270,7 @@ _VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CON
 
 
 def dead_address(job: LintedJob) -> Iterator[Finding]:
-    """A program is told to read a data set from an address that answers no more.
+    """A program downloads a data set from a dead address.
 
     Why: the server gives 403 or nothing: the program ends before it trains, and so does every restart of it. The address is in many
     examples, and was the default of libraries.
@@ -279,7 +284,7 @@ def dead_address(job: LintedJob) -> Iterator[Finding]:
         for word, place in [*container.words, *((text(each), each) for each in values if each)]:
             for address, mirror in _DEAD_ADDRESSES.items():
                 if address in word:
-                    yield Finding(place, f"`{address}` gives nothing any more", f"take a mirror, such as {mirror}")
+                    yield Finding(place, f"dead download address: `{address}`", f"use a mirror, such as {mirror}")
 
 
 def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
@@ -297,11 +302,13 @@ def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
         said = container.words if container.role.training else ()
         found = next((number for number in range(len(said)) if _downloads([word for word, _ in said[number : number + 2]])), None)
         if found is not None and said[found][1].mark.line:
-            yield Finding(said[found][1], f"each of {pods} pods downloads by `{said[found][0]}`", "load it once, into a shared volume")
+            yield Finding(
+                said[found][1], f"each of {pods} pods downloads the data with `{said[found][0]}`", "download it once, into a shared volume"
+            )
 
 
 def shared_output(job: LintedJob) -> Iterator[Finding]:
-    """Several pods write to one folder of a volume that they share.
+    """Several pods write to the same folder of a shared volume.
 
     Why: where not one of the processes alone writes, they write the same files at the same time: a checkpoint is half one's and half
     another's, and nobody notices until it is read.
@@ -314,7 +321,7 @@ def shared_output(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers if pods > 1 else ():
         for name, value, place in container.flags:
             if name in _OUTPUT_FLAGS and _is_shared(container, value):
-                yield Finding(place, f"{pods} pods write to `{value}` of one volume", "write from rank 0 alone, or set `subPathExpr`")
+                yield Finding(place, f"{pods} pods write to `{value}` of the same volume", "write from rank 0 alone, or set `subPathExpr`")
                 break
 
 
@@ -322,7 +329,7 @@ _HASH = 10  # characters that kustomize adds to the names of what it generates
 
 
 def unknown_source(job: LintedJob) -> Iterator[Finding]:
-    """A volume of the pods is made of a claim or a ConfigMap that is not among those of their namespace.
+    """A volume uses a claim or ConfigMap that does not exist in the namespace.
 
     Why: a pod waits, without an end, for a claim or a ConfigMap that is not there.
     Instead: name one of those that are there, or give the file of the other one, too.
@@ -337,7 +344,7 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
                 known = _known(job, kind)
                 if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
                     hint = _hash_hint(text(said), known) or f"there is {listed(known[:3])}"
-                    yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", hint)
+                    yield Finding(said, f"no {kind[1]} `{text(said)}` in the job's namespace among the files", hint)
 
 
 def _hash_hint(name: str, known: Sequence[str]) -> str:
@@ -349,7 +356,7 @@ def _hash_hint(name: str, known: Sequence[str]) -> str:
 
 
 def unknown_file(job: LintedJob) -> Iterator[Finding]:
-    """A container runs, or is given, a file of a ConfigMap that has none of that name.
+    """A container uses a file of a ConfigMap that has no such key.
 
     Why: a ConfigMap gives a file for each of its keys, and no other: the program ends at once with "no such file", and so does every
     restart of it.

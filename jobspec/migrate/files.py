@@ -102,7 +102,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         context = _beside(file, files)
         if runtime_of(document, context, before.target) is None:
             ref = RuntimeReference(document.data)
-            return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not at hand; give the file of it, too")]
+            return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not among the given files; give the file of it, too")]
         found, dropped = migrate_trainjob(
             document, context, [new(each) for each in context if each is not document], before.target, cluster
         )

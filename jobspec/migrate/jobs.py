@@ -79,7 +79,7 @@ def migrate_pytorchjob(job: Document, context: Sequence[Document], cluster: Clus
     before = job_facts(job, context, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
         why = next((each.message for each in before.refusals), "it has no pods")
-        return cannot(job, f"training-operator makes no pods of it: {why}")
+        return cannot(job, f"training-operator creates no pods of it: {why}")
     found = []
     for trees in ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
         candidate = Migrated(job, trees, before, cluster)

@@ -42,14 +42,17 @@ class Variant(Defaults):
 
 
 class Checks(Model):
-    """What `validate` and `lint` are told of the repository, in place of options."""
+    """The settings of `validate` and `lint` for the repository, in place of options."""
 
-    select: list[Text] | None = Field(None, description="rules or stages to be told of, and no others; all by default")
-    ignore: list[Text] | None = Field(None, description="rules or stages not to be told of")
+    select: list[Text] | None = Field(None, description="rules or stages to report, and no others; all by default")
+    ignore: list[Text] | None = Field(None, description="rules or stages not to report")
+    exclude: list[Text] | None = Field(None, description="files that are left out of folders, as in a `.gitignore`; a named file is read")
     fail_on: Literal["error", "warning", "info"] | None = Field(
-        None, description="what is enough to fail: `error`, the default, `warning` or `info`"
+        None, description="the severity from which on a run fails: `error` (the default), `warning` or `info`"
     )
-    baseline: Text | None = Field(None, description="path of a baseline, which `--write-baseline` writes: what it has is not told again")
+    baseline: Text | None = Field(
+        None, description="path of a baseline, which `--write-baseline` writes: known findings are not reported again"
+    )
     contracts: dict[str, Text] | None = Field(
         None, description="for an image, without tag and digest, the path of the JSON Schema of its flags; `trainer` is that of jobspec's"
     )
@@ -138,7 +141,7 @@ class ProjectSpec(Model):
     output: Text | None = Field(None, description="folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = Field(None, description="what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
-    checks: Checks | None = Field(None, description="what `validate` and `lint` are told of the repository")
+    checks: Checks | None = Field(None, description="settings of `validate` and `lint` for the repository")
     engines: Engines | None = Field(None, description="what syncs the rendered tree: its objects are written beside it")
 
 

@@ -32,7 +32,7 @@ def suspension_effect(old: Document, new: Document) -> Effect:
     before, after = is_suspended(old), is_suspended(new)
     if before == after:
         return Effect()
-    return Effect("the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are made anew")
+    return Effect("the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are recreated")
 
 
 class RestartRules:

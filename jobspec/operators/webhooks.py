@@ -107,7 +107,7 @@ def bad_manager(name: str) -> str:
     """Why *name* is no domain-prefixed path such as `example.com/team`; empty where it is one."""
     domain, _, path = name.partition("/")
     if bad_subdomain(domain) or not path:
-        return "it has to be a domain, `/` and a name"
+        return "it must be a domain, `/` and a name"
     return "" if _PATH.issuperset(path) else "its name holds a character that no URL has"
 
 
@@ -175,7 +175,7 @@ def _unreadable(value: Any, shape: Shape) -> str:
     if isinstance(value, list) and shape.format == "date-time":
         return "a list as a time; only the API server lets it pass"
     if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
-        return f"the quantity `{value}`, whose exponent is no integer that it can hold"
+        return f"the quantity `{value}`, whose exponent is not an integer that it can hold"
     if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
         return f"the time `{value}`, which would be one as `2026-01-31T12:00:00Z`"
     is_number = isinstance(value, int) and shape.type == "int-or-string" and shape.format != "quantity"

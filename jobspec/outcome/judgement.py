@@ -97,9 +97,9 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnos
 
 #: Kind of an object -> the rule that tells of its refusal, and what the objects are called.
 _RULES = {
-    "Job": ("job-refused", "the Job"),
-    "Service": ("service-refused", "the Service"),
-    "PersistentVolumeClaim": ("claim-refused", "the claim"),
+    "Job": ("job-refused", "Job"),
+    "Service": ("service-refused", "Service"),
+    "PersistentVolumeClaim": ("claim-refused", "PersistentVolumeClaim"),
 }
 
 
@@ -118,7 +118,7 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
             for each in alike:
                 name = text(each, "metadata", "name")
                 for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
-                    message = f"the server will refuse {what} `{name}`: {problem.message}"
+                    message = f"{what} `{name}` refused: {problem.message}"
                     hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
                     yield Finding(_place(each, problem), message, hint, rule=rule, changes=changes)
 
@@ -129,7 +129,7 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Findin
         pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
-                message = f"the server will refuse the pods of {role.name}: {problem.message}"
+                message = f"pods of {role.name} refused: {problem.message}"
                 changes = _changes_in(job.job, pod, problem.remedy)
                 yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
 

@@ -165,10 +165,10 @@ def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: 
     if given.option in contract.switches:
         if given.is_joined:
             message = f"{program} takes no value for `{name}`, {_ENDS}"
-            yield Finding(place, message, f"write `{name}` alone, or leave it out", rule="wrong-flag-value")
+            yield Finding(place, message, f"write `{name}` alone, or remove it", rule="wrong-flag-value")
     elif given.value is None:
         message = f"{program} is given no value for `{name}`, {_ENDS}"
-        yield Finding(place, message, f"a value that begins with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
+        yield Finding(place, message, f"a value that starts with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
     elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
         message = f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}"
         yield Finding(words[given.value_at], message, rule="wrong-flag-value")
@@ -248,7 +248,7 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
         several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
             continue
-        message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
+        message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
         hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
         yield Finding(program.words[0], message, hint, rule="no-rendezvous")
 
@@ -261,14 +261,12 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             continue
         told = program.option("--standalone") or _single_node(program)
         if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and "PET_NNODES" not in program.variables:
-            message = (
-                f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
-            )
+            message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and told:
             word = told.word.value
             message = f"`{word}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
-            yield Finding(told.word, message, f"leave `{word}` out", rule="trains-alone", severity="warning")
+            yield Finding(told.word, message, f"remove `{word}`", rule="trains-alone", severity="warning")
         elif (
             program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
         ):
@@ -297,10 +295,8 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
         size = text(program.variables.get("WORLD_SIZE"), "value")
         pods = _pods(job)
         if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
-            message = (
-                f"{role.name} starts one process in each of {pods} pods, and `WORLD_SIZE` is {size}: {int(size) - pods} ranks never come"
-            )
-            hint = "start the program with `torchrun`, or leave `nprocPerNode` out"
+            message = f"hangs: `WORLD_SIZE` is {size}, but {role.name} starts {pods} processes, one per pod"
+            hint = "start the program with `torchrun`, or remove `nprocPerNode`"
             yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
 
 
@@ -313,7 +309,7 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
             continue
         if not number.isdecimal() or int(number) < 1:
             words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)
-            message = f"torchrun ends at once: it takes no `{number}` as the number of processes in each pod"
+            message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
             yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")
 
 
@@ -326,10 +322,8 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
             address = text(variable, "value")
             if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
                 continue
-            message = f"the pods of {role.name} are told to meet at `{address}` (`{name}`), and no pod or service has that name"
-            hint = (
-                "call the replicated job that trains `node`, and leave `network.subdomain` out" if job.job.group_kind != PYTORCHJOB else ""
-            )
+            message = f"{role.name} never connects: no pod or Service is named `{address}` (`{name}`)"
+            hint = "call the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
             yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
 
@@ -360,12 +354,12 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
     for each in job.of_kind("Job"):
         completions = each.get("spec", "completions")
         if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
-            message = "the job is complete at once, without any training: its number of nodes is 0"
+            message = "completes without training: the number of nodes is 0"
             yield Finding(completions, message, "write at least 1", rule="complete-without-training")
     for role in job.roles():
         container = role.training_container()
         if container and not Program(container).words and _is_shipped(job, container.get("image")):
-            message = f"{role.name} runs the own program of the runtime's image, which is none that trains: the job is complete at once"
+            message = f"completes without training: {role.name} runs the default program of the runtime's image"
             yield Finding(
                 _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
             )
@@ -387,8 +381,8 @@ def restarts_for_ever(job: ExpandedJob) -> Iterator[Finding]:
         ttl = jobset.get("spec", "ttlSecondsAfterFinished")
         if ttl is not None and again:
             which = "a failed job" if again == "failed" else "the job, complete or failed,"
-            message = f"{which} starts again without end: its JobSet is deleted after {ttl.value} s, and the trainer makes it again"
-            yield Finding(ttl, message, "leave `ttlSecondsAfterFinished` out", rule="restarts-for-ever", severity="warning")
+            message = f"{which} restarts forever: its JobSet is deleted after {ttl.value} s, and the trainer recreates it"
+            yield Finding(ttl, message, "remove `ttlSecondsAfterFinished`", rule="restarts-for-ever", severity="warning")
 
 
 # What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
@@ -435,10 +429,10 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
-        yield from _findings_by_line("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
-        yield from _findings_by_line("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
+        yield from _findings_by_line("pods-refused", f"pods of {role.name} refused", refused, role)
+        yield from _findings_by_line("pod-waits", f"pods of {role.name} wait forever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
-        yield Finding(None, f"{problem.message}, so that some of them are never made", problem.hint, rule="never-fits")
+        yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

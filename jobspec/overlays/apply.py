@@ -73,7 +73,7 @@ def _exclusions(overlays: Sequence[LoadedOverlay]) -> Iterator[Diagnostic]:
             pairs = ((overlay, other), (other, overlay))
             named = [name for one, another in pairs for name in one.conflicts() if name.value == another.name]
             if named and overlay.name != other.name:
-                message = f"`{overlay.name}` and `{other.name}` exclude each other"
+                message = f"`{overlay.name}` and `{other.name}` are mutually exclusive"
                 yield Diagnostic("overlay-conflict", message, named[0].mark, hint="apply one of them only")
 
 
@@ -214,7 +214,7 @@ class Application:
 
     def _differing_roles(self, other: OverlayValue, setting: OverlayValue) -> Diagnostic:
         message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
-        hint = "make the change to all pods, or leave the overlay out"
+        hint = "make the change to all pods, or remove the overlay"
         return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)
 
     def _report_missing_role(self, entry: MarkedTree, wanted: MarkedTree | None, roles: list[TrainingRole]) -> None:
@@ -222,7 +222,7 @@ class Application:
         known = " and ".join(role.name for role in roles) or "none"
         message = f"`{self.overlay.name}` changes pods of {names}, and the job {self.document.name} has pods of {known} only"
         place = wanted.place() if wanted else entry.place()
-        hint = "add the role to the job, or leave the overlay out"
+        hint = "add the role to the job, or remove the overlay"
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
 
 
@@ -429,4 +429,4 @@ def _unshared(name: MarkedTree, count: int, modes: list[str] | None) -> Diagnost
     if modes is None:
         hint = f"make sure that its access mode is {_MANY}; it is not in this file"
         return Diagnostic("volume-not-shared", message, name.place(), severity="warning", hint=hint)
-    return Diagnostic("volume-not-shared", f"{message}, which is {', '.join(modes)}", name.place(), hint=f"the claim has to be {_MANY}")
+    return Diagnostic("volume-not-shared", f"{message}, which is {', '.join(modes)}", name.place(), hint=f"the claim must be {_MANY}")

@@ -171,7 +171,7 @@ def _mistakes(container: MarkedTree, flags: MarkedTree, path: Path) -> list[Diag
     for flag, value in flags.value.items():
         if not flag.startswith("-") or "=" in flag:
             hint = f"write `--{flag.lstrip('-').partition('=')[0]}: VALUE`"
-            found.append(Diagnostic("invalid-overlay", f"`{flag}` is no flag of the form `--name`", value.key or value.mark, hint=hint))
+            found.append(Diagnostic("invalid-overlay", f"`{flag}` is not a flag of the form `--name`", value.key or value.mark, hint=hint))
         if isinstance(value.value, (dict, list)):
             hint = "text, a number, `true` for a bare flag, `null` to remove it with its value, or `false` without"
             found.append(Diagnostic("invalid-overlay", f"the flag `{flag}` cannot be set to this value", value.place(), hint=hint))

@@ -96,7 +96,7 @@ def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Di
     document = documents[0]
     found = verdict(document, target)
     if (found.status == "valid" and document.group_kind != OVERLAY) or found.status == "partly":
-        raise JobspecError(f"{file.file}: this is no overlay, but a {document.kind}")
+        raise JobspecError(f"{file.file}: this is not an overlay, but a {document.kind}")
     problems = found.diagnostics
     if not problems and not document.name:
         problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
@@ -207,7 +207,7 @@ class _Check:
         for entry in entries.value if entries else ():
             roles = entry.get("roles")
             if roles and not roles.value:
-                self._problem("`roles` names no role", roles, "leave it out to mean every training pod")
+                self._problem("`roles` names no role", roles, "remove it to mean every training pod")
             for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND, REMOVE))):
                 child = entry.get(field)
                 if child:
@@ -218,9 +218,9 @@ class _Check:
         for kind, partial in spec.entries("job"):
             if kind not in known:
                 hint = closest(kind, known) or f"the kinds are {', '.join(known)}"
-                self._problem(f"`{kind}` is no kind of training job", partial, hint)
+                self._problem(f"`{kind}` is not a kind of training job", partial, hint)
             elif not isinstance(partial.value, dict):
-                self._problem(f"`{kind}` takes a partial manifest, a mapping", partial)
+                self._problem(f"`{kind}`: expected a partial manifest, an object", partial)
             else:
                 self._identity(partial, {"apiVersion": known[kind], "kind": kind})
             self._walk(partial, (WHEN, APPEND, REMOVE))
@@ -229,7 +229,7 @@ class _Check:
         for field, value in own.items():
             child = partial.get(field)
             if child and child.value != value:
-                self._problem(f"an overlay cannot change the `{field}` of a job", child, f"write `{value}`, or leave it out")
+                self._problem(f"an overlay cannot change the `{field}` of a job", child, f"write `{value}`, or remove it")
 
     def resources(self, spec: MarkedTree) -> None:
         entries = spec.get("resources")
@@ -269,11 +269,11 @@ class _Check:
                 self._problem("`${training}` is the container of a pod, and known in `pods` only", tree)
             elif name not in self.declared and name != TRAINING:
                 hint = closest(name, self.declared) or "write `$${` for a literal `${`"
-                self._problem(f"`${{{name}}}` is no parameter of this overlay", tree, hint)
+                self._problem(f"`${{{name}}}` is not a parameter of this overlay", tree, hint)
 
     def _append(self, tree: MarkedTree, added: MarkedTree) -> None:
         if len(tree.value.keys() - {WHEN}) > 1 or not isinstance(added.value, list):
-            self._problem("`$append` takes a list and stands alone in its mapping", tree)
+            self._problem("`$append`: expected a list, alone in its object", tree)
         for item in filter(is_removal, items(added)):
             self._problem("an item cannot be appended and removed", item, "write the list itself in place of `$append`")
 
@@ -281,19 +281,19 @@ class _Check:
         if not is_item:
             self._problem("`$remove` stands in an item of a list", removal, "`null` in place of a value removes a field")
         elif removal.value is not True:
-            hint = "leave `$remove` out to keep the item, or write `$when` to remove it for some values of a parameter"
-            self._problem("`$remove` takes `true` only", removal, hint)
+            hint = "remove `$remove` to keep the item, or write `$when` to remove it for some values of a parameter"
+            self._problem("`$remove`: expected `true`", removal, hint)
 
     def _when(self, when: MarkedTree) -> None:
         if not isinstance(when.value, dict) or not when.value:
-            self._problem("`$when` takes a mapping of parameters to lists of values", when)
+            self._problem("`$when`: expected an object of parameters to lists of values", when)
             return
         for name, choices in when.value.items():
             self.used.add(name)
             if name not in self.declared:
-                self._problem(f"`$when` asks for `{name}`, which is no parameter of this overlay", choices, closest(name, self.declared))
+                self._problem(f"`$when` asks for `{name}`, which is not a parameter of this overlay", choices, closest(name, self.declared))
             elif not isinstance(choices.value, list):
-                self._problem(f"`$when` takes a list of values for `{name}`", choices)
+                self._problem(f"`$when`: expected a list of values for `{name}`", choices)
             else:
                 self._choices(name, choices)
 
@@ -399,7 +399,7 @@ def _typed(name: str, text: str, kind: str) -> Any:
     if kind == "string":
         return text
     examples = {"integer": "an integer", "boolean": "`true` or `false`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}
-    raise _Mistake("wrong-parameter", f"`{name}` takes {examples[kind]}, not `{text}`")
+    raise _Mistake("wrong-parameter", f"`{name}`: expected {examples[kind]}, got `{text}`")
 
 
 def _is_integer(text: str) -> bool:
@@ -418,12 +418,12 @@ def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> 
     enum = declaration.get("enum")
     if enum and as_text(value) not in enum.data():
         choices = ", ".join(f"`{each}`" for each in enum.data())
-        raise _Mistake(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
+        raise _Mistake(rule, f"`{name}`: expected {choices}, got `{value}`", closest(value, enum.data()))
     least, most = field_value(declaration, "minimum"), field_value(declaration, "maximum")
     if type(value) is int and least is not None and value < least:
-        raise _Mistake(rule, f"`{name}` takes at least {least}, not {value}")
+        raise _Mistake(rule, f"`{name}`: expected at least {least}, got {value}")
     if type(value) is int and most is not None and value > most:
-        raise _Mistake(rule, f"`{name}` takes at most {most}, not {value}")
+        raise _Mistake(rule, f"`{name}`: expected at most {most}, got {value}")
 
 
 class Substitution:

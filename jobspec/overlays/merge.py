@@ -132,7 +132,7 @@ class Merge:
                 keys = " and ".join(f"`{key}`" for key in shape.merge)
                 self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which identify the items", item, path)
             elif name in seen:
-                self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
+                self._problem("invalid-overlay", f"duplicate item `{', '.join(name)}` of `{path[-1]}`", item, path)
             else:
                 seen.add(name)
                 yield name, item
@@ -256,9 +256,9 @@ def _wrong_removal(item: MarkedTree, shape: Shape | None, path: Path) -> Iterato
     if identity(item, shape) is None:
         yield Diagnostic("invalid-overlay", f"`$remove` in `{name}` needs {keys} beside it", item.place(), field=field)
     for other in [each for each in item.value if each not in (*shape.merge, REMOVE)]:
-        message = f"`$remove` removes an item with all of its fields, and only {keys} can stand beside it"
+        message = f"`$remove` removes an item with all of its fields, and only {keys} can be combined with it"
         mark = item.value[other].key or item.value[other].mark
-        yield Diagnostic("invalid-overlay", message, mark, field=field, hint=f"leave `{other}` out")
+        yield Diagnostic("invalid-overlay", message, mark, field=field, hint=f"remove `{other}`")
 
 
 # Find conflicts: the settings of two overlays that cannot both hold.

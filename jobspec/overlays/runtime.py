@@ -58,7 +58,7 @@ def set_trainer_flags(job: MarkedTree, flags: MarkedTree, pods: TrainJobPods, *,
         pods.report_no_trainer(flags, ("spec", "trainer", "args"))
         return job
     if "args" not in given and container is None:
-        message = f"flags are set in arguments, and the job has no `spec.trainer.args`; its runtime `{pods.runtime.name}` is not at hand"
+        message = f"flags need `spec.trainer.args`, and the runtime `{pods.runtime.name}` is not among the given files"
         hint = f"write `args` into the job, or {_AT_HAND}"
         pods.problems.append(Diagnostic("unresolved-reference", message, flags.place(), field="spec.trainer.args", hint=hint))
         return job
@@ -161,7 +161,7 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
             patch = nested(value.with_value(around), ("spec", pods.overrides.field))
             return Merge(overlay, entry)(job, patch, pods.shape, ())
     elif pods.runtime.document is None:
-        what = f"`{change.path[-1]}` of the runtime `{pods.runtime.name}`, which the job's would replace, is not at hand to be added to"
+        what = f"cannot add to `{change.path[-1]}` of the runtime `{pods.runtime.name}`, which is not among the given files"
         hint = f"write the whole list, or {_AT_HAND}"
         field = spell(change.path)
         pods.problems.append(Diagnostic("unresolved-reference", what, change.tree.place(), field=field, hint=hint))
@@ -351,7 +351,7 @@ def _removes_all(resources: MarkedTree, own: MarkedTree | None) -> bool:
 def _cannot_remove(change: TemplateChange, source: str, *, sure: bool = True) -> Diagnostic:
     if sure:
         return _problem(change, f"`{change.path[-1]}` comes from {source}, and this change of the job cannot remove it")
-    message = f"if {source}, which is not at hand, has `{change.path[-1]}`, a TrainJob cannot remove it"
+    message = f"if {source}, which is not among the given files, has `{change.path[-1]}`, a TrainJob cannot remove it"
     return Diagnostic("unresolved-reference", message, change.tree.place(), field=spell(change.path), severity="warning", hint=WAY_OUT)
 
 
@@ -361,7 +361,7 @@ def _overruled(change: TemplateChange, source: str) -> Diagnostic:
 
 
 def _dropped_by_trainer(change: TemplateChange, source: str) -> Diagnostic:
-    text = "an empty list" if isinstance(change.tree.value, list) else "an empty text" if change.tree.value == "" else "`false`"
+    text = "an empty list" if isinstance(change.tree.value, list) else "an empty string" if change.tree.value == "" else "`false`"
     return _problem(change, f"the trainer drops {text}, so that `{change.path[-1]}` of {source} would stay")
 
 

@@ -144,7 +144,7 @@ class TrainJobPods:
                 message = f"an item of `{field}` needs `name`, which identifies the items"
                 self.problems.append(Diagnostic("invalid-overlay", message, item.place(), field=spell(("spec", field))))
             elif name.value in seen:
-                message = f"`{name.value}` stands twice in this list of `{field}`"
+                message = f"duplicate item `{name.value}` of `{field}`"
                 self.problems.append(Diagnostic("invalid-overlay", message, item.place(), field=spell(("spec", field))))
             else:
                 seen.add(name.value)

@@ -239,7 +239,7 @@ class Contract:
         """Raises JobspecError for data that is no contract; *name* is what it was read from."""
         flags = data.get("properties") if isinstance(data, dict) else None
         if not isinstance(flags, dict) or not all(flag.startswith("-") and isinstance(each, dict) for flag, each in flags.items()):
-            raise JobspecError(f"{name}: this is no contract: a JSON Schema whose `properties` are flags, such as `--epochs`")
+            raise JobspecError(f"{name}: this is not a contract: a JSON Schema whose `properties` are flags, such as `--epochs`")
         self.flags: Mapping[str, Mapping[str, Any]] = flags
         self.switches = frozenset(data.get("switches") or (flag for flag, each in flags.items() if each.get("type") == "boolean"))
         """The flags that take no value."""

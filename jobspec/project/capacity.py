@@ -91,7 +91,7 @@ def capacity_of(job: Document, context: Iterable[Document], target: Target) -> C
     if runtime is None:
         nodes = nodes_of(job.data, None)
         own = AlikePods(nodes, nodes, _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
-        return Capacity([own], deadline, ["its runtime is not at hand, so only what the job itself says is counted"])
+        return Capacity([own], deadline, ["its runtime is not among the given files, so only what the job itself says is counted"])
     return Capacity(list(_of_replicated_jobs(job, runtime, target)), deadline)
 
 

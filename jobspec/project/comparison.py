@@ -148,7 +148,7 @@ def _other_engines(before: ProjectState, after: ProjectState) -> Iterator[str]:
 def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
     if before.variants and before.target != after.target:
         said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
-        yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators have to follow"
+        yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators must follow"
 
 
 class _Between:

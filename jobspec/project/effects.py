@@ -159,7 +159,7 @@ def _by_policy(old: Document, new: Document) -> Iterator[str]:
 _COMES_TO = {
     "refused": "the server refuses the change",
     "ignored": "nothing heeds the change",
-    "replaced": "the engine deletes the job and makes it anew, whatever runs in it",
+    "replaced": "the engine deletes the job and recreates it, whatever runs in it",
 }
 _DERIVED = ("metadata", "annotations", SPEC_HASH)
 
@@ -201,7 +201,7 @@ def _warning(old: Document, new: Document, context: Sequence[Document], cluster:
     names = ", ".join(f"`{each.field}`" for each in said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
     message = f"the job keeps its fixed name, and {names} differs from what is committed: {_why(comes_to, change)}"
     place = next((each.place for each in said if each.place), new.marks.nearest(("metadata", "name")).place())
-    hint = "leave out `naming: fixed`, so that a change is a new run"
+    hint = "remove `naming: fixed`, so that a change is a new run"
     yield Diagnostic("fixed-name", message, place, field=said[0].field if said else "", hint=hint, severity="warning")
 
 

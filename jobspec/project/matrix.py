@@ -47,7 +47,7 @@ def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spel
         used.add(name)
         if name not in names:
             hint = closest(name, names) or "write `$${` for a literal `${`"
-            yield Diagnostic("invalid-project", f"`${{{name}}}` is no name of the matrix", place, hint=hint)
+            yield Diagnostic("invalid-project", f"`${{{name}}}` is not a name of the matrix", place, hint=hint)
     for name, values in names.items():
         if name not in used:
             hint = f"write `${{{name}}}` where its value belongs"

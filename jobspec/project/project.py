@@ -278,13 +278,13 @@ def _wrong_names(engine: Engine) -> Iterator[Diagnostic]:
 
 def _wrong_path(engine: Engine) -> Iterator[Diagnostic]:
     if engine.path.startswith("/") or ".." in engine.path.split("/"):
-        message = f"`{engine.path}` is no path inside of the repository"
+        message = f"`{engine.path}` is not a path inside of the repository"
         yield Diagnostic("invalid-project", message, engine.place("path"), hint="write it from the repository's root, such as `rendered`")
 
 
 def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
     if argocd.url.startswith(_OCI) or " " in argocd.url:
-        message = f"`{argocd.url}` is no URL of a Git repository"
+        message = f"`{argocd.url}` is not a URL of a Git repository"
         yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
     if argocd.flag("selfHeal") and not argocd.flag("autosync"):
         message = "without `autosync`, Argo CD heals nothing"
@@ -296,7 +296,7 @@ def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:
         message = f"Flux takes no `{flux.url}` as URL of a repository"
         user, colon, path = flux.url.partition(":")
         is_scp = colon and "/" not in user and not path.startswith("//")
-        hint = f"write `ssh://{user}/{path}`" if is_scp else f"it begins with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
+        hint = f"write `ssh://{user}/{path}`" if is_scp else f"it starts with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
         yield Diagnostic("invalid-project", message, flux.place("url"), hint=hint)
     allowed = _GIT if flux.is_git else _ARTIFACTS
     said = flux.mapping("ref")

@@ -231,7 +231,7 @@ def _entry_mistakes(entry: MarkedTree, project: LoadedProject) -> Iterator[Diagn
     history = entry.get("history")
     if history and history.value and not _is_hashed(entry):
         message = f"the job of `{entry.value['name'].value}` has a fixed name, so that no earlier run of it can stay"
-        yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or leave out `naming: fixed`")
+        yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or remove `naming: fixed`")
 
 
 def _is_hashed(entry: MarkedTree) -> bool:
@@ -267,7 +267,7 @@ def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
             message = f"several combinations of the matrix would be the variant `{each.name}`"
             yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, each))
         else:
-            message = f"the variant `{each.name}` stands twice; first in {first.entry.value['name'].mark}"
+            message = f"duplicate variant `{each.name}`; first in {first.entry.value['name'].mark}"
             yield Diagnostic("duplicate-variant", message, place, hint="give one of them another name")
 
 
@@ -276,7 +276,7 @@ def _what_differs(first: Combination, second: Combination) -> str:
     name = first.entry.value["name"].value
     differing = [f"${{{each}}}" for each, value in first.values.items() if value != second.values[each]]
     missing = [f"`{each}`" for each in differing if each not in name]
-    return f"write {' and '.join(missing)} into the name" if missing else "the values have to differ in more than upper and lower case"
+    return f"write {' and '.join(missing)} into the name" if missing else "the values must differ in more than upper and lower case"
 
 
 # The overlays that a variant names, with the values that it gives to their parameters.

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
-FORMATS = ("text", "json", "junit", "sarif", "github")
+FORMATS = ("text", "concise", "json", "junit", "sarif", "github")
 #: Those of `jobspec migrate`, with one for a pull request's text.
 MIGRATION_FORMATS = (*FORMATS, "markdown")
 #: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
 DIFF_FORMATS = ("text", "markdown", "json")
+
+
+_FOR_PEOPLE = ("text", "concise")
 
 
 def _unreadable(_: str) -> str:
@@ -31,16 +34,27 @@ def report(
     read: ReadText = _unreadable,
     colour: bool = False,
     width: int = 100,
+    fixable: bool = False,
+    statistics: bool = False,
 ) -> str:
-    """The report of a run in one of the formats; *read*, *colour* and *width* are for excerpts of files in `text`."""
-    if output != "text":
+    """The report of a run in one of the formats.
+
+    *read*, *colour* and *width* are for excerpts of files in `text`. *fixable*: what `--fix` can fix is marked for people.
+    *statistics*: for people, the number of findings of each rule in place of the findings.
+    """
+    if output not in _FOR_PEOPLE:
         return _format(output)(files, releases)
     lines: list[str] = []
     if any(each.diagnostics for each in files):
-        from jobspec.reports.text import diagnostic_lines
+        from jobspec.reports import text
 
-        lines = diagnostic_lines(files, read, colour=colour, width=width)
-    last = coverage(files, releases)
+        if statistics:
+            lines = text.statistics_lines(files, fixable=fixable, colour=colour)
+        elif output == "concise":
+            lines = text.concise_lines(files, fixable=fixable, colour=colour)
+        else:
+            lines = text.diagnostic_lines(files, read, fixable=fixable, colour=colour, width=width)
+    last = coverage(files, releases, fixable=fixable)
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
 
 

@@ -6,7 +6,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic, FileResult, Mark
 
@@ -17,30 +17,77 @@ if TYPE_CHECKING:
 _INDENT = "    "
 _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
 _BOLD, _DIM = "1", "2"
+_FIXABLE = " [*]"  # as ruff marks what `--fix` fixes
+_SHOWN = 8  # further places of a finding
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
-def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, colour: bool, width: int) -> list[str]:
-    """The lines of all diagnostics, with excerpts that fit into *width* columns."""
+def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, width: int) -> list[str]:
+    """The lines of all findings, with excerpts that fit into *width* columns; *fixable* ones are marked `[*]`."""
     sources = FileLines(read)
     lines: list[str] = []
-    for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
-        lines += [_heading(diagnostic, colour=colour), *_excerpt(diagnostic, sources, colour=colour, width=width)]
-        lines += _details(diagnostic, colour=colour)
+    for first, *others in (same for each in files for same in alike(each.diagnostics)):
+        heading = _heading(first, fixable=fixable, colour=colour)
+        lines += [heading, *_excerpt(first, sources, colour=colour, width=width), *_details(first, colour=colour)]
+        if places := _places(first, others):
+            lines.append(f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places)}")
     return lines
+
+
+def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
+    """One line for each finding."""
+    found = (same for each in files for same in alike(each.diagnostics))
+    return [_heading(first, fixable=fixable, colour=colour) + _and_more(len(_places(first, others))) for first, *others in found]
+
+
+def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
+    """One line for each rule, the most frequent first: how often it is reported, its severity and its name."""
+    number: dict[tuple[str, str, bool], int] = {}
+    for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
+        key = (diagnostic.severity, diagnostic.rule, fixable and bool(diagnostic.changes))
+        number[key] = number.get(key, 0) + 1
+    rows = sorted(number.items(), key=lambda row: (-row[1], row[0]))
+    wide = len(str(rows[0][1]))
+    return [
+        f"{times:{wide}}  {paint(f'{severity:7}', _COLOURS[severity], colour=colour)}  {rule}{_FIXABLE if is_fixable else ''}"
+        for (severity, rule, is_fixable), times in rows
+    ]
+
+
+def alike(diagnostics: Iterable[Diagnostic]) -> list[list[Diagnostic]]:
+    """The findings of a file, those of one cause together: of the same rule, in the same words."""
+    groups: dict[tuple[str, ...], list[Diagnostic]] = {}
+    for each in diagnostics:
+        groups.setdefault((each.rule, each.severity, each.message, each.hint, each.mark.file), []).append(each)
+    return list(groups.values())
+
+
+def _places(first: Diagnostic, others: Sequence[Diagnostic]) -> list[str]:
+    """The lines and columns of the findings that are alike, but for the place of the first."""
+    return list(dict.fromkeys(f"{each.mark.line}:{each.mark.column}" for each in others if str(each.mark) != str(first.mark)))
+
+
+def _listed(places: Sequence[str]) -> str:
+    shown = ", ".join(places[:_SHOWN])
+    return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown
+
+
+def _and_more(number: int) -> str:
+    return f" and {number} more place{'' if number == 1 else 's'}" if number else ""
 
 
 def lines_of(diagnostic: Diagnostic) -> list[str]:
     """The lines of one diagnostic, without colours and excerpt."""
-    return [_heading(diagnostic, colour=False), *_details(diagnostic, colour=False)]
+    return [_heading(diagnostic, fixable=False, colour=False), *_details(diagnostic, colour=False)]
 
 
-def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
+def _heading(diagnostic: Diagnostic, *, fixable: bool, colour: bool) -> str:
     """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it."""
     mark = diagnostic.mark
     place = paint(visible(f"{mark}:"), _BOLD, colour=colour)
     severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
-    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
+    rule = paint(f"[{diagnostic.rule}]", _DIM, colour=colour) + (_FIXABLE if fixable and diagnostic.changes else "")
+    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {rule}"
 
 
 def _excerpt(diagnostic: Diagnostic, sources: FileLines, *, colour: bool, width: int) -> Iterator[str]:

@@ -161,7 +161,7 @@ SEVERITIES = ("error", "warning", "info")
 class ReportFilter:
     """What is chosen, by options or in a file."""
 
-    __slots__ = ("baseline", "contracts", "fail_on", "ignore", "select")
+    __slots__ = ("baseline", "contracts", "exclude", "fail_on", "ignore", "select")
 
     def __init__(
         self,
@@ -171,6 +171,7 @@ class ReportFilter:
         fail_on: str | None = None,
         baseline: str | None = None,
         contracts: Mapping[str, str] | None = None,
+        exclude: Sequence[Any] = (),
     ) -> None:
         self.select = select
         """Names of rules and stages; empty for all. Of this and the next two, None means that nothing is said."""
@@ -181,6 +182,8 @@ class ReportFilter:
         """The path of the baseline; empty where there is none."""
         self.contracts = contracts or {}
         """Image -> path of the JSON Schema of its flags."""
+        self.exclude = exclude
+        """Patterns of files that are left out of folders, with the folder that they begin at."""
 
     def over(self, data: Mapping[str, Any]) -> ReportFilter:
         """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
@@ -190,6 +193,7 @@ class ReportFilter:
             fail_on=data.get("failOn") if self.fail_on is None else self.fail_on,
             baseline=data.get("baseline") if self.baseline is None else self.baseline,
             contracts={**(data.get("contracts") or {}), **self.contracts},
+            exclude=data.get("exclude") or (),
         )
 
     def tells(self, rule: str, stage: str) -> bool:
@@ -262,7 +266,7 @@ def read_baseline(text: str, path: str) -> Counter[Known]:
         for entry in loads(text)["known"]:
             known[tuple(str(entry[name]) for name in _FIELDS)] += int(entry["times"])  # type: ignore[index]  # four fields
     except (ValueError, KeyError, TypeError):
-        raise JobspecError(f"{path}: this is no baseline; --write-baseline writes one") from None
+        raise JobspecError(f"{path}: this is not a baseline; --write-baseline writes one") from None
     return known
 
 

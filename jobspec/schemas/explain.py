@@ -375,12 +375,12 @@ def _complaint(failures: list[_NoSuchPlace]) -> str:
     """Why there is no such place; *failures* has that of each release, the deepest first."""
     place, step = failures[0].place, failures[0].step
     if isinstance(step, Key):
-        return f"`{place.path}` is no list or map, so `[{step}]` is nothing in it"
+        return f"`{place.path}` is not a list or map, so `[{step}]` is nothing in it"
     if not place.structure.get("fields"):
         return f"`{place.path}` ({type_of(place.structure)}) has no fields, so no `{step}`"
     meant = next(filter(None, (_meant(failure) for failure in failures)), "")
     more = f"did you mean `{meant}`?" if meant else f"the fields are {', '.join(place.structure['fields'])}"
-    return f"`{place.path}` has no field `{step}`: {more}"
+    return f"unknown field `{step}` in `{place.path}`: {more}"
 
 
 def _meant(failure: _NoSuchPlace) -> str:

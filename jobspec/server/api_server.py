@@ -68,7 +68,7 @@ class Server:
         reply = self.client.get("/version")
         version = reply.body.get("gitVersion")
         if not version and reply.status != 403:
-            raise JobspecError(f"{self.client.name}: what answers at {self.client.url} is no Kubernetes API server: {reply.message}")
+            raise JobspecError(f"{self.client.name}: what answers at {self.client.url} is not a Kubernetes API server: {reply.message}")
         return str(version or "of unknown version")
 
     def resource(self, api_version: str, kind: str) -> Resource | None:

@@ -187,10 +187,10 @@ def _check(client: Client, kubernetes: str) -> None:
     try:
         version = str(client.get("/version").body.get("gitVersion", ""))
     except JobspecError as error:
-        raise JobspecError(f"{error}; make the cluster anew: --recreate") from None
+        raise JobspecError(f"{error}; recreate the cluster with --recreate") from None
     release = kubernetes.removeprefix("v")
     if release.replace(".", "").isdigit() and not f"{version}.".startswith(f"v{release}."):
-        raise JobspecError(f"{client.name} has Kubernetes {version}, not {release}; make it anew: --recreate")
+        raise JobspecError(f"{client.name} has Kubernetes {version}, not {release}; recreate it with --recreate")
 
 
 def _kind(*arguments: str) -> str:

@@ -46,4 +46,4 @@ def _told(release: str) -> dict[str, list[str]]:
 
 
 def test_the_readme_tells_the_agreement_as_it_is() -> None:
-    assert "\n".join(table_of_objects(folder("golden"))) in (ROOT / "README.md").read_text()
+    assert "\n".join(table_of_objects(folder("golden"))) in (ROOT / "docs/explanation/agreement.md").read_text()

@@ -53,5 +53,5 @@ def test_the_fields_that_a_reply_names(message: str, fields: list[tuple[str, boo
 
 
 def test_the_readme_tells_the_agreement_as_it_is() -> None:
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "docs/explanation/agreement.md").read_text()
     assert "\n".join(table(folder("golden"))) in readme

@@ -75,7 +75,7 @@ def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: st
         assert (done.returncode, nothing) == (1, "")
         first, *rest = told.splitlines()
         assert first.startswith(f"{file}:{place}: error: " if place else f"{file}: error: ")
-        assert first.endswith(f"[{rule}]")
+        assert first.removesuffix(" [*]").endswith(f"[{rule}]")
         assert all(line.startswith("    ") for line in rest[:-1])
     for start in (["validate"], ["render", "--to", "out"]):
         done = runner(*start, *arguments, "-o", "json", cwd=folder)
@@ -158,7 +158,7 @@ def test_a_tag_that_would_run_code_runs_none(tmp_path: Path, *, document: bool) 
 
 POD = "  pods: [{%stemplate: {spec: {containers: [{name: %s, image: %s}]}}}]\n"
 OVERLAYS: dict[str, tuple[str, list[str], str, str]] = {
-    "a parameter that is no integer": (
+    "a parameter that is not an integer": (
         "",
         ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two"],
         "wrong-parameter",
@@ -171,13 +171,13 @@ OVERLAYS: dict[str, tuple[str, list[str], str, str]] = {
         "unknown-parameter",
         "--set gpu-nccl.gpu=1",
     ),
-    "overlays that exclude each other": ("", ["--overlay", "cpu", "--overlay", "gpu-nccl"], "overlay-conflict", "overlay gpu-nccl"),
+    "overlays that are mutually exclusive": ("", ["--overlay", "cpu", "--overlay", "gpu-nccl"], "overlay-conflict", "overlay gpu-nccl"),
     "a container that the base lacks": (POD % ("", "sidecar", "b"), [], "missing-container", "mine.yaml"),
     "a role that the base lacks": (POD % ("roles: [worker], ", "pytorch", "b"), [], "missing-role", "mine.yaml"),
     "a parameter that is not declared": (POD % ("", "pytorch", '"${image}"'), [], "invalid-overlay", "mine.yaml"),
     "an unknown field of an overlay": ("  pod: []\n", [], "unknown-field", "mine.yaml"),
     "a value of a wrong type": (POD % ("", "pytorch", "3"), [], "wrong-type", "mine.yaml"),
-    "an overlay that is no YAML": ("\tpods: []\n", [], "yaml-syntax", "mine.yaml"),
+    "an overlay that is not a YAML": ("\tpods: []\n", [], "yaml-syntax", "mine.yaml"),
 }
 
 
@@ -210,7 +210,7 @@ def test_flags_inside_a_shell_string(tmp_path: Path) -> None:
 MISUSES: dict[str, tuple[list[str], list[str]]] = {
     "an unknown overlay": (["--overlay", "gpu-ncl"], ["gpu-ncl", "gpu-nccl"]),
     "an overlay's file that is missing": (["--overlay", "./mine.yaml"], ["./mine.yaml"]),
-    "a file that is no overlay": (["--overlay", "./job.yaml"], ["./job.yaml", "no overlay"]),
+    "a file that is not an overlay": (["--overlay", "./job.yaml"], ["./job.yaml", "not an overlay"]),
     "files that are missing": (["one.yaml", "two.yaml"], ["one.yaml", "two.yaml"]),
     "a folder without manifests": (["empty"], ["empty"]),
     "a --set without an overlay": (["--set", "gpu-nccl.gpus=1"], ["gpu-nccl.gpus=1"]),

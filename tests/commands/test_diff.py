@@ -138,7 +138,7 @@ def test_a_project_that_was_not_there_is_all_new(tmp_path: Path) -> None:
 def test_mistakes_of_the_old_side_are_told_with_the_ref(tmp_path: Path) -> None:
     write(_place(tmp_path, **{"base/job.yaml": JOB.replace("replicas: 1", "replicas: x")}), {"base/job.yaml": JOB})
     said = _refused(tmp_path, code=1)
-    assert "HEAD:base/job.yaml:8:17: error: `replicas` takes an integer" in said
+    assert "HEAD:base/job.yaml:8:17: error: `replicas`: expected an integer" in said
     assert "      replicas: x\n" in said
     done = run_here("diff", "-o", "json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["files"][0]["diagnostics"][0]["file"]) == (1, "HEAD:base/job.yaml")
@@ -191,7 +191,7 @@ def test_another_output_and_another_target_are_told(tmp_path: Path) -> None:
     assert (report["differs"], report["variants"]) == (True, [])
     write(tmp_path, {"jobspec.yaml": PROJECT.replace("spec:\n", 'spec:\n  target: {trainer: "2.2"}\n')})
     report = _report(tmp_path)
-    assert report["notes"] == ["the target changes from the newest to trainer 2.2: the cluster's operators have to follow"]
+    assert report["notes"] == ["the target changes from the newest to trainer 2.2: the cluster's operators must follow"]
     assert (report["differs"], report["target"]["trainer"]) == (False, "2.2.1")
 
 

@@ -182,13 +182,13 @@ def test_items_and_values_are_passed_through(steps: tuple[str, ...], title: str)
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        (("prat",), "`Thing` has no field `prat`: did you mean `Thing.part`?"),
-        (("Count",), "`Thing` has no field `Count`: did you mean `Thing.count`?"),
-        (("size",), "`Thing` has no field `size`: did you mean `Thing.part.size`?"),
-        (("wrods",), "`Thing` has no field `wrods`: did you mean `Thing.words`?"),  # which another release has
-        (("byName", "sise"), "`Thing.byName[]` has no field `sise`: did you mean `Thing.byName[].size`?"),
-        (("part", "qqq"), "`Thing.part` has no field `qqq`: the fields are name, size"),
-        (("part", Key("0")), "`Thing.part` is no list or map, so `[0]` is nothing in it"),
+        (("prat",), "unknown field `prat` in `Thing`: did you mean `Thing.part`?"),
+        (("Count",), "unknown field `Count` in `Thing`: did you mean `Thing.count`?"),
+        (("size",), "unknown field `size` in `Thing`: did you mean `Thing.part.size`?"),
+        (("wrods",), "unknown field `wrods` in `Thing`: did you mean `Thing.words`?"),  # which another release has
+        (("byName", "sise"), "unknown field `sise` in `Thing.byName[]`: did you mean `Thing.byName[].size`?"),
+        (("part", "qqq"), "unknown field `qqq` in `Thing.part`: the fields are name, size"),
+        (("part", Key("0")), "`Thing.part` is not a list or map, so `[0]` is nothing in it"),
         (("count", "a"), "`Thing.count` (integer) has no fields, so no `a`"),
     ],
 )
@@ -322,12 +322,12 @@ def test_recursive() -> None:
     ("name", "message"),
     [
         ("TrainJbo.spec", "no kind `TrainJbo`: did you mean `TrainJob`?"),
-        ("TrainJbo", "no rule or kind `TrainJbo`: did you mean `TrainJob`?"),
-        ("unknown-feild", "no rule or kind `unknown-feild`: did you mean `unknown-field`?"),
+        ("TrainJbo", "no rule, kind or overlay `TrainJbo`: did you mean `TrainJob`?"),
+        ("unknown-feild", "no rule, kind or overlay `unknown-feild`: did you mean `unknown-field`?"),
         ("PyTorchJob.spec.cleanPodPolicy", "did you mean `PyTorchJob.spec.runPolicy.cleanPodPolicy`?"),
-        ("TrainJob.spec.trianer", "`TrainJob.spec` has no field `trianer`: did you mean `TrainJob.spec.trainer`?"),
-        ("TrainJob..spec", "`TrainJob..spec` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
-        ("", "`` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
+        ("TrainJob.spec.trianer", "unknown field `trianer` in `TrainJob.spec`: did you mean `TrainJob.spec.trainer`?"),
+        ("TrainJob..spec", "`TrainJob..spec` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer"),
+        ("", "`` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer"),
         ("Widget.spec", "no kind `Widget`: the kinds are "),
     ],
 )
@@ -378,5 +378,7 @@ def test_the_release_that_a_field_came_with_is_told() -> None:
 
 
 def test_the_readme_shows_what_is_printed() -> None:
-    (command, shown) = re.findall(r"```console\n\$ jobspec explain (\S+)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    (command, shown) = re.findall(
+        r"```console\n\$ jobspec explain (\S+)\n(.*?)```", (ROOT / "docs/reference/fields.md").read_text(), re.DOTALL
+    )[0]
     assert _jobspec(command).stdout == shown

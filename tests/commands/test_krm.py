@@ -108,8 +108,8 @@ def test_everything_wrong_with_the_function_config_is_told_at_once() -> None:
         "spec.overlay: no such field",
         "did you mean `cpu`",
         "spec.overlays[1]:",
-        "lynt is none of",
-        "x is none of",
+        "lynt is not one of",
+        "x is not one of",
         "OPERATOR=RELEASE",
     ):
         assert part in said

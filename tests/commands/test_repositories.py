@@ -68,14 +68,14 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         )
         for each in files
     }
-    restart = "without a restart policy, a failed pod restarts"
+    restart = "no `restartPolicy`"
     note = ("unjudged-template", "a template, not judged at {} places")
     assert found == {
         "braces.yaml": (["partly"], [(9, note[0], note[1].format(1).removesuffix("s"))]),
         "image.yaml": (["skipped"], [(8, note[0], "a template, not judged")]),
         "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
-        "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is no name for an object")]),
+        "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is not a valid name")]),
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
@@ -195,8 +195,8 @@ def test_given_values_are_filled_in(engines: Path) -> None:
     done = run_here("validate", job, *given, cwd=engines)
     assert (done.returncode, done.stdout.splitlines()[-1].partition(" (")[0]) == (0, "1 document: 1 valid")
     wrong = run_here("validate", job, *given, "--substitute", "ttl=soon", "--substitute", "name=No", cwd=engines).stdout
-    assert f"{job}:3:18: error: `No-v1` is no name for an object" in wrong
-    assert f'{job}:7:30: error: `ttlSecondsAfterFinished` takes an integer, not the text "soon"' in wrong
+    assert f"{job}:3:18: error: `No-v1` is not a valid name" in wrong
+    assert f'{job}:7:30: error: `ttlSecondsAfterFinished`: expected an integer, got the string "soon"' in wrong
 
 
 @pytest.mark.parametrize(

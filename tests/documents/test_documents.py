@@ -321,7 +321,7 @@ def test_merges_that_we_accept_mean_the_same_to_kubectl_and_to_readers_for_which
 
 def test_a_duplicate_key_is_pointed_at_and_says_where_the_first_is() -> None:
     problem = _problem("a:\n  \u00e4: {b: 1,\n    b: 2}\n")
-    assert (problem.mark.line, problem.mark.column, problem.message) == (3, 5, "`b` stands twice in this mapping, first in line 2")
+    assert (problem.mark.line, problem.mark.column, problem.message) == (3, 5, "duplicate key `b`, first set in line 2")
 
 
 @pytest.mark.parametrize("text", ["{<<: a}", "{<<: [a]}", "{<<: [[{a: 1}]]}", "{<<: }", "{x: &x 1, <<: *x}", "{x: &x [{a: 1}], <<: *x}"])

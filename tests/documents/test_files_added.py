@@ -49,7 +49,7 @@ def test_a_file_that_may_be_replaced_is_and_keeps_its_mode(tmp_path: Path) -> No
 
 def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(JobspecError, match="file is no folder"):
+    with pytest.raises(JobspecError, match="file is not a folder"):
         add_files(str(tmp_path / "file"), lambda: FILES)
     with pytest.raises(JobspecError, match="cannot write"):
         add_files(str(tmp_path / "file" / "below"), lambda: FILES)

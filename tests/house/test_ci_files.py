@@ -70,7 +70,7 @@ def test_the_action_is_what_runners_take() -> None:
 
 @pytest.mark.parametrize(("page", "inputs"), [("github.md", ACTION["inputs"].keys()), ("gitlab.md", None)])
 def test_the_pages_name_every_input(page: str, inputs: Any) -> None:
-    told = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / page).read_text(), re.MULTILINE))
+    told = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "guides" / page).read_text(), re.MULTILINE))
     assert told == set(inputs or _component({})[0])
 
 

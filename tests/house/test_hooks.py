@@ -55,7 +55,7 @@ def test_the_hooks_file_is_what_pre_commit_takes() -> None:
     hooks = quick_yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text())
     ours = ["validate", "lint", "fix", "render-check", "schema-check", "dry-run"]
     assert [hook["id"] for hook in hooks] == [f"jobspec-{name}" for name in ours]
-    page = (ROOT / "docs" / "pre-commit.md").read_text()
+    page = (ROOT / "docs" / "guides" / "pre-commit.md").read_text()
     assert re.findall(r"^\| `(jobspec-[\w-]+)` \|", page, re.MULTILINE) == [hook["id"] for hook in hooks]
     assert [hook["id"] for hook in hooks if hook.get("stages") == ["manual"]] == ["jobspec-dry-run"]
 
@@ -165,7 +165,7 @@ def test_another_repository_runs_the_hooks(ours: Ours, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_readme_s_three_commands_lead_to_green_hooks(ours: Ours, tmp_path: Path) -> None:
-    chapter = (ROOT / "README.md").read_text().partition("## In pre-commit")[2].partition("```")[0]
+    chapter = (ROOT / "docs/guides/pre-commit.md").read_text().partition("```")[0]
     install, configure, run = [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
     assert install == "pip install --quiet pre-commit"  # which this environment has
     configure = configure.replace("https://github.com/OWNER/jobspec", str(ours.repository)).replace("v0.1.0", ours.revision())

@@ -1,4 +1,7 @@
-"""What the README shows is what happens."""
+"""What the README and the documentation show is what happens.
+
+With JOBSPEC_WRITE_CASES set, the outputs in the pages are written again.
+"""
 
 import os
 import re
@@ -14,18 +17,30 @@ from jobspec.overlays.load import shipped
 from jobspec.reports.diff import WORDS
 from jobspec.reports.formats import FORMATS
 from tests.support import quick_yaml
-from tests.support.manifests import write
+from tests.support.manifests import PROJECT_HEAD, write
 from tests.support.processes import environment, program, run_here
 from tests.support.reference import ROOT
 from tests.support.repositories import committed
 
 README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ALL = "\n".join(path.read_text() for path in PAGES)
 
 
 def _block(language: str, containing: str) -> str:
-    found = [text for text in re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL) if containing in text]
+    found = [text for text in re.findall(rf"```{language}\n(.*?)```", ALL, re.DOTALL) if containing in text]
     assert len(found) == 1
     return str(found[0])
+
+
+def _assert_shown(command: str, actual: str) -> None:
+    """Assert that a page shows what a command prints, or write it there."""
+    shown = _block("console", f"$ {command}\n")
+    if os.environ.get("JOBSPEC_WRITE_CASES"):
+        for path in PAGES:
+            path.write_text(path.read_text().replace(f"```console\n{shown}```", f"```console\n$ {command}\n{actual}```"))
+    else:
+        assert shown.partition("\n")[2] == actual
 
 
 def _before() -> str:
@@ -38,7 +53,7 @@ def _after() -> str:
 
 def test_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
-    (command,) = [line.strip() for line in README.splitlines() if line.startswith("    jobspec render") and line.endswith("gpus=2")]
+    (command,) = [line.strip() for line in ALL.splitlines() if line.startswith("    jobspec render") and line.endswith("gpus=2")]
     done = run_here(*command.split()[1:], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == _after()
@@ -63,8 +78,7 @@ def test_the_complaints(tmp_path: Path) -> None:
     job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
     text = quick_yaml.dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
     (tmp_path / "job.yaml").write_text(text)
-    shown = _block("console", "jobspec validate job.yaml").partition("\n")[2]
-    assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
+    _assert_shown("jobspec validate job.yaml", run_here("validate", "job.yaml", cwd=tmp_path).stdout)
 
 
 @pytest.mark.parametrize(
@@ -73,31 +87,67 @@ def test_the_complaints(tmp_path: Path) -> None:
         ("bert.yaml", "name: bert-finetune"),
         ("debug.yaml", "name: debug"),
         ("nightly.yaml", "name: nightly"),
-        ("team.yaml", "kind: ResourceQuota"),
+        ("team.yaml", "kind: ResourceQuota\nmetadata: {name: gpus, namespace: team}"),
     ],
 )
 def test_what_validate_says_of_each_example(tmp_path: Path, file: str, containing: str) -> None:
     (tmp_path / file).write_text(_block("yaml", containing))
-    shown = _block("console", f"jobspec validate {file}").partition("\n")[2]
-    assert run_here("validate", file, cwd=tmp_path).stdout == shown
+    _assert_shown(f"jobspec validate {file}", run_here("validate", file, cwd=tmp_path).stdout)
 
 
 def test_what_becomes_of_the_job(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
-    shown = _block("console", "jobspec expand").partition("\n")[2]
-    assert run_here("expand", "job.yaml", "-o", "table", cwd=tmp_path).stdout == shown
+    _assert_shown("jobspec expand job.yaml -o table", run_here("expand", "job.yaml", "-o", "table", cwd=tmp_path).stdout)
 
 
-def test_what_bites(tmp_path: Path) -> None:
+def test_what_lint_reports(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
-    command, _, shown = _block("console", "jobspec lint").partition("\n")
-    assert run_here(*command.split()[2:], cwd=tmp_path).stdout == shown
+    command = _block("console", "jobspec lint job.yaml").partition("\n")[0].removeprefix("$ ")
+    _assert_shown(command, run_here(*command.split()[1:], cwd=tmp_path).stdout)
+
+
+def test_the_screens_of_the_readme(tmp_path: Path) -> None:
+    bert, project = _block("yaml", "name: bert, namespace: nlp"), f"{PROJECT_HEAD}  variants:\n  - {{name: bert, base: bert.yaml}}\n"
+    job = bert.partition("---\n")[0]
+    write(tmp_path, {"bert.yaml": bert, "old.yaml": _before(), "project/jobspec.yaml": project, "project/bert.yaml": job})
+    for command in (
+        "jobspec lint bert.yaml -o concise",
+        "jobspec expand bert.yaml -o table",
+        "jobspec migrate old.yaml --to TrainJob -o concise --in-place",
+    ):
+        _assert_shown(command, run_here(*command.split()[1:], cwd=tmp_path).stdout)
+    committed(tmp_path / "project", {})
+    write(tmp_path, {"project/bert.yaml": job.replace("numNodes: 2", "numNodes: 1\n    env: [{name: NCCL_DEBUG, value: INFO}]")})
+    done = run_here("diff", "HEAD", cwd=tmp_path / "project")
+    _assert_shown("jobspec diff HEAD", re.sub(r"against HEAD \([0-9a-f]{8}\)", "against HEAD (5d0f62a1)", done.stdout))
+
+
+def test_the_readme_is_short_and_names_every_command() -> None:
+    assert len(README.splitlines()) <= 150
+    (table,) = re.findall(r"^\| command \| does \|\n\|---\|---\|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    assert table == "".join(f"| `{name}` | {does} |\n" for name, (does, _) in COMMANDS.items())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)|srcset=\"([^\"]+)\"|src=\"([^\"]+)\"", path.read_text()):
+        file, _, heading = "".join(target).partition("#")
+        if file.startswith(("http:", "https:")):
+            continue
+        page = path.parent / file if file else path
+        assert page.exists(), target
+        names = {
+            re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+            for line in page.read_text().splitlines()
+            if line.startswith("#")
+        }
+        assert not heading or heading in names, target
 
 
 def test_the_job_as_a_trainjob(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
-    command, _, shown = _block("console", "jobspec migrate").partition("\n")
-    assert run_here(*command.split()[2:], cwd=tmp_path).stdout == shown
+    command = "jobspec migrate job.yaml --to TrainJob --in-place"
+    _assert_shown(command, run_here(*command.split()[1:], cwd=tmp_path).stdout)
     assert (tmp_path / "job.yaml").read_text() == _block("yaml", "batch.kubernetes.io/job-completion-index")
 
 
@@ -148,7 +198,7 @@ def _rendered_with_engines(folder: Path, *, naming: str = "hash") -> set[str]:
 
 
 def test_the_example_of_engines_writes_the_objects_of_its_table(tmp_path: Path) -> None:
-    chapter = README.partition("\n### Engines\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs/guides/gitops.md").read_text()
     patterns = [pattern for row in re.findall(r"^\| (`[^|]*) \|", chapter, re.MULTILINE) for pattern in re.findall(r"`([^`]+)`", row)]
     files = _rendered_with_engines(tmp_path, naming="fixed")
     others = {"argocd/applicationset-*", "flux/ocirepository-*"}
@@ -162,7 +212,7 @@ def test_the_example_of_engines_writes_the_objects_of_its_table(tmp_path: Path) 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_the_folders_that_the_readme_applies_are_kustomizations(tmp_path: Path) -> None:
     _rendered_with_engines(tmp_path)
-    folders = re.findall(r"kubectl apply --server-side -k (engines/\w+)", README)
+    folders = re.findall(r"kubectl apply --server-side -k (engines/\w+)", ALL)
     assert folders == ["engines/argocd", "engines/flux"]
     for folder in folders:
         assert "kind: " in program("kubectl", "kustomize", tmp_path / folder, check=True).stdout
@@ -189,14 +239,13 @@ def test_the_example_of_a_change_is_told_as_shown(tmp_path: Path) -> None:
     text = _project(tmp_path)
     committed(tmp_path, {"prices.yaml": _block("yaml", "kind: Prices")})
     (tmp_path / "jobspec.yaml").write_text(text.replace("gpus: 2", "gpus: 4"))
-    shown = _block("console", "jobspec diff").partition("\n")[2]
     done = run_here("diff", "main", cwd=tmp_path)
-    assert re.sub(r"\([0-9a-f]{8}\)", "(5d0f62a1)", done.stdout) == shown
+    _assert_shown("jobspec diff main", re.sub(r"\([0-9a-f]{8}\)", "(5d0f62a1)", done.stdout))
     assert run_here("diff", "main", "--prices", "prices.yaml", cwd=tmp_path).returncode == 0
 
 
 def test_the_table_of_meanings_names_all_of_them() -> None:
-    chapter = README.partition("\n## What a change does\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs/guides/diff.md").read_text()
     (table,) = re.findall(r"^\| in the cluster \| means \|\n\|---\|---\|\n((?:\|.*\n)+)", chapter, re.MULTILINE)
     named = [name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(WORDS.values())
@@ -204,7 +253,7 @@ def test_the_table_of_meanings_names_all_of_them() -> None:
 
 def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
     """A fresh user follows the chapter in a repository of Git, to a commit that its own checks pass."""
-    chapter = README.partition("\n## Five minutes from one PyTorchJob to GitOps\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs/tutorial.md").read_text().partition("\n## ")[0]
     shown, variant = (re.search(rf"```{language}\n(.*?)```", chapter, re.DOTALL) for language in ("console", "yaml"))
     commands = [line.strip().partition("  #")[0] for line in chapter.splitlines() if line.startswith("    ") and "- " not in line[:6]]
     assert shown
@@ -242,7 +291,7 @@ def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
-    chapter = README.partition("\n## Overlays\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs/reference/overlays.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", chapter, re.MULTILINE)
     assert sorted(name for name, _ in rows) == shipped()
     for name, parameters in rows:
@@ -265,11 +314,12 @@ def test_the_python_example_builds_the_job() -> None:
 
 
 def test_the_table_of_formats_names_all_of_them() -> None:
-    (table,) = re.findall(r"^\| `-o` \| for \|\n\|---\|---\|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    (table,) = re.findall(r"^\| `-o` \| for \|\n\|---\|---\|\n((?:\|.*\n)+)", ALL, re.MULTILINE)
     assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(FORMATS)
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    shown = set(re.findall(r"\bjobspec ([a-z]+) ", README))
-    assert shown <= COMMANDS.keys()
+def test_every_command_of_the_pages_exists() -> None:
+    shown = set(re.findall(r"^    jobspec ([a-z]+)\b|^\$ jobspec ([a-z]+)\b", ALL, re.MULTILINE))
+    shown = {"".join(each) for each in shown}
+    assert shown - {"dry"} <= COMMANDS.keys()
     assert {"render", "validate", "explain"} <= shown

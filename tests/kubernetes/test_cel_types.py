@@ -31,11 +31,11 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("self.z == 1", "1:5: there is no field `z`"),
+        ("self.z == 1", "1:5: unknown field `z`"),
         ("self.o == 1 ||\n  self.s > 1", "1:8: `==` does not take (object, int)"),
         ("self.s", "it gives string, not bool"),
         ("self.l == ['a', 1]", "1:17: it is int, and what stands before it string: a list or a map is of one type"),
-        ("self.s.matches('(')", "1:16: `(` is no regular expression of RE2: missing ): ("),
+        ("self.s.matches('(')", "1:16: `(` is not a regular expression of RE2: missing ): ("),
         ("self.d > duration('1 day')", '1:19: "1 day" cannot be made a value of type duration'),
         ("'%d'.format([self.s]) == ''", "1:18: `%d` does not take string"),
         ("nothing", "1:1: there is no `nothing`"),

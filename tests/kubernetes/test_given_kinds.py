@@ -65,7 +65,7 @@ def test_a_broken_crd_is_told_in_its_place(tmp_path: Path, capsys: pytest.Captur
     broken = tmp_path / "crd.yaml"
     broken.write_text(Path(_CRD).read_text().replace("scope: Namespaced", "scope: namespaced"))
     assert main(["validate", _CRD, "--crd", str(broken)]) == 1
-    assert f"{broken}:7:10: error: `scope` has to be one of Cluster, Namespaced" in capsys.readouterr().out
+    assert f"{broken}:7:10: error: `scope` must be one of Cluster, Namespaced" in capsys.readouterr().out
 
 
 def test_crds_of_a_folder_are_read_when_an_object_is_of_their_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

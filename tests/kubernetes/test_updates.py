@@ -56,7 +56,7 @@ def test_old_objects_are_found_in_a_file_or_folder_by_name(tmp_path: Path, capsy
     (tmp_path / "old" / "broken.yaml").write_text("a: [\n")
     (tmp_path / "new.yaml").write_text(_job("b", "two") + "---\n" + _job("c", "two"))
     assert cli.main(["validate", str(tmp_path / "new.yaml"), "--from", str(tmp_path / "old")]) == 1
-    assert f"{tmp_path}/new.yaml:5:41: error: `queue` cannot change" in capsys.readouterr().out
+    assert f"{tmp_path}/new.yaml:5:41: error: `queue` is immutable" in capsys.readouterr().out
     assert cli.main(["validate", str(tmp_path / "new.yaml"), "--from", str(tmp_path / "new.yaml")]) == 0
 
 
@@ -92,7 +92,7 @@ def repository(tmp_path: Path) -> Path:
 def test_old_objects_are_found_at_a_git_ref(path: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["validate", str(repository / path), "--from-ref", "HEAD"]) == 1
     (told,) = [line for line in capsys.readouterr().out.splitlines() if " error: " in line]
-    assert 'ä b.yaml:5:41: error: `queue` cannot change once the object exists, and was the text "one"' in told
+    assert 'ä b.yaml:5:41: error: `queue` is immutable, and was the string "one"' in told
 
 
 def test_a_file_that_was_not_there_holds_new_objects(repository: Path) -> None:
@@ -102,9 +102,9 @@ def test_a_file_that_was_not_there_holds_new_objects(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("jobs", "--from-ref", "nowhere"), "jobspec: --from-ref nowhere is no ref of "),
-        (("jobs", "--from-ref=--help"), "jobspec: --from-ref --help is no ref of "),
-        (("-", "--from-ref", "HEAD"), "jobspec: --from-ref: standard input is no file of a Git repository"),
+        (("jobs", "--from-ref", "nowhere"), "jobspec: --from-ref nowhere is not a ref of "),
+        (("jobs", "--from-ref=--help"), "jobspec: --from-ref --help is not a ref of "),
+        (("-", "--from-ref", "HEAD"), "jobspec: --from-ref: standard input is not a file of a Git repository"),
     ],
 )
 def test_what_git_cannot_give_ends_the_run(

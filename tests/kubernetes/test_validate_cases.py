@@ -65,29 +65,29 @@ _COMMENTS_CANNOT_STAND_HERE = {
     "its own version of YAML": ("# why\n%YAML 1.1\n%TAG !e! tag:example.com,2000:\n---\n" + _GOOD.replace(" a}", " !e!x a}"), []),
     "no space after the colons": (
         "apiVersion:v1\nkind:List\n",
-        [(1, 1, "not-a-manifest", "a manifest is a mapping; this document is a single value")],
+        [(1, 1, "not-a-manifest", "not a Kubernetes manifest: expected an object, got a single value")],
     ),
     "a blank that is none": (
         _HEAD + "spec:\n  \u00a0pytorchReplicaSpecs: {}\n",
         [
-            (4, 1, "missing-field", "the required field `pytorchReplicaSpecs` of `spec` is missing"),
-            (5, 3, "unknown-field", "`spec` has no field `\u00a0pytorchReplicaSpecs`"),
+            (4, 1, "missing-field", "missing required field `pytorchReplicaSpecs` in `spec`"),
+            (5, 3, "unknown-field", "unknown field `\u00a0pytorchReplicaSpecs` in `spec`"),
         ],
     ),
     "JSON": ('{"apiVersion": "kubeflow.org/v1",\n\t"kind": "PyTorchJob", "metadata": {"name": "a"}}', []),
     "JSON at fault": (
         '{"apiVersion": "kubeflow.org/v1",\n\t"kind": "PyTorchJob", "metadata": {"name": true}}',
-        [(2, 45, "wrong-type", "`name` takes text, not the boolean true")],
+        [(2, 45, "wrong-type", "`name`: expected a string, got the boolean true")],
     ),
     "a byte order mark": ("\ufeff" + _GOOD, []),
-    "a byte order mark before a fault": ("\ufeffspec: 1\n" + _HEAD, [(1, 7, "wrong-type", "`spec` takes a mapping, not the number 1")]),
+    "a byte order mark before a fault": ("\ufeffspec: 1\n" + _HEAD, [(1, 7, "wrong-type", "`spec`: expected an object, got the number 1")]),
     "Windows' line ends": (
         (_GOOD + "---\n" + _HEAD + "spec: ä\n").replace("\n", "\r\n"),
-        [(9, 7, "wrong-type", '`spec` takes a mapping, not the text "ä"')],
+        [(9, 7, "wrong-type", '`spec`: expected an object, got the string "ä"')],
     ),
     "an old Macintosh's line ends": (
         (_HEAD + "spec: 1\n").replace("\n", "\r"),
-        [(4, 7, "wrong-type", "`spec` takes a mapping, not the number 1")],
+        [(4, 7, "wrong-type", "`spec`: expected an object, got the number 1")],
     ),
     "something after the end": (_GOOD + "...\na: b\n", [(6, 1, "yaml-syntax", "more text follows the end of the document")]),
     "nothing": ("", []),

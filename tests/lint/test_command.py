@@ -126,7 +126,7 @@ def test_a_warning_is_told_and_ends_well_and_an_error_does_not(tmp_path: Path) -
     write(tmp_path, {"job.yaml": JOB, "at-once.yaml": AT_ONCE})
     done = run("lint", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("job.yaml:9:61: warning: `train` is another image whenever somebody pushes one [unpinned-image]\n")
+    assert done.stdout.startswith("job.yaml:9:61: warning: mutable tag: `train` can change under the same name [unpinned-image]\n")
     assert run_here("lint", "at-once.yaml", cwd=tmp_path).returncode == 1
     assert run_here("validate", "at-once.yaml", cwd=tmp_path).returncode == 0
 
@@ -179,7 +179,7 @@ def test_kustomize_changes_no_references_in_jobs_to_names_that_it_adds_a_hash_to
     shutil.copytree(ROOT / "tests" / "cases" / "lint" / "kustomized", folder)
     (folder / "train.py").write_text("")
     done = run_here("lint", folder)
-    assert "17:52: info: the files have no ConfigMap `code` in the job's namespace [unknown-source]" in done.stdout
+    assert "17:52: info: no ConfigMap `code` in the job's namespace among the files [unknown-source]" in done.stdout
     assert "hint: kustomize names it `code-" in done.stdout
     with (folder / "kustomization.yaml").open("a") as file:
         file.write("generatorOptions: {disableNameSuffixHash: true}\n")

@@ -30,6 +30,6 @@ def test_each_page_is_whole(rule: Rule) -> None:
 def test_a_page_is_printed_by_its_name() -> None:
     done = run_here("explain", "unpinned-image")
     assert done.returncode == 0
-    assert done.stdout.startswith("unpinned-image (warning): An image has no tag, or `latest`")
+    assert done.stdout.startswith("unpinned-image (warning): Mutable tag: an image has no tag, or `latest`")
     assert [name for name in SECTIONS if f"\n{name}:" not in done.stdout] == ["Fix"]
     assert max(map(len, done.stdout.splitlines())) <= 100

@@ -158,7 +158,7 @@ def test_json_is_set_in_as_before(indent: int | str | None, tmp_path: Path) -> N
         (["--to", "Job"], "write TrainJob, or the release"),
         (["--to", "trainer=1.0"], "the known releases of trainer"),
         (["--to", "trainer=2.3"], "no TrainJob and no runtime"),
-        (["--to", "TrainJob", "--diff", "--in-place"], "exclude each other"),
+        (["--to", "TrainJob", "--diff", "--in-place"], "are mutually exclusive"),
     ],
 )
 def test_what_cannot_be_done_as_asked(options: list[str], says: str, tmp_path: Path) -> None:

@@ -198,5 +198,5 @@ def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, told: in
 
 def test_whom_others_manage_gets_nothing_from_2_3_on() -> None:
     own = "managedBy: kueue.x-k8s.io/multikueue"
-    assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job, so the trainer makes nothing of it here"])
+    assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job, so the trainer creates nothing of it here"])
     assert len(_made("{}", own, release="2.2.1")[0]) == 4

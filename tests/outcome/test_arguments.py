@@ -82,8 +82,8 @@ def test_contracts_stand_in_the_project_or_in_a_file_of_ones_own(tmp_path: Path)
     [
         ("example.com/train", "--contract example.com/train: write IMAGE=FILE"),
         ("a=none.json", "none.json: No such file or directory"),
-        ("a=a.yaml", "a.yaml: this is no JSON: "),
-        ("a=list.json", "list.json: this is no contract"),
+        ("a=a.yaml", "a.yaml: this is not JSON: "),
+        ("a=list.json", "list.json: this is not a contract"),
     ],
 )
 def test_a_contract_that_is_none_is_told(tmp_path: Path, option: str, error: str) -> None:
@@ -104,7 +104,7 @@ def test_an_image_is_found_by_its_name_without_tag_and_digest() -> None:
         ("train", "example.com/ml/trainer:v1", False),
     ):
         assert (contract_of({name: contract}, image) is contract) == is_found
-    with pytest.raises(JobspecError, match="this is no contract"):
+    with pytest.raises(JobspecError, match="this is not a contract"):
         Contract({"properties": {"epochs": {}}}, "a")
 
 

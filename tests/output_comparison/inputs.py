@@ -80,7 +80,7 @@ def _copy(folder: Path) -> None:
         shutil.copytree(Path(place) / "corpus", folder / "corpus")
         shutil.copytree(Path(place) / "crds", folder / "crds")
         write(folder, {f"pages/{path.stem}.md": path.read_bytes() for path in sorted(Path(place).glob("seeds/*.txt"))})
-    write(folder, {f"pages/{path.name}": path.read_bytes() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]})
+    write(folder, {f"pages/{path.name}": path.read_bytes() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]})
 
 
 def _split_cases(folder: Path) -> None:

@@ -233,7 +233,7 @@ def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
         (report,) = json.loads(result.stdout)["files"]
         (problem,) = report["diagnostics"]
         assert (result.returncode, problem["rule"]) == (1, "overlay-conflict")
-        assert problem["message"] == f"`{pair[1]}` and `{pair[0]}` exclude each other"
+        assert problem["message"] == f"`{pair[1]}` and `{pair[0]}` are mutually exclusive"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_wrong_parameter_is_reported_at_the_command_line(text: str, rule: str,
 
 def test_every_format_reports_a_wrong_parameter_at_the_command_line() -> None:
     places = {
-        "text": "--set gpu-nccl.gpus=two: error: `gpus` takes an integer, not `two` (overlay gpu-nccl) [wrong-parameter]\n",
+        "text": "--set gpu-nccl.gpus=two: error: `gpus`: expected an integer, got `two` (overlay gpu-nccl) [wrong-parameter]\n",
         "junit": '<testsuite name="--set gpu-nccl.gpus=two"',
         "sarif": '"uri": "--set%20gpu-nccl.gpus%3Dtwo"',
         "github": "::error file=--set gpu-nccl.gpus=two,title=wrong-parameter::",
@@ -314,7 +314,7 @@ def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -
 
 def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    for text, message in [(BASE, "this is no overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
+    for text, message in [(BASE, "this is not an overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
         path.write_text(text)
         result = run_here("render", "-", "--overlay", str(path), stdin=BASE)
         assert result.returncode == 2

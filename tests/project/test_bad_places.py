@@ -74,9 +74,9 @@ def _is_empty(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (_is_a_folder, "is no file that can be read"),
-        (_is_a_dangling_link, "is no file that can be read"),
-        (_is_a_link_to_itself, "is no file that can be read"),
+        (_is_a_folder, "is not a file that can be read"),
+        (_is_a_dangling_link, "is not a file that can be read"),
+        (_is_a_link_to_itself, "is not a file that can be read"),
         (_is_huge, "the document is far over 3 MiB"),
         (_is_another_kind, "a project's file holds one document, the project"),
         (_is_two, "a project's file holds one document, the project"),

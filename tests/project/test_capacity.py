@@ -148,7 +148,11 @@ def test_a_launcher_of_mpi_is_a_node_or_beside_them(as_node: str, pods: int) -> 
 
 def test_a_runtime_that_nobody_has_leaves_the_nodes_of_the_job() -> None:
     found = _capacity(TRAINJOB)
-    assert (found.number, found.gpus, found.notes) == (4, 32, ["its runtime is not at hand, so only what the job itself says is counted"])
+    assert (found.number, found.gpus, found.notes) == (
+        4,
+        32,
+        ["its runtime is not among the given files, so only what the job itself says is counted"],
+    )
 
 
 def test_patches_of_a_trainjob_choose_its_nodes() -> None:

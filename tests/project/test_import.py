@@ -415,7 +415,7 @@ def test_a_file_without_a_job_is_an_error_where_it_is_named_and_told_where_it_is
 def test_mistakes_are_told_as_validate_tells_them_and_nothing_is_written(tmp_path: Path) -> None:
     _place(tmp_path, {"good.yaml": JOB, "bad.yaml": JOB.replace("replicas: 1", 'replicas: "1"'), "worse.yaml": "a: [\n"})
     said = _refused(tmp_path, "good.yaml", "bad.yaml", "worse.yaml")
-    assert 'bad.yaml:8:17: error: `replicas` takes an integer, not the text "1" [wrong-type]' in said
+    assert 'bad.yaml:8:17: error: `replicas`: expected an integer, got the string "1" [wrong-type]' in said
     assert "worse.yaml:2:1: error:" in said
     assert "3 documents: 1 valid, 2 invalid" in said
 

@@ -94,7 +94,7 @@ def test_the_hooks_refuse_what_is_not_rendered_and_what_a_server_refuses(tmp_pat
     base.write_text(base.read_text().replace("replicas: 1", "replicas: one"))
     said = repository.hooks().stdout
     assert re.findall(r"\.(Passed|Failed)$", said, re.MULTILINE) == ["Failed", "Failed"]
-    assert 'base/mnist.yaml:12:17: error: `replicas` takes an integer, not the text "one"' in said
+    assert 'base/mnist.yaml:12:17: error: `replicas`: expected an integer, got the string "one"' in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -183,7 +183,7 @@ def test_names_that_kubernetes_does_not_take_are_an_error(tmp_path: Path, argume
 @pytest.mark.parametrize("arguments", [("--name", "on"), ("--name", "null"), ("--namespace", "12"), ("--namespace", "1e3")])
 def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = run_here("init", tmp_path / "new", *arguments)
-    said = f"jobspec: {' '.join(arguments)}: without quotes, this is no text in YAML; choose another\n"
+    said = f"jobspec: {' '.join(arguments)}: without quotes, this is not a text in YAML; choose another\n"
     assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
 
 
@@ -199,7 +199,7 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
     (there / "jobspec.yaml").write_text("a: 1\n")
-    assert "is no project that can be checked" in run_here("init", "--checks", cwd=there).stderr
+    assert "is not a project that can be checked" in run_here("init", "--checks", cwd=there).stderr
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A project file to variants: matrices, overlays, names, and what is wrong, at its line."""
 
+import json
 import re
 from pathlib import Path
 
@@ -57,9 +58,10 @@ def test_each_mistake_is_reported_at_its_line_and_nothing_is_written(tmp_path: P
     text = path.read_text()
     folder = _place(tmp_path, text)
     for command in ("validate", "render"):
-        done = run_here(command, "jobspec.yaml", cwd=folder)
-        found = re.findall(r"^jobspec\.yaml:(\d+):\d+: error: (.*) \[(.*)\]$", done.stdout + done.stderr, re.MULTILINE)
-        assert sorted((int(line), rule) for line, _, rule in found) == [(each.line, each.rule) for each in expectations(text)]
+        done = run_here(command, "jobspec.yaml", "-o", "json", cwd=folder)
+        reported = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+        found = [(each["line"], each["message"], each["rule"]) for each in reported if each["severity"] == "error"]
+        assert sorted((line, rule) for line, _, rule in found) == [(each.line, each.rule) for each in expectations(text)]
         assert all(any(each.words in message for _, message, _ in found) for each in expectations(text))
         assert done.returncode == 1
     assert not (folder / "rendered").exists()

@@ -124,7 +124,7 @@ def test_a_tree_that_lost_its_inventory_is_ours_while_it_is_as_rendered(tmp_path
 def test_an_inventory_with_two_sides_of_a_merge_is_an_error(tmp_path: Path) -> None:
     _render(_place(tmp_path))
     (tmp_path / INVENTORY).write_text("<<<<<<< HEAD\n")
-    assert "is no inventory" in _refused(tmp_path)
+    assert "is not an inventory" in _refused(tmp_path)
 
 
 def _foreign_file(folder: Path) -> None:
@@ -295,7 +295,7 @@ def test_what_is_wrong_with_a_base_is_told_once_beside_what_is_wrong_with_other_
     _place(tmp_path, ONE + broken + "  - {name: bad, base: base/job.yaml, labels: {a: '!'}}\n")
     write(tmp_path, {"base/broken.yaml": JOB.replace("replicas: 1", "replicas: x")})
     said = _refused(tmp_path, code=1)
-    assert (said.count(": error:"), said.count("base/broken.yaml:8:17: error: `replicas` takes an integer")) == (2, 1)
+    assert (said.count(": error:"), said.count("base/broken.yaml:8:17: error: `replicas`: expected an integer")) == (2, 1)
     assert "      replicas: x\n" in said
     assert "[invalid-metadata]" in said
     assert "one/kustomization.yaml" in _render(tmp_path, "--only", "one")

@@ -1,5 +1,6 @@
 """What a render warns of, at its line, and writes all the same."""
 
+import json
 import re
 from pathlib import Path
 
@@ -23,9 +24,10 @@ def test_a_base_is_warned_of_at_its_line_and_rendered(tmp_path: Path, path: Path
     write(
         tmp_path, {"base.yaml": text, "jobspec.yaml": f"{head}  variants: [{{name: a, base: base.yaml}}, {{name: b, base: base.yaml}}]\n"}
     )
-    done = run_here("render", cwd=tmp_path)
+    done = run_here("render", "-o", "json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = re.findall(r"^base\.yaml:(\d+):\d+: warning: (.*) \[(.*)\]$", done.stderr, re.MULTILINE)
+    reported = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    found = [(each["line"], each["message"], each["rule"]) for each in reported if each["severity"] == "warning"]
     wanted = expectations(text)
     assert sorted((int(line), rule) for line, _, rule in found) == [(each.line, each.rule) for each in wanted]
     assert all(any(each.words in message for _, message, _ in found) for each in wanted)
@@ -104,7 +106,7 @@ def test_where_an_engine_replaces_the_job_that_is_said(tmp_path: Path) -> None:
     _git(tmp_path, "commit", "--quiet", "--message", "x")
     _change(tmp_path, "job.yaml", "train:v1", "train:v2")
     ((_, message),) = _warnings(tmp_path)
-    assert message.endswith("the engine deletes the job and makes it anew, whatever runs in it")
+    assert message.endswith("the engine deletes the job and recreates it, whatever runs in it")
 
 
 @pytest.mark.parametrize(

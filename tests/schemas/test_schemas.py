@@ -89,9 +89,9 @@ LOOSER = {
     "invalid-metadata": "labels, owners and finalizers have rules of their own",
     "invalid-name": "names have rules of their own",
     "missing-name": "either of two fields will do",
-    "out-of-range": "the scale subresource's limit is no limit of the field",
+    "out-of-range": "the scale subresource's limit is not a limit of the field",
     "rule-broken": "JSON Schema knows no CEL",
-    "wrong-format": "a time has to be in the calendar, which a pattern does not know",
+    "wrong-format": "a time must be in the calendar, which a pattern does not know",
     "wrong-size": "a field that is null is none to the server",
 }
 
@@ -305,7 +305,7 @@ def test_a_mistake_is_told_by_kubeconform_with_its_place(exported: Path, tmp_pat
 
 
 def test_the_readme_names_schemas_that_exist() -> None:
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "docs/reference/schemas.md").read_text()
     expected = schema_path("training-operator", TARGET["training-operator"], "kubeflow.org/v1", "PyTorchJob")
     (line,) = re.findall(r"# yaml-language-server: \$schema=schemas/(\S+)", readme)
     assert line == expected

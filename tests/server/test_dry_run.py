@@ -329,7 +329,7 @@ def test_webhooks_that_refuse_warn_and_do_not_answer(dry_run: Runner, server: Se
         server.call("DELETE", f"{HOOKS}/{NAMESPACE}-down")
     assert done.code == 2
     assert done.statuses == ["skipped", "invalid"]
-    assert "down.yaml:1:1: no verdict: the webhook `down.dry-run.example.com`, which the server has to ask, does not answer: " in done.err
+    assert "down.yaml:1:1: no verdict: the webhook `down.dry-run.example.com`, which the server must ask, does not answer: " in done.err
 
 
 RUNTIME = placed(manifests.RUNTIME.replace("name: ours", "name: live"), NAMESPACE)
@@ -409,8 +409,8 @@ def test_what_is_no_api_server_and_takes_the_user_for_nobody(dry_run: Runner, tm
     url = str(quick_yaml.load(mine.read_text())["clusters"][0]["cluster"]["server"])
     plain = url.replace("https://", "http://")
     for cluster, told in (
-        ({"server": f"{url}/elsewhere"}, f"what answers at {url}/elsewhere is no Kubernetes API server: 404 page not found"),
-        ({"server": plain}, f"what answers at {plain} is no Kubernetes API server: Client sent an HTTP request to an HTTPS server."),
+        ({"server": f"{url}/elsewhere"}, f"what answers at {url}/elsewhere is not a Kubernetes API server: 404 page not found"),
+        ({"server": plain}, f"what answers at {plain} is not a Kubernetes API server: Client sent an HTTP request to an HTTPS server."),
         ({"server": url[8:]}, f"the `server` of the kubeconfig is `{url[8:]}`; write https:// before it"),
     ):
         dry_run.kubeconfig = _changed(mine, tmp_path, cluster=cluster)

@@ -320,7 +320,7 @@ def test_a_kind_cluster_of_another_kubernetes_is_not_taken(kind: tuple[Runner, P
     done = dry_run(tmp_path / "map.yaml", "--kubernetes", "1.2.3")
     assert (done.code, done.out) == (2, "")
     assert "the kind cluster `jobspec` has Kubernetes v" in done.err
-    assert done.err.endswith(", not 1.2.3; make it anew: --recreate\n")
+    assert done.err.endswith(", not 1.2.3; recreate it with --recreate\n")
 
 
 @pytest.mark.parametrize("package", ["kubernetes", "urllib3"])

@@ -101,7 +101,7 @@ def test_what_is_already_trained_is_not_trained_again(digits: Path, uninterrupte
     checkpoint = uninterrupted / "checkpoint.pt"
     process = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS, f"--resume={checkpoint}")
     assert process.ends() == 0
-    assert process.log.read_text() == "World Size: 1. Rank: 0\nAll 2 epochs are trained already; --resume never begins anew\n"
+    assert process.log.read_text() == "World Size: 1. Rank: 0\nAll 2 epochs are trained already; --resume never begins again\n"
     assert (tmp_path / "output" / "model.pt").read_bytes() == (uninterrupted / "model.pt").read_bytes()
 
 
@@ -121,8 +121,8 @@ def test_never_begins_anew(digits: Path, tmp_path: Path) -> None:
             "is of another training (--lr 1.0 there and 0.5 here): give the same flags, another --output-dir, or --resume",
         ),
         (["--model=cnn", "--seed=2"], None, "(--model cnn-dropout there and cnn here, --seed 1 there and 2 here)"),
-        ([], b"nothing", "is no checkpoint of this program, or is damaged; give another one with --resume, or begin anew"),
-        ([], b"", "is no checkpoint of this program, or is damaged"),
+        ([], b"nothing", "is not a checkpoint of this program, or is damaged; give another one with --resume, or begin again"),
+        ([], b"", "is not a checkpoint of this program, or is damaged"),
         (["--resume=nowhere.pt"], None, "nowhere.pt cannot be read: No such file or directory; give another one with --resume"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_checkpoint_cannot_run_code(digits: Path, tmp_path: Path) -> None:
     torch.save({"config": Evil()}, tmp_path / "output" / "checkpoint.pt")
     process = jobs.start(tmp_path, f"--data-dir={digits}")
     assert process.ends() == 2
-    assert "is no checkpoint of this program, or is damaged" in process.log.read_text()
+    assert "is not a checkpoint of this program, or is damaged" in process.log.read_text()
     assert not (tmp_path / "ran").exists()
 
 

@@ -74,7 +74,7 @@ def test_a_damaged_archive_is_named(damage: partial[bytes], tmp_path: Path) -> N
     idx.write(tmp_path, train=50, test=20, packed=True)
     packed = tmp_path / f"{FILES[0]}.gz"
     packed.write_bytes(damage(packed.read_bytes()))
-    with pytest.raises(Refusal, match=r"train-images-idx3-ubyte\.gz is damaged: .*; get it anew"):
+    with pytest.raises(Refusal, match=r"train-images-idx3-ubyte\.gz is damaged: .*; get it again"):
         load(_config(tmp_path), CPU, train=True)
 
 

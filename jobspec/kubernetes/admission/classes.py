@@ -43,9 +43,9 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     wrong = []
     for field in ("priority", "preemptionPolicy") if chosen else ():
         if spec.get(field) is not None and spec[field] != filled[field]:
-            computed = f"the server takes `{field}` from the priority class `{name}`, which has {filled[field]}"
+            computed = f"`{field}` comes from the PriorityClass `{name}`, which has {filled[field]}"
             message = f"{computed}, so it cannot be {spec[field]}"
-            wrong.append(Problem("refused-by-class", ("spec", field), message, "leave it out"))
+            wrong.append(Problem("refused-by-class", ("spec", field), message, "remove it"))
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
@@ -61,8 +61,8 @@ def priority_of(named: str, objects: PolicyObjects) -> Data | None:
 def _unknown(kind: GroupKind, name: str, field: str, objects: PolicyObjects, namespace: str = "") -> Problem:
     """The problem of a field that names an object that is not there."""
     own, where = ([_DEFAULT], " in the namespace of the pod") if kind == SERVICE_ACCOUNT else ([], "")
-    message = f"there is no {kind[1]} `{name}`{where}, so the server refuses the pod"
-    hint = closest(name, [*own, *objects.names(kind, namespace)]) or "give its file, too"
+    message = f"no {kind[1]} `{name}`{where}, so the server refuses the pod"
+    hint = closest(name, [*own, *objects.names(kind, namespace)]) or "pass its file, too"
     return Problem("unresolved-reference", ("spec", field), message, hint)
 
 
@@ -102,7 +102,7 @@ def _overhead(spec: Data, given: Data | None) -> Iterator[Problem]:
     theirs = " and ".join(f"{each} of `{name}`" for name, each in amounts(given).items())
     whose = f"that has {theirs}" if theirs else "there is none that has one"
     message = f"the server takes a pod's `overhead` from its runtime class, and {whose}"
-    yield Problem("refused-by-class", ("spec", "overhead"), message, "leave it out")
+    yield Problem("refused-by-class", ("spec", "overhead"), message, "remove it")
 
 
 def _values(data: Data) -> dict[str, int]:

@@ -123,10 +123,10 @@ def _outside_bounds(
     """
     says = f"the LimitRange `{limit_range}`"
     for name, bound in amounts(item.get("min")).items():
-        wanted = f"{says} wants {what} to request at least {bound} of `{name}`"
+        wanted = f"{says} requires {what} to request at least {bound} of `{name}`"
         yield from _beyond(wanted, path, given, name, bound, ("requests", "limits"), lt)
     for name, bound in amounts(item.get("max")).items():
-        limited = f"{says} wants {what} to be limited to {bound} of `{name}` at most"
+        limited = f"{says} requires {what} to be limited to {bound} of `{name}` at most"
         requested = f"{says} lets {what} request at most {bound} of `{name}`"
         fields = ("requests", "limits") if requests_only else ("limits", "requests")
         yield from _beyond(requested if requests_only else limited, path, given, name, bound, fields, gt)

@@ -30,22 +30,24 @@ if TYPE_CHECKING:
 def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any]) -> tuple[list[Problem], list[Problem]]:
     """Why a namespace with these labels refuses a pod; and what the server warns of, where it refuses nothing."""
     levels = levels_of(labels)
-    refusals = [_problem(each, levels.enforce, f"the namespace `{namespace}` enforces") for _, each in breaches(pod, levels.enforce)]
+    refusals = [
+        _problem(each, levels.enforce, f"PodSecurity: namespace `{namespace}` enforces") for _, each in breaches(pod, levels.enforce)
+    ]
     if refusals:
         return refusals, []
-    return [], [_problem(each, levels.warn, f"the namespace `{namespace}` warns by") for _, each in breaches(pod, levels.warn)]
+    return [], [_problem(each, levels.warn, f"PodSecurity: namespace `{namespace}` warns about") for _, each in breaches(pod, levels.warn)]
 
 
 def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any]) -> list[Problem]:
     """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
     level = levels_of(labels).warn
-    found = [_problem(each, level, f"the namespace `{namespace}` warns by") for _, each in breaches(template, level)]
+    found = [_problem(each, level, f"PodSecurity: namespace `{namespace}` warns about") for _, each in breaches(template, level)]
     return [each.moved_to((*path, *each.path)) for each in found]
 
 
 def _problem(breach: Breach, level: Level, says: str) -> Problem:
     version = "" if level.minor == LATEST else f" of v1.{level.minor}"
-    return Problem("pod-security", breach.path, f"{says} Pod Security `{level.name}`{version}, which {breach.why}", breach.hint)
+    return Problem("pod-security", breach.path, f"{says} `{level.name}`{version}, which {breach.why}", breach.hint)
 
 
 def breaches(pod: Data, level: Level) -> list[tuple[str, Breach]]:
@@ -204,7 +206,7 @@ def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
             yield from _profile(profile, (*path, "appArmorProfile", "type"), "AppArmor")
     for key, value in mapping(metadata, "annotations").items():
         if key.startswith(_APPARMOR) and value not in ("", "runtime/default") and not str(value).startswith("localhost/"):
-            yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", "leave it out")
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", "remove it")
 
 
 def _profile(profile: Data, path: Path, kind: str) -> Iterator[Breach]:
@@ -225,14 +227,14 @@ def _host_namespaces(_: Data, spec: Data) -> Iterator[Breach]:
     """check_hostNamespaces.go."""
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if spec.get(field):
-            yield Breach(("spec", field), f"forbids `{field}: true`", "leave it out")
+            yield Breach(("spec", field), f"forbids `{field}: true`", "remove it")
 
 
 def _host_paths(_: Data, spec: Data) -> Iterator[Breach]:
     """check_hostPathVolumes.go."""
     for index, volume in enumerate(sequence(spec, "volumes")):
         if isinstance(volume.get("hostPath"), dict):
-            why = f"forbids volumes of the node's own folders, as `{volume.get('name')}` is one"
+            why = f"forbids hostPath volumes (`{volume.get('name')}`)"
             yield Breach(("spec", "volumes", index, "hostPath"), why, "use a claim or an `emptyDir`")
 
 
@@ -241,7 +243,7 @@ def _host_ports(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         for index, port in enumerate(sequence(container, "ports")):
             if port.get("hostPort"):
-                yield Breach((*path, "ports", index, "hostPort"), f"forbids ports of the node, such as {port['hostPort']}", "leave it out")
+                yield Breach((*path, "ports", index, "hostPort"), f"forbids host ports ({port['hostPort']})", "remove it")
 
 
 def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
@@ -252,15 +254,15 @@ def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
             for action in ("httpGet", "tcpSocket"):
                 host = mapping(inside, *steps, action).get("host")
                 if host:
-                    why = f"forbids probes and hooks that name a host, such as `{host}`"
-                    yield Breach((*path, *steps, action, "host"), why, "leave it out: the pod itself is meant")
+                    why = f"forbids a host in probes and hooks (`{host}`)"
+                    yield Breach((*path, *steps, action, "host"), why, "remove it: the pod itself is meant")
 
 
 def _privileged(_: Data, spec: Data) -> Iterator[Breach]:
     """check_privileged.go."""
     for path, container in containers(spec):
         if mapping(container, "securityContext").get("privileged"):
-            yield Breach((*path, "securityContext", "privileged"), "forbids `privileged: true`", "leave it out")
+            yield Breach((*path, "securityContext", "privileged"), "forbids `privileged: true`", "remove it")
 
 
 def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
@@ -268,7 +270,7 @@ def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         mount = mapping(container, "securityContext").get("procMount")
         if mount is not None and mount != "Default":
-            yield Breach((*path, "securityContext", "procMount"), f"forbids `procMount: {mount}`", "leave it out")
+            yield Breach((*path, "securityContext", "procMount"), f"forbids `procMount: {mount}`", "remove it")
 
 
 def unless_own_users(find: Find) -> Find:
@@ -288,10 +290,10 @@ def _selinux(types: tuple[str, ...]) -> Find:
         for path, context in contexts(spec):
             options = mapping(context, "seLinuxOptions")
             if (kind := options.get("type") or "") not in types:
-                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", "leave it out")
+                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", "remove it")
             for field in ("user", "role"):
                 if options.get(field):
-                    yield Breach((*path, "seLinuxOptions", field), f"forbids to name an SELinux {field}", "leave it out")
+                    yield Breach((*path, "seLinuxOptions", field), f"forbids to name an SELinux {field}", "remove it")
 
     return find
 
@@ -303,7 +305,7 @@ def _seccomp_annotations(metadata: Data, spec: Data) -> Iterator[Breach]:
     for key in (_SECCOMP, *names):
         value = annotations.get(key)
         if value is not None and value not in ("runtime/default", "docker/default") and not str(value).startswith("localhost/"):
-            yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", "leave it out")
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", "remove it")
 
 
 def seccomp(_: Data, spec: Data) -> Iterator[Breach]:
@@ -328,7 +330,7 @@ def _host_process(_: Data, spec: Data) -> Iterator[Breach]:
     """check_windowsHostProcess.go."""
     for path, context in contexts(spec):
         if mapping(context, "windowsOptions").get("hostProcess"):
-            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", "leave it out")
+            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", "remove it")
 
 
 BASELINE_CHECKS = (
@@ -373,7 +375,7 @@ def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
     """check_allowPrivilegeEscalation.go."""
     for path, container in containers(spec):
         if mapping(container, "securityContext").get("allowPrivilegeEscalation") is not False:
-            why = f"wants `securityContext.allowPrivilegeEscalation: false` in the container `{container.get('name')}`"
+            why = f"requires `securityContext.allowPrivilegeEscalation: false` in the container `{container.get('name')}`"
             yield Breach((*path, "securityContext", "allowPrivilegeEscalation"), why)
 
 
@@ -382,7 +384,9 @@ def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         own, place = mapping(container, "securityContext", "capabilities"), (*path, "securityContext", "capabilities")
         if "ALL" not in sequence(own, "drop"):
-            yield Breach((*place, "drop"), f"wants `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`")
+            yield Breach(
+                (*place, "drop"), f"requires `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`"
+            )
         for index, name in enumerate(sequence(own, "add")):
             if name != "NET_BIND_SERVICE":
                 yield Breach((*place, "add", index), f"forbids the capability `{name}`", "remove it")
@@ -393,7 +397,7 @@ def _volumes(_: Data, spec: Data) -> Iterator[Breach]:
     for index, volume in enumerate(sequence(spec, "volumes")):
         sources = [name for name, each in volume.items() if isinstance(each, dict)]
         if sources and not any(name in _VOLUMES for name in sources):
-            why = f"forbids volumes of the type `{sources[0]}`, as `{volume.get('name')}` is one"
+            why = f"forbids volumes of the type `{sources[0]}` (`{volume.get('name')}`)"
             yield Breach(("spec", "volumes", index, sources[0]), why, "use a claim, or another type that it allows")
 
 
@@ -412,14 +416,14 @@ def _unsaid(spec: Data, wanted: str, is_missing: Any) -> Iterator[Breach]:
     names = [f"`{each.get('name')}`" for _, each in containers(spec) if is_missing(mapping(each, "securityContext"))]
     if names:
         them = f"the container {names[0]}" if len(names) == 1 else f"the containers {', '.join(names)}"
-        yield Breach(_POD, f"wants {wanted} in the pod, or in {them}")
+        yield Breach(_POD, f"requires {wanted} in the pod, or in {them}")
 
 
 def _root_user(_: Data, spec: Data) -> Iterator[Breach]:
     """check_runAsUser.go."""
     for path, context in contexts(spec):
         if context.get("runAsUser") is not None and context["runAsUser"] == 0:
-            yield Breach((*path, "runAsUser"), "forbids `runAsUser: 0`", "name another user, or leave it out")
+            yield Breach((*path, "runAsUser"), "forbids `runAsUser: 0`", "name another user, or remove it")
 
 
 def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:

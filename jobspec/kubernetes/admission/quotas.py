@@ -51,7 +51,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
     for quota in _quotas(namespace, objects):
         if _counts(quota, pod):
             yield from _missing(quota, mapping(pod, "spec"))
-            yield from _exceeded(quota, asked, quota.used, "the pod asks for", _WHOLE)
+            yield from _exceeded(quota, asked, quota.used, "the pod requests", _WHOLE)
 
 
 def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
@@ -59,7 +59,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) ->
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
         if any(map(_is_of_claims, quota.hard)) and _matches_claim(quota.data, claim):
-            yield from _exceeded(quota, asked, quota.used, "the claim asks for", ("spec", "resources", "requests"))
+            yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
 def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
@@ -71,7 +71,7 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
     used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
     for quota in quotas:
         asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
-        yield from _exceeded(quota, asked, {}, "the job's pods ask for", ())
+        yield from _exceeded(quota, asked, {}, "the job's pods request", ())
 
 
 def exceeds(problem: Problem) -> bool:
@@ -97,10 +97,8 @@ def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
         unsaid = [f"`{name}`" for name in demanded if name not in said]
         if unsaid:
             who = f"the container `{container.get('name')}`"
-            message = (
-                f"the ResourceQuota `{quota.name}` counts {', '.join(unsaid)}, of which {who} says nothing, so the server refuses the pod"
-            )
-            yield Problem(_RULE, (*path, "resources"), message, "write them, or have a LimitRange fill them in")
+            message = f"{who} must set {', '.join(unsaid)}: the ResourceQuota `{quota.name}` limits it"
+            yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
 def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Iterator[Problem]:
@@ -108,8 +106,8 @@ def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path)
         hard, taken = quota.hard.get(name), used.get(name, _NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
             beside = f", of which {taken} is used" if taken.nanos else ""
-            message = f"{who} {each} of `{name}`, and the ResourceQuota `{quota.name}` has {hard}{beside}"
-            yield Problem(_RULE, path, message, "ask for less, or have the quota raised")
+            message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{beside}"
+            yield Problem(_RULE, path, message, "request less, or raise the quota")
 
 
 # The scopes of a ResourceQuota: which pods and claims it counts.

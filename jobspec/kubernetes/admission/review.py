@@ -174,8 +174,8 @@ def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Proble
 def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Problem:
     kind = reference.kind[1]
     what = "is never scheduled" if reference.kind == PERSISTENT_VOLUME_CLAIM else "never starts its containers"
-    message = f"there is no {kind} `{reference.name}` in the namespace of the pod, so the server takes the pod, and it {what}"
-    hint = closest(reference.name, objects.names(reference.kind, namespace)) or "give its file, too"
+    message = f"no {kind} `{reference.name}` in the namespace of the pod: it {what}"
+    hint = closest(reference.name, objects.names(reference.kind, namespace)) or "pass its file, too"
     return Problem("pod-waits", reference.path, message, hint)
 
 
@@ -183,5 +183,5 @@ def _keys(reference: Reference, found: Data) -> Iterator[Problem]:
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
         if key not in known and ANY not in known:
-            message = f"the {reference.kind[1]} `{reference.name}` has no key `{key}`, so the pod never starts its containers"
+            message = f"{reference.kind[1]} `{reference.name}` has no key `{key}`: the containers never start"
             yield Problem("pod-waits", path, message, closest(key, known))

@@ -112,7 +112,7 @@ class CheckedExpression:
             return target.inside[1]
         if target.name in self._fields:
             if name not in self._fields[target.name]:
-                raise CompileError(at, f"there is no field `{name}`")
+                raise CompileError(at, f"unknown field `{name}`")
             return self._fields[target.name][name]
         if is_type_variable(target):
             self._is_assignable(DYN, target)
@@ -214,7 +214,7 @@ class CheckedExpression:
 
     def _require(self, node: Any, found: Type, wanted: Type) -> None:
         if not self._is_assignable(found, wanted):
-            raise CompileError(node.at, f"it has to be {self._known(wanted)}, and is {self._known(found)}")
+            raise CompileError(node.at, f"it must be {self._known(wanted)}, and is {self._known(found)}")
 
     def _is_assignable(self, one: Type, other: Type) -> bool:
         return self._substitutions.are_assignable([one], [other])

@@ -55,7 +55,7 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
         return
     except ValueError as error:
         why = f"`{in_one_line(rule['rule'])}` cannot be evaluated: {error}"
-    yield Problem("rule-broken", place, f"{name_of(path)} breaks a rule of its kind: {why}")
+    yield Problem("rule-broken", place, f"{name_of(path)} violates a validation rule: {why}")
 
 
 def _holds_unfit(value: Any) -> bool:
@@ -161,7 +161,7 @@ def _duration(text: str) -> Any:
     made = Duration()
     length = nanoseconds(text)
     if length is None:
-        raise ValueError(f"{text} is no duration")
+        raise ValueError(f"{text} is not a duration")
     made.FromNanoseconds(length)
     return made
 

@@ -116,7 +116,7 @@ def contains_cidr(network: Address, other: Address | str) -> bool:
 def url(text: str) -> Address:
     """Parse a URL. Raises ValueError for other texts."""
     if not text_formats.is_uri(text):
-        raise ValueError(f"{text} is no URL")
+        raise ValueError(f"{text} is not a URL")
     return {"url": text}
 
 
@@ -167,7 +167,7 @@ _SHORT, _SHORT_BINARY = 18, 14  # digits
 def quantity(text: str) -> Quantity:
     """Parse a quantity. Raises ValueError for other texts, also for a quantity with blanks around it."""
     if text.strip() != text or not formats.is_parsed_quantity(text):
-        raise ValueError(f"{text} is no quantity")
+        raise ValueError(f"{text} is not a quantity")
     digits, suffix = _split(text)
     if not any(digit in digits for digit in "123456789"):
         return _made(Decimal(0), is_integer=True)

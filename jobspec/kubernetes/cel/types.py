@@ -148,7 +148,7 @@ def _check_pattern(node: Call) -> None:
     patterns = [node.arguments[0]] if node.target is not None else node.arguments
     for each in map(fold, patterns):
         if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
-            raise CompileError(each.at, f"`{each.value}` is no regular expression of RE2: {why}")
+            raise CompileError(each.at, f"`{each.value}` is not a regular expression of RE2: {why}")
 
 
 def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpression) -> None:
@@ -181,7 +181,7 @@ def _clauses(text: Literal) -> Iterator[str]:
     while (at := text.value.find("%", at)) >= 0:
         found = re.match(r"%(?:%|(?:\.[0-9]+)?([sdfebxXo]))", text.value[at:])
         if found is None:
-            raise CompileError(text.at, f"`{text.value[at : at + 4]}` is no clause of a format")
+            raise CompileError(text.at, f"`{text.value[at : at + 4]}` is not a clause of a format")
         if found[1]:
             yield found[1]
         at += found.end()

@@ -130,7 +130,7 @@ def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
         yield from _own_name(mapping(data, "metadata"), f"{spec['names']['plural']}.{group}")
     scope = spec.get("scope")
     if scope not in _SCOPES:
-        yield invalid((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
+        yield invalid((*_SPEC, "scope") if scope else _SPEC, f"`scope` must be one of {', '.join(_SCOPES)}")
     if spec.get("preserveUnknownFields"):
         hint = "write `x-kubernetes-preserve-unknown-fields: true` in the schema"
         yield invalid((*_SPEC, "preserveUnknownFields"), "`preserveUnknownFields` cannot be true", hint)
@@ -143,9 +143,9 @@ def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
     if not group:
         yield invalid(_SPEC, "`group` is missing: a domain such as `example.com`")
     elif why := bad_subdomain(group):
-        yield invalid(at, f"`{group}` is no group: {why}")
+        yield invalid(at, f"`{group}` is not a group: {why}")
     elif "." not in group:
-        yield invalid(at, f"`{group}` is no group: it has to be a domain with a dot")
+        yield invalid(at, f"`{group}` is not a group: it must be a domain with a dot")
     if any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
         yield from _approval(mapping(data, "metadata"), group)
 
@@ -155,10 +155,10 @@ def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
     annotation = mapping(annotations).get(_APPROVED) or ""
     path: Path = ("metadata", "annotations") if annotations else ("metadata",)
     if not annotation:
-        hint = f"add the annotation `{_APPROVED}`: the URL of the approval, or a reason that begins with `unapproved`"
+        hint = f"add the annotation `{_APPROVED}`: the URL of the approval, or a reason that starts with `unapproved`"
         yield invalid(path, f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
     elif not annotation.startswith("unapproved") and not _is_address(annotation):
-        message = f"`{annotation}` is no URL of an approval, and no reason that begins with `unapproved`"
+        message = f"`{annotation}` is not a URL of an approval, and no reason that starts with `unapproved`"
         yield invalid((*path, Key(_APPROVED)), message)
 
 
@@ -191,10 +191,10 @@ def _names(names: dict[str, Any]) -> Iterator[Problem]:
 def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
     own = metadata.get("name")
     if own and own != wanted:
-        message = f"the name has to be that of the plural and the group, not `{own}`"
+        message = f"the name must be that of the plural and the group, not `{own}`"
         yield invalid(("metadata", "name"), message, f"write `{wanted}`")
     elif not own and metadata.get("generateName"):
-        yield invalid(("metadata", "generateName"), f"the name has to be that of the plural and the group: `{wanted}`")
+        yield invalid(("metadata", "generateName"), f"the name must be that of the plural and the group: `{wanted}`")
 
 
 def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
@@ -208,9 +208,9 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
     for index, version in enumerate(versions):
         name = version.get("name") or ""
         if name and name in seen:
-            yield invalid((*at, index, "name"), f"the version `{name}` stands twice")
+            yield invalid((*at, index, "name"), f"duplicate version `{name}`")
         elif why := bad_dns1035_label(name):
-            yield invalid((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
+            yield invalid((*at, index, "name") if name else (*at, index), f"`{name}` is not a name of a version: {why}")
         seen.append(name)
         if mapping(version, "schema").get("openAPIV3Schema") is None:
             yield invalid((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
@@ -236,9 +236,9 @@ def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not version.get("deprecated"):
         yield invalid(at, "a warning needs `deprecated: true`")
     if not warning or len(warning.encode()) > 256:
-        yield invalid(at, "the warning has to have 1 to 256 bytes")
+        yield invalid(at, "the warning must have 1 to 256 bytes")
     if any(character != " " and (not character.isprintable() or character.isspace()) for character in warning):
-        yield invalid(at, "the warning cannot hold characters that cannot be printed")
+        yield invalid(at, "the warning cannot contain characters that cannot be printed")
 
 
 def versions_of(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[P
         if not value and name != "labelSelectorPath":
             yield invalid((*path, "scale"), f"the scale subresource needs `{name}`")
         elif value and not value.startswith(starts):
-            yield invalid((*path, "scale", name), f"`{value}` has to begin with {' or '.join(f'`{start}`' for start in starts)}")
+            yield invalid((*path, "scale", name), f"`{value}` must start with {' or '.join(f'`{start}`' for start in starts)}")
 
 
 def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
@@ -280,11 +280,11 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
                 yield invalid(at, f"a column needs `{name}`")
         kind, form, place = column.get("type"), column.get("format"), column.get("jsonPath")
         if kind and kind not in _COLUMN_TYPES:
-            yield invalid((*at, "type"), f"`{kind}` is no type of a column; the types are {', '.join(_COLUMN_TYPES)}")
+            yield invalid((*at, "type"), f"`{kind}` is not a type of a column; the types are {', '.join(_COLUMN_TYPES)}")
         if form and form not in _COLUMN_FORMATS:
-            yield invalid((*at, "format"), f"`{form}` is no format of a column; the formats are {', '.join(_COLUMN_FORMATS)}")
+            yield invalid((*at, "format"), f"`{form}` is not a format of a column; the formats are {', '.join(_COLUMN_FORMATS)}")
         if place and not place.startswith("."):
-            yield invalid((*at, "jsonPath"), f"`{place}` has to begin with a dot", f"write `.{place}`")
+            yield invalid((*at, "jsonPath"), f"`{place}` must start with a dot", f"write `.{place}`")
 
 
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
@@ -313,15 +313,15 @@ def _selectable(fields: Sequence[dict[str, str]], schema: dict[str, Any], path: 
         if not text:
             yield invalid((*path, index), "a selectable field needs `jsonPath`")
         elif place is None:
-            yield invalid(at, f"`{text}` is no path of a field of the schema")
+            yield invalid(at, f"`{text}` is not a path of a field of the schema")
         else:
             steps, found = place
             if steps[0] == "metadata":
                 yield invalid(at, "a selectable field cannot be in metadata")
             if found.get("type") not in ("string", "boolean", "integer"):
-                yield invalid(at, f"`{text}` has to be a text, an integer or a boolean")
+                yield invalid(at, f"`{text}` must be a text, an integer or a boolean")
             if text in seen:
-                yield invalid(at, f"`{text}` stands twice")
+                yield invalid(at, f"duplicate `{text}`")
             seen.add(text)
     if len(seen) > _MAX_SELECTABLE:
         yield invalid(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")
@@ -343,7 +343,7 @@ def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterat
         return
     strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook")
     if strategy not in _STRATEGIES:
-        yield invalid((*path, "strategy") if strategy else path, f"`strategy` has to be one of {', '.join(_STRATEGIES)}")
+        yield invalid((*path, "strategy") if strategy else path, f"`strategy` must be one of {', '.join(_STRATEGIES)}")
     if strategy == "Webhook":
         yield from _webhook(webhook or {}, (*path, "webhook") if webhook is not None else path)
     elif webhook is not None and (webhook.get("clientConfig") is not None or webhook.get("conversionReviewVersions")):
@@ -377,9 +377,9 @@ def _url(url: str, path: Path) -> Iterator[Problem]:
 
     parts = urlsplit(url) if is_uri(url) else None
     if parts is None or parts.scheme != "https" or not parts.netloc:
-        yield invalid(path, f"`{url}` has to be a URL such as `https://example.com/convert`")
+        yield invalid(path, f"`{url}` must be a URL such as `https://example.com/convert`")
     elif "@" in parts.netloc or parts.query or parts.fragment:
-        yield invalid(path, "the URL cannot hold a user, a query or a fragment")
+        yield invalid(path, "the URL cannot contain a user, a query or a fragment")
 
 
 def _service(service: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -388,11 +388,11 @@ def _service(service: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield invalid(path, f"the service needs `{name}`")
     port = service.get("port")
     if port is not None and not 0 < port < 1 << 16:
-        yield invalid((*path, "port"), f"`{port}` is no port: they go from 1 to 65535")
+        yield invalid((*path, "port"), f"`{port}` is not a port: they go from 1 to 65535")
     text = service.get("path") or ""
     steps = text[1:].removesuffix("/").split("/")
     if text not in ("", "/") and (not text.startswith("/") or any(not step or bad_subdomain(step) for step in steps)):
-        yield invalid((*path, "path"), f"`{text}` is no path such as `/convert`")
+        yield invalid((*path, "path"), f"`{text}` is not a path such as `/convert`")
 
 
 def _reviews(versions: list[str], path: Path) -> Iterator[Problem]:
@@ -402,11 +402,11 @@ def _reviews(versions: list[str], path: Path) -> Iterator[Problem]:
     at: Path = (*path, "conversionReviewVersions")
     for index, version in enumerate(versions):
         if version in versions[:index]:
-            yield invalid((*at, index), f"`{version}` stands twice")
+            yield invalid((*at, index), f"duplicate `{version}`")
         elif why := bad_dns1035_label(version):
-            yield invalid((*at, index), f"`{version}` is no version: {why}")
+            yield invalid((*at, index), f"`{version}` is not a version: {why}")
     if not set(versions) & set(_REVIEWS):
-        yield invalid(at, f"one of {', '.join(_REVIEWS)} has to be among them")
+        yield invalid(at, f"one of {', '.join(_REVIEWS)} must be among them")
 
 
 # Check the update of a CustomResourceDefinition.

@@ -125,7 +125,7 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Iterato
     if "not" in schema:
         yield from _branch(schema["not"], (*path, "not"))
     if schema.get("pattern") and regex.is_available() and (why := regex.complaint(schema["pattern"])):
-        yield invalid((*path, "pattern"), f"`{schema['pattern']}` is no regular expression of RE2: {why}")
+        yield invalid((*path, "pattern"), f"`{schema['pattern']}` is not a regular expression of RE2: {why}")
 
 
 def patterns_not_checked(schema: Schema) -> Iterator[Problem]:
@@ -230,13 +230,13 @@ def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterato
         if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
             yield invalid((*path, keyword), f"`{keyword}` is not supported")
     if not has_known_type(schema):
-        yield invalid((*path, "type"), f"`{schema['type']}` is no type; the types are {', '.join(_TYPES)}")
+        yield invalid((*path, "type"), f"`{schema['type']}` is not a type; the types are {', '.join(_TYPES)}")
     if isinstance(schema.get("items"), list):
         yield invalid((*path, "items"), "`items` takes one schema, not a list of them")
     if schema.get("uniqueItems"):
         yield invalid((*path, "uniqueItems"), "it cannot be true", "write `x-kubernetes-list-type: set`")
     if schema.get("properties") and schema.get("additionalProperties") not in (None, True):
-        yield invalid((*path, "additionalProperties"), "`properties` and `additionalProperties` exclude each other")
+        yield invalid((*path, "additionalProperties"), "`properties` and `additionalProperties` are mutually exclusive")
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
     yield from _out_of_place(schema, path, context)
@@ -259,13 +259,13 @@ def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
     if map_type is not None:
         yield from _needs_type(schema, path, "object", "x-kubernetes-map-type")
     if map_type not in (None, "atomic", "granular"):
-        yield invalid((*path, "x-kubernetes-map-type"), f"`{map_type}` is none of atomic, granular")
+        yield invalid((*path, "x-kubernetes-map-type"), f"`{map_type}` is not one of atomic, granular")
     if list_type is not None:
         yield from _needs_type(schema, path, "array", "x-kubernetes-list-type")
     if list_type == "set" and schema.get("type") == "array" and isinstance(schema.get("items"), dict):
         yield from _set_items(schema["items"], (*path, "items"))
     if list_type not in (None, "atomic", "set", "map"):
-        yield invalid((*path, "x-kubernetes-list-type"), f"`{list_type}` is none of atomic, set, map")
+        yield invalid((*path, "x-kubernetes-list-type"), f"`{list_type}` is not one of atomic, set, map")
     if schema.get("x-kubernetes-list-map-keys") and list_type != "map":
         at = path if list_type is None else (*path, "x-kubernetes-list-type")
         yield invalid(at, "`x-kubernetes-list-map-keys` needs `x-kubernetes-list-type: map`")
@@ -282,7 +282,7 @@ def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Iterator
 
 def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
     if items.get("type") == "array" and items.get("x-kubernetes-list-type") not in (None, "atomic"):
-        yield invalid((*path, "x-kubernetes-list-type"), "an item of a set has to be atomic")
+        yield invalid((*path, "x-kubernetes-list-type"), "an item of a set must be atomic")
     if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
         yield invalid(path, "an object in a set needs `x-kubernetes-map-type: atomic`")
 
@@ -304,19 +304,19 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
     for index, key in enumerate(keys):
         field = (items.get("properties") or {}).get(key)
         if key in keys[:index]:
-            yield invalid((*at, index), f"the key `{key}` stands twice")
+            yield invalid((*at, index), f"duplicate key `{key}`")
         elif field is None:
-            yield invalid((*at, index), f"the key `{key}` is no field of the items")
+            yield invalid((*at, index), f"the key `{key}` is not a field of the items")
         else:
             yield from _list_map_key(key, field, items, (*path, "items", "properties", Key(key)))
 
 
 def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Iterator[Problem]:
     if field.get("type") in ("array", "object"):
-        yield invalid((*path, "type"), f"`{key}` is a key of the list, and has to be a scalar")
+        yield invalid((*path, "type"), f"`{key}` is a key of the list, and must be a scalar")
     if key not in (items.get("required") or ()) and field.get("default") is None:
         yield invalid(
-            path, f"`{key}` is a key of the list, and has to be required or have a default", f"add `required: [{key}]` to the items"
+            path, f"`{key}` is a key of the list, and must be required or have a default", f"add `required: [{key}]` to the items"
         )
     if field.get("nullable"):
         yield invalid((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
@@ -335,11 +335,11 @@ def _rule(rule: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]
     if rule.get("messageExpression") and not rule["messageExpression"].strip():
         yield invalid((*path, "messageExpression"), "the expression is blank")
     if rule.get("reason") is not None and rule["reason"] not in _REASONS:
-        yield invalid((*path, "reason"), f"`{rule['reason']}` is none of {', '.join(_REASONS)}")
+        yield invalid((*path, "reason"), f"`{rule['reason']}` is not one of {', '.join(_REASONS)}")
     if field_path:
         tokens = tokens_of(field_path)
         if _has_lines(field_path) or tokens is None or place_of(tokens, schema) is None:
-            yield invalid((*path, "fieldPath"), f"`{field_path}` is no path of a field below the rule")
+            yield invalid((*path, "fieldPath"), f"`{field_path}` is not a path of a field below the rule")
 
 
 def _has_lines(text: str) -> bool:

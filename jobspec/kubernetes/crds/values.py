@@ -105,7 +105,7 @@ def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: 
         elif "additionalProperties" in schema:
             yield from _unknown(inner, _child_of(schema, name), (*path, Key(name)))
         elif not kept:
-            yield Problem("unknown-field", (*path, name), f"there is no field `{name}`")
+            yield Problem("unknown-field", (*path, name), f"unknown field `{name}`")
 
 
 def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
@@ -145,7 +145,7 @@ def _decoding(value: dict[str, Any], path: Path, meta: Shape) -> Iterator[Proble
 def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
     for name in _META[:2]:
         if name not in value:
-            yield Problem("missing-field", path, f"the required field `{name}` is missing")
+            yield Problem("missing-field", path, f"missing required field `{name}`")
     yield from resource_problems(value, path)
 
 
@@ -183,9 +183,9 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
         if kind and not schema.get("nullable"):
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
     elif form and not kind and not isinstance(value, (str, list)):
-        yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
+        yield Problem("wrong-type", path, f"expected `{form}`, got {describe(value)}")
     elif kind and type(value) not in TYPES[kind] and not (form and kind not in ("integer", "number") and isinstance(value, (str, list))):
-        yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
+        yield Problem("wrong-type", path, f"expected `{kind}`, got {describe(value)}")
     else:
         for inner, child, at in _values_in(value, schema, path):
             yield from _types(inner, child, at)

@@ -233,7 +233,7 @@ def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
     if prefix:
-        yield from named(prefix, "variables to begin with", _bad_variable, (*path, "prefix"))
+        yield from named(prefix, "variables to start with", _bad_variable, (*path, "prefix"))
     given = [name for name in _WHOLE if name in source]
     for name in given:
         what = "a ConfigMap" if name == "configMapRef" else "a Secret"
@@ -262,7 +262,9 @@ def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _bad_variable(name: str) -> str:
     """Why a text cannot be the name of a variable; empty if it can."""
-    return "" if all(" " <= each <= "~" and each != "=" for each in name) else "it has to be of printable ASCII characters other than `=`"
+    return (
+        "" if all(" " <= each <= "~" and each != "=" for each in name) else "it must consist of printable ASCII characters other than `=`"
+    )
 
 
 def _bad_key(name: str) -> str:
@@ -270,8 +272,8 @@ def _bad_key(name: str) -> str:
     if len(name) > 253:
         return f"it has {len(name)} characters, more than 253"
     if not _KEY.issuperset(name):
-        return "it has to be of letters, digits, `-`, `_` and `.`"
-    return "it cannot be `.`, nor begin with `..`" if name == "." or name.startswith("..") else ""
+        return "it must consist of letters, digits, `-`, `_` and `.`"
+    return "it cannot be `.`, nor start with `..`" if name == "." or name.startswith("..") else ""
 
 
 # What a container may learn about itself: fields of its pod, and resources of a container.
@@ -309,7 +311,7 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
         return
     at = (*path, "fieldPath")
     if version != "v1":
-        yield Problem("unsupported-choice", (*path, "apiVersion"), f"the API version of pods is `v1`, not `{version}`", "leave it out")
+        yield Problem("unsupported-choice", (*path, "apiVersion"), f"the API version of pods is `v1`, not `{version}`", "remove it")
         return
     around, bracket, key = field.removesuffix("']").partition("['")  # as in `metadata.labels['app']`
     if not (field.endswith("']") and bracket and around):
@@ -318,7 +320,7 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
     elif around not in _SUBSCRIPTED:
         yield Problem("wrong-format", at, f"`{around}` has no keys; only labels and annotations have")
     elif why := bad_qualified_name(key.lower() if around == "metadata.annotations" else key):
-        yield Problem("wrong-format", at, f'"{key}" is no key of a label or annotation: {why}')
+        yield Problem("wrong-format", at, f'"{key}" is not a key of a label or annotation: {why}')
 
 
 def resource_problems(reference: dict[str, Any], path: Path, *, in_volume: bool) -> Iterator[Problem]:
@@ -397,7 +399,7 @@ def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]
 def number_problems(number: int, path: Path) -> Iterator[Problem]:
     """The problem of a number that is no port."""
     if not 1 <= number <= 65535:
-        yield Problem("out-of-range", path, f"a port is a number from 1 to 65535, and {number} is not")
+        yield Problem("out-of-range", path, f"ports: expected 1 to 65535, got {number}")
 
 
 def _port_of_action(action: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -408,7 +410,7 @@ def _port_of_action(action: dict[str, Any], path: Path) -> Iterator[Problem]:
     elif isinstance(port, int):
         yield from number_problems(port, (*path, "port"))
     elif why := bad_port_name(port):
-        hint = f"leave the quotes out: `{port}`" if port.isdecimal() else ""
+        hint = f"remove the quotes: `{port}`" if port.isdecimal() else ""
         yield Problem("wrong-format", (*path, "port"), f'"{port}" is neither the number nor the name of a port: {why}', hint)
 
 
@@ -417,7 +419,7 @@ def bad_port_name(name: str) -> str:
     if len(name) > 15:
         return f"it has {len(name)} characters, more than 15"
     if not _NAME.issuperset(name) or _LETTERS.isdisjoint(name):
-        return "it has to be of lower-case letters, digits and `-`, with at least one letter"
+        return "it must consist of lower-case letters, digits and `-`, with at least one letter"
     if "--" in name or name[0] == "-" or name[-1] == "-":
         return "dashes cannot stand at its begin or end, nor two of them together"
     return ""
@@ -449,7 +451,7 @@ def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> I
         yield Problem("out-of-range", (*path, "terminationGracePeriodSeconds"), message)
     if name != "readinessProbe" and successes > 1:
         message = f"the `successThreshold` of a {name.removesuffix('Probe')} probe is 1, not {successes}"
-        yield Problem("out-of-range", (*path, "successThreshold"), message, "leave it out")
+        yield Problem("out-of-range", (*path, "successThreshold"), message, "remove it")
 
 
 def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_period: int) -> Iterator[Problem]:
@@ -488,7 +490,7 @@ def _request(action: dict[str, Any], path: Path) -> Iterator[Problem]:
         if not name:
             yield missing("name", header, at)
         elif not _HEADER.issuperset(name):
-            yield wrong_name(name, "a header", "it has to be of letters, digits and `-`", (*at, "name"))
+            yield wrong_name(name, "a header", "it must consist of letters, digits and `-`", (*at, "name"))
 
 
 # When containers start again: their own restart policies, rules by exit code, and resizes that restart.

@@ -52,16 +52,16 @@ def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[s
 def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Iterator[Problem]:
     if why := bad_name(name):
         hint = closest(name, OF_CONTAINERS) if "/" not in name else ""
-        yield Problem("invalid-name", path, f"`{name}` is no resource that can stand here: {why}", hint, at_key=True)
+        yield Problem("invalid-name", path, f"`{name}` is not a resource that can stand here: {why}", hint, at_key=True)
     if is_endless(text):
         yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
         return
     if amount_of(text) < 0:
-        yield Problem("out-of-range", path, f"`{name}` cannot be negative, as {text} is")
+        yield Problem("out-of-range", path, f"`{name}` must not be negative, got {text}")
     if (name in COUNTED or is_extended(name)) and not is_whole(text):
-        yield Problem("wrong-format", path, f"of `{name}` there are whole numbers alone, and {text} is none")
+        yield Problem("wrong-format", path, f"`{name}` must be a whole number, got {text}")
     if name.startswith(HUGE_PAGES) and not fits_pages(name.removeprefix(HUGE_PAGES), text):
-        yield Problem("out-of-range", path, f"{text} is no multiple of the page size in `{name}`")
+        yield Problem("out-of-range", path, f"{text} is not a multiple of the page size in `{name}`")
 
 
 def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     at = (*path, "requests", Key(name))
     if name not in limits:
         if not can_be_promised_twice(name):
-            message = f"`{name}` has a request and no limit, and of such a resource both have to be the same"
+            message = f"`{name}` has a request and no limit, and of such a resource both must be the same"
             place, hint = (*path, "limits", Key(name)), f"write `{name}: {text}` under `limits`"
             remedy = set_to(place, int(text) if text.isdecimal() else text)
             yield Problem("missing-field", place, message, hint, at_key=True, remedy=remedy)
@@ -78,7 +78,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
         return
     wanted, most = amount_of(text), amount_of(limits[name])
     if wanted != most and not can_be_promised_twice(name):
-        yield excluded(at, f"the request of `{name}` has to be its limit, {limits[name]}, and is {text}", "leave the request out")
+        yield excluded(at, f"the request of `{name}` must be its limit, {limits[name]}, and is {text}", "remove the request")
     elif wanted > most:
         yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
 
@@ -125,7 +125,7 @@ def bad_container_resource(name: str) -> str:
         return "" if known else "without a domain, as in `nvidia.com/gpu`, it is `cpu`, `memory`, `ephemeral-storage` or `hugepages-SIZE`"
     if is_native(name) or is_extended(name):
         return ""
-    return "extended resources do not begin with `requests.`, and stay names where that is put before them"
+    return "extended resources do not start with `requests.`, and stay names where that is put before them"
 
 
 def _bad_pod_resource(name: str) -> str:

@@ -107,7 +107,7 @@ def _pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
     for index, name in enumerate(term.get("namespaces") or ()):
         if why := bad_label_name(name):
-            yield Problem("invalid-name", (*path, "namespaces", index), f'"{name}" is no name for a namespace: {why}')
+            yield Problem("invalid-name", (*path, "namespaces", index), f'"{name}" is not a valid name for a namespace: {why}')
     yield from label_key_problems(term, path)
     key = term.get("topologyKey") or ""
     if not key:
@@ -168,7 +168,7 @@ def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterato
     if operator in ("In", "NotIn") and not given:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
     elif operator in ("Exists", "DoesNotExist") and given:
-        message = f"`{operator}` is about the label's key alone, and takes no `values`"
+        message = f"`operator: {operator}` does not allow `values`"
         yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
@@ -184,7 +184,7 @@ def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from required_choice(condition, "key", (_FIELD,), path, f"it is `{_FIELD}`")
     for index, value in enumerate(given if key == _FIELD else ()):
         if why := bad_subdomain(value):
-            yield Problem("invalid-name", (*path, "values", index), f'"{value}" is no name for a node: {why}')
+            yield Problem("invalid-name", (*path, "values", index), f'"{value}" is not a valid name for a node: {why}')
 
 
 # `matchLabelKeys` and `mismatchLabelKeys`, whose values a selector takes from the pod.
@@ -246,10 +246,10 @@ def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Prob
         yield from formed(key, "key of a taint", bad_qualified_name, (*path, "key"))
     yield from one_of(operator, _TOLERATION_OPERATORS, (*path, "operator"))
     if operator == "Equal" and not key:
-        message = "without a `key`, which means all taints, the operator is `Exists`"
+        message = "a toleration without a `key` needs `operator: Exists`"
         yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
     if operator == "Exists" and value:
-        message = f"`Exists` is about the key alone, and takes no `value`, such as {describe(value)}"
+        message = f"`operator: Exists` does not allow a `value`, got {describe(value)}"
         yield Problem("conflicting-values", (*path, "value"), message, "remove the value, or write `operator: Equal`")
     elif operator == "Equal":
         yield from formed(value, "value of a taint", bad_label_value, (*path, "value"))
@@ -257,7 +257,7 @@ def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Prob
     if effect and effect not in _EFFECTS:
         yield unsupported(effect, _EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
-        message = "`tolerationSeconds` is the time until an eviction, for which the effect has to be `NoExecute`"
+        message = "`tolerationSeconds` is the time until an eviction, for which the effect must be `NoExecute`"
         yield Problem(
             "conflicting-values", (*path, "effect"), message, "write `effect: NoExecute`, or remove `tolerationSeconds`", at_key=True
         )
@@ -398,7 +398,7 @@ def _seccomp(value: str, path: Path) -> Iterator[Problem]:
         return
     file = value.removeprefix(LOCALHOST)
     if file == value or file.startswith("/") or ".." in file.split("/"):
-        message = f'"{value}" is no seccomp profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a path'
+        message = f'"{value}" is not a seccomp profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a path'
         yield Problem("wrong-format", path, message, "use the field `seccompProfile` of a `securityContext`")
 
 
@@ -407,7 +407,7 @@ def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Proble
     if name not in names:
         yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
     if value and value not in (DEFAULT, UNCONFINED) and not value.startswith(LOCALHOST):
-        message = f'"{value}" is no AppArmor profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a name'
+        message = f'"{value}" is not a AppArmor profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a name'
         yield Problem("wrong-format", path, message, "use the field `appArmorProfile` of a `securityContext`")
 
 

@@ -37,7 +37,7 @@ def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         message = (
-            "`shareProcessNamespace` and `hostPID` exclude each other: one shares the processes of the pod, the other those of the node"
+            "`shareProcessNamespace` and `hostPID` are mutually exclusive: one shares the processes of the pod, the other those of the node"
         )
         yield excluded((*path, "shareProcessNamespace"), message, "remove one of the two")
     if not security:
@@ -62,7 +62,7 @@ def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[
             yield missing("name", each, (*path, index))
         elif not _is_parameter(name):
             message = (
-                f'"{name}" is no kernel parameter: it is of words in lower case with `.` between them, at most {_LONGEST_SYSCTL} characters'
+                f'"{name}" is not a kernel parameter: use lower-case words with `.` between them, at most {_LONGEST_SYSCTL} characters'
             )
             yield Problem("wrong-format", at, message)
         elif name in names:
@@ -97,7 +97,7 @@ def container_security_problems(security: Security, spec: Spec, path: Path) -> I
     yield from one_of(mount, _PROC_MOUNTS, (*path, "procMount"))
     if mount == "Unmasked" and spec.get("hostUsers", True):
         message = "`procMount: Unmasked` needs a pod with users of its own"
-        yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or leave it out")
+        yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or remove it")
     at, has_none = (*path, "allowPrivilegeEscalation"), security.get("allowPrivilegeEscalation") is False
     if has_none and security.get("privileged"):
         yield excluded(at, "a container with `privileged: true` cannot have `allowPrivilegeEscalation: false`", "remove one of the two")
@@ -135,7 +135,7 @@ def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
     elif file is None:
         yield missing("localhostProfile", profile, path, "it names a file below the kubelet's seccomp folder")
     elif file.startswith("/") or ".." in file.split("/"):
-        message = f"`{file}` is no path below the kubelet's seccomp folder: it begins with `/` or holds `..`"
+        message = f"`{file}` is not a path below the kubelet's seccomp folder: it starts with `/` or holds `..`"
         yield Problem("wrong-format", at, message)
 
 
@@ -187,17 +187,17 @@ def _bad_user(text: str) -> str:
     if not text:
         return "it is empty"
     if re.search(r"[\x00-\x1f\x7f]", text):
-        return "it holds control characters"
+        return "it contains control characters"
     domain, backslash, user = text.rpartition("\\")
     if "\\" in domain:
-        return "it holds more than one backslash"
+        return "it contains more than one backslash"
     if backslash and (why := _bad_domain(domain)):
         return why
     if not 0 < len(user.encode()) <= _LONGEST_USER:
         return f"the user has 1 to {_LONGEST_USER} characters"
     if not user.strip(". "):
         return "the user cannot be of dots and blanks alone"
-    return 'the user cannot hold any of `"/:;|=,+*?<>@[]`' if re.search(r'["/:;|=,+*?<>@\[\]]', user) else ""
+    return 'the user cannot contain any of `"/:;|=,+*?<>@[]`' if re.search(r'["/:;|=,+*?<>@\[\]]', user) else ""
 
 
 def _bad_domain(domain: str) -> str:

@@ -107,7 +107,7 @@ def _host_names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield missing("ip", alias, at)
         for order, name in enumerate(alias.get("hostnames") or ()):
             if why := bad_subdomain(name):
-                yield Problem("invalid-name", (*at, "hostnames", order), f'"{name}" is no name for a host: {why}')
+                yield Problem("invalid-name", (*at, "hostnames", order), f'"{name}" is not a valid name for a host: {why}')
     for field in ("hostname", "subdomain"):
         if spec.get(field) and (why := bad_label_name(spec[field])):
             hint = "it is one part of the name, the others come from the pod's namespace" if "." in spec[field] else ""
@@ -122,7 +122,7 @@ def _address(text: str, path: Path) -> Iterator[Problem]:
     mapped = getattr(found, "ipv4_mapped", None)
     if found is None or mapped is not None:
         hint = f"write `{mapped}`" if mapped is not None else ""
-        yield Problem("wrong-format", path, f"{name_of(path)} takes an IP address, not {describe(text)}", hint)
+        yield Problem("wrong-format", path, f"{name_of(path)}: expected an IP address, got {describe(text)}", hint)
 
 
 def _override(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -163,7 +163,7 @@ def _dns_config(config: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-size", (*path, "searches"), f"the domains have more than {_MAX_SEARCH_LIST} characters together")
     for index, domain in enumerate(searches):
         if domain != "." and not _is_search_domain(domain.removesuffix(".")):
-            message = f"{describe(domain)} is no domain: it is of lower-case letters, digits, `-`, `_` and `.`"
+            message = f"{describe(domain)} is not a domain: it is of lower-case letters, digits, `-`, `_` and `.`"
             yield Problem("wrong-format", (*path, "searches", index), message)
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):

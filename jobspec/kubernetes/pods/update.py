@@ -34,7 +34,7 @@ _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod
 _MIRROR = "kubernetes.io/config.mirror"
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
-_ANEW = "put back what was there, or delete the pod and make another"
+_ANEW = "restore the old value, or delete the pod and make another"
 
 
 def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
@@ -154,7 +154,7 @@ def _tolerations(new: list[Data], old: list[Data]) -> Iterator[Problem]:
         if _without_seconds(each) not in kept:
             taint = f"the taint `{each['key']}`" if each.get("key") else "every taint"
             message = f"tolerations of a pod can be added, not changed or removed, as that of {taint} is"
-            yield Problem("immutable-field", (*_SPEC, "tolerations"), message, "put it back; its `tolerationSeconds` can change")
+            yield Problem("immutable-field", (*_SPEC, "tolerations"), message, "restore it; its `tolerationSeconds` can change")
             return
 
 
@@ -294,7 +294,7 @@ def _gates(now: Data, was: Data) -> Iterator[Problem]:
         if new.get(key) != value:
             path = (*_SPEC, "nodeSelector", *((Key(key),) if key in new else ()))
             message = f"labels of the node can be added while gates hold the pod back, and `{key}: {value}` cannot change"
-            yield Problem("immutable-field", path, message, "put it back")
+            yield Problem("immutable-field", path, message, "restore it")
     yield from _node_affinity(now, was)
 
 
@@ -304,7 +304,7 @@ def _node_affinity(now: Data, was: Data) -> Iterator[Problem]:
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
     if old and len(new) != len(old):
         yield Problem(
-            "immutable-field", path, f"there were {len(old)} terms, of which one has to fit, and are {len(new)} now", "put them back"
+            "immutable-field", path, f"there were {len(old)} terms, of which one must fit, and are {len(new)} now", "restore them"
         )
         return
     for index, (one, other) in enumerate(zip(new, old, strict=False)):

@@ -58,7 +58,7 @@ def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path)
     elif why := bad_label_name(name):
         plain = name.lower().replace("_", "-").replace(".", "-").strip("-")
         hint = f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
-        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a volume: {why}", hint)
+        yield Problem("invalid-name", (*path, "name"), f"`{name}` is not a valid name for a volume: {why}", hint)
     elif name in taken:
         message = f"the volume {index} has the name of the volume {taken[name]}, `{name}`"
         yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
@@ -221,7 +221,7 @@ def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
 
     form = _QUALIFIED.get(name[:3])
     if not form or not (re.search if name.startswith("iqn") else re.match)(form, name):
-        yield Problem("wrong-format", path, f"{name_of(path)} takes a name of iSCSI, {_EXAMPLES}, not {describe(name)}")
+        yield Problem("wrong-format", path, f"{name_of(path)}: expected a name of iSCSI, {_EXAMPLES}, got {describe(name)}")
 
 
 def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -240,7 +240,7 @@ def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     start = "/subscriptions/" if kind == "Managed" else "https://"
     if uri and not uri.startswith(start):
         hint = "" if "kind" in data or not uri.startswith("/subscriptions/") else "add `kind: Managed`; the default is `Shared`"
-        message = f"the URI of a disk of kind `{kind}` begins with `{start}`, unlike {describe(uri)}"
+        message = f"the URI of a disk of kind `{kind}` starts with `{start}`, unlike {describe(uri)}"
         yield Problem("wrong-format", (*path, "diskURI"), message, hint)
 
 
@@ -249,9 +249,9 @@ def _quobyte(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not registry:
         return
     if len(tenant.encode()) > _MAX_TENANT:
-        yield Problem("wrong-size", (*path, "tenant"), f"`tenant` takes at most {_MAX_TENANT} characters, and has {len(tenant)}")
+        yield Problem("wrong-size", (*path, "tenant"), f"`tenant`: expected at most {_MAX_TENANT} characters, got {len(tenant)}")
     elif not all(_is_host_and_port(each) for each in registry.split(",")):
-        message = f"`registry` takes `host:port`, several with commas between them, not {describe(registry)}"
+        message = f"`registry`: expected `host:port`, several with commas between them,, got {describe(registry)}"
         yield Problem("wrong-format", (*path, "registry"), message)
 
 
@@ -284,7 +284,7 @@ def _one_name(data: dict[str, Any], one: str, other: str, what: str, path: Path,
     if not data.get(one) and not data.get(other):
         yield missing(one, data, path, hint)
     if data.get(one) and data.get(other):
-        message = f"`{one}` and `{other}` both name the {what}, and exclude each other"
+        message = f"`{one}` and `{other}` both name the {what}, and are mutually exclusive"
         yield Problem("conflicting-values", (*path, one), message, "remove one of the two")
 
 
@@ -388,14 +388,14 @@ def leads_up(text: str) -> bool:
 def backstep_problems(text: str, path: Path) -> Iterator[Problem]:
     """The problem of a path with `..` in it."""
     if leads_up(text):
-        yield Problem("wrong-format", path, f"{name_of(path)} cannot hold `..`, as {describe(text)} does", "write where it leads to")
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write where it leads to")
 
 
 def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
     """The problems of a path that has to stay inside of its volume."""
     if text.startswith("/"):
         hint = f"write `{text.lstrip('/')}`" if text.strip("/") else ""
-        yield Problem("wrong-format", path, f"{name_of(path)} is a path inside of the volume, and cannot begin with `/`", hint)
+        yield Problem("wrong-format", path, f"{name_of(path)} is a path inside of the volume, and cannot start with `/`", hint)
     yield from backstep_problems(text, path)
 
 
@@ -403,7 +403,7 @@ def file_path_problems(text: str, path: Path) -> Iterator[Problem]:
     """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
     yield from relative_path_problems(text, path)
     if text.startswith("..") and not text.startswith("../") and not leads_up(text):
-        yield Problem("wrong-format", path, f"{name_of(path)} cannot begin with `..`, which the kubelet keeps for itself")
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which the kubelet keeps for itself")
 
 
 def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
@@ -411,7 +411,7 @@ def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
     if mode is not None and not 0 <= mode <= _MAX_MODE:
         digits = str(mode)
         hint = f"write `0{digits}`" if len(digits) == 3 and set(digits) <= set("01234567") else ""  # they were meant as octal
-        yield Problem("out-of-range", path, f"{name_of(path)} takes 0 to 0777, which is 511 in decimal, not {mode}", hint)
+        yield Problem("out-of-range", path, f"{name_of(path)}: expected 0 to 0777, which is 511 in decimal, got {mode}", hint)
 
 
 # How containers mount the pod's volumes, and use them as devices.
@@ -456,7 +456,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> I
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
         if mount.get("subPath") and mount.get("subPathExpr"):
-            message = "`subPath` and `subPathExpr` are two ways to say the same, and exclude each other"
+            message = "`subPath` and `subPathExpr` are two ways to say the same, and are mutually exclusive"
             yield Problem("conflicting-values", (*at, "subPathExpr"), message, "remove one of the two", at_key=True)
         for field in ("subPath", "subPathExpr"):
             yield from relative_path_problems(mount.get(field, ""), (*at, field))

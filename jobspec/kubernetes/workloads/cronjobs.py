@@ -32,16 +32,16 @@ def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
     if is_given(spec, "timeZone") and (old is None or spec["timeZone"] != old_spec.get("timeZone")):
         zone = text(spec, "timeZone")
         if why := bad_time_zone(zone):
-            yield Problem("wrong-format", (*_SPEC, "timeZone"), why, closest(zone, time_zones()) if zone else "leave it out")
+            yield Problem("wrong-format", (*_SPEC, "timeZone"), why, closest(zone, time_zones()) if zone else "remove it")
     yield from one_of(text(spec, "concurrencyPolicy") or "Allow", _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
     job = mapping(spec, "jobTemplate", "spec")
     yield from job_spec(job, _JOB)
     if is_given(job, "selector"):
         message = "the Jobs of a CronJob get their selectors from the server"
-        yield Problem("conflicting-values", (*_JOB, "selector"), message, "leave it out", at_key=True)
+        yield Problem("conflicting-values", (*_JOB, "selector"), message, "remove it", at_key=True)
     if job.get("manualSelector") is True:
         message = "the Jobs of a CronJob get their selectors from the server, so that `manualSelector` can only be `false`"
-        yield Problem("unsupported-choice", (*_JOB, "manualSelector"), message, "leave it out")
+        yield Problem("unsupported-choice", (*_JOB, "manualSelector"), message, "remove it")
 
 
 def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]:
@@ -50,7 +50,7 @@ def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]
         yield missing("schedule", spec, _SPEC, "write it as `0 6 * * 1-5`: minute, hour, day of the month, month, day of the week")
         return
     if why := bad_schedule(schedule):
-        yield Problem("wrong-format", at, f'"{schedule}" is no schedule: {why}')
+        yield Problem("wrong-format", at, f'"{schedule}" is not a schedule: {why}')
     elif "TZ" in schedule and not may_have_zone:
         yield Problem("wrong-format", at, "a schedule cannot name a time zone", "write it in `timeZone`")
     elif "TZ" in schedule and is_given(spec, "timeZone"):
@@ -107,8 +107,8 @@ def _bad_name(name: str) -> str:
         return ""
     if name.startswith("@every "):
         length = name.removeprefix("@every ")
-        return "" if go_nanoseconds(length) is not None else f"`{length}` is no duration such as `1h30m`"
-    return f"`{name}` is none of {', '.join(NAMED)} and `@every 1h30m`"
+        return "" if go_nanoseconds(length) is not None else f"`{length}` is not a duration such as `1h30m`"
+    return f"`{name}` is not one of {', '.join(NAMED)} and `@every 1h30m`"
 
 
 def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, int]) -> str:
@@ -128,7 +128,7 @@ def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, 
         return f"`{text}` has too many slashes"
     step = _number(steps[0], {}) if steps else 1
     if step is None:
-        return f"`{steps[0]}` is no step"
+        return f"`{steps[0]}` is not a step"
     last = most if steps and len(ends) == 1 else last
     if first < least or last > most:
         return f"`{text}` is outside of {least} to {most}, as the {what} is"
@@ -163,5 +163,5 @@ def bad_time_zone(zone: str) -> str:
     if not zone:
         return "`timeZone` is empty"
     if zone.lower() == "local":
-        return "the time zone has to be named; `Local` is another one on each machine"
+        return "the time zone must be named; `Local` is another one on each machine"
     return "" if zone in time_zones() else f'there is no time zone "{zone}"'

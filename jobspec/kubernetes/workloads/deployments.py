@@ -53,7 +53,7 @@ def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
     deadline = _DEADLINE if given is None else given
     if 0 <= deadline <= ready:
         default = " by default" if given is None else ""
-        message = f"`progressDeadlineSeconds`, {deadline}{default}, has to be more than `minReadySeconds`, {ready}"
+        message = f"`progressDeadlineSeconds`, {deadline}{default}, must be more than `minReadySeconds`, {ready}"
         path = ("spec", "minReadySeconds" if given is None else "progressDeadlineSeconds")
         yield Problem("conflicting-values", path, message, f"set `progressDeadlineSeconds` to more than {ready}")
 
@@ -186,7 +186,9 @@ def _daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
         yield from count_or_percentage(rolling.get(name), (*rolling_at, name))
     unavailable, surge = amount(_or(rolling, "maxUnavailable", 1)), amount(_or(rolling, "maxSurge", 0))
     if unavailable and surge:
-        message = "`maxSurge` and `maxUnavailable` (1 by default) exclude each other: a node's new pod comes before or after the old one"
+        message = (
+            "`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: a node's new pod comes before or after the old one"
+        )
         yield Problem("conflicting-values", (*rolling_at, "maxSurge"), message, "set one of the two to 0")
     elif not unavailable and not surge:
         yield _standstill(rolling_at)
@@ -205,7 +207,7 @@ def _stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _not_rolling(kind: str, path: Path) -> Problem:
-    return Problem("conflicting-values", path, f"`rollingUpdate` cannot stand beside `type: {kind}`", "remove it", at_key=True)
+    return Problem("conflicting-values", path, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
 
 
 def _standstill(path: Path) -> Problem:
@@ -240,7 +242,7 @@ def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 # k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
 
 
-_ANEW = "put back what was there, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
+_ANEW = "restore the old value, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
 
 
 def _selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:

@@ -191,11 +191,11 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     for key in _UIDS:
         if labels.get(key, uid) != uid:
             message = f"the label `{key}` of a Job's pods is the Job's UID, which the server sets"
-            yield Problem("conflicting-values", (*at, Key(key)), message, "leave it out")
+            yield Problem("conflicting-values", (*at, Key(key)), message, "remove it")
     for key in _NAMES:
         if labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
-            yield Problem("conflicting-values", (*at, Key(key)), message, "leave it out; the server sets it")
+            yield Problem("conflicting-values", (*at, Key(key)), message, "remove it; the server sets it")
     if why := bad_label_value(name):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
@@ -205,7 +205,7 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
     if missed:
         message = f"the server writes the selector of a Job; this one wants {', '.join(missed)}, which its pods are not"
-        yield Problem("conflicting-values", ("spec", "selector"), message, "leave `selector` out", at_key=True)
+        yield Problem("conflicting-values", ("spec", "selector"), message, "remove `selector`", at_key=True)
 
 
 # A Job's `podFailurePolicy`: what failures of its pods lead to.
@@ -266,10 +266,10 @@ def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Ite
         if operator == "In" and value == 0:
             yield Problem("out-of-range", (*at, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
         if value in values[:index]:
-            yield Problem("duplicate-item", (*at, index), f"the exit code {value} stands twice", "remove one of the two")
+            yield Problem("duplicate-item", (*at, index), f"duplicate exit code {value}", "remove one of the two")
     numbers = [value for value in values if isinstance(value, int | float)]
     if numbers != sorted(numbers):
-        yield Problem("wrong-format", at, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
+        yield Problem("wrong-format", at, "the exit codes must stand in order", f"write `{sorted(numbers)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
@@ -325,7 +325,7 @@ def _number_of(indexes: str, completions: int) -> tuple[int, str]:
             return 0, f"`{interval}` has more than two parts"
         for end in ends:
             if not (end.removeprefix("+").isdecimal() and end.isascii() and len(end) < 19):
-                return 0, f'"{end}" is no number'
+                return 0, f'"{end}" is not a number'
             if int(end) >= completions:
                 return 0, f"{end} is not below the number of `completions`, {completions}"
         first, final = int(ends[0]), int(ends[-1])
@@ -351,9 +351,9 @@ def managed_by(name: str, path: Path) -> Iterator[Problem]:
     if not domain or not rest:
         yield Problem("wrong-format", path, f'`managedBy` is a domain and a path, such as `kueue.x-k8s.io/multikueue`, not "{name}"')
     elif why := bad_subdomain(domain):
-        yield Problem("wrong-format", path, f"`{domain}` in `managedBy` is no domain: {why}")
+        yield Problem("wrong-format", path, f"`{domain}` in `managedBy` is not a domain: {why}")
     elif not _PATH.issuperset(rest):
-        yield Problem("wrong-format", path, f"`{rest}` in `managedBy` is no path of a URL")
+        yield Problem("wrong-format", path, f"`{rest}` in `managedBy` is not a path of a URL")
     yield from at_most(_MAX_MANAGER_LENGTH, len(name.encode()), "character", path)
 
 
@@ -367,7 +367,7 @@ _SPEC: Path = ("spec",)
 _TEMPLATE: Path = ("spec", "template")
 _FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
-_ANEW = "put back what was there, or make a Job of another name"
+_ANEW = "restore the old value, or make a Job of another name"
 
 
 def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:

@@ -46,11 +46,13 @@ def amount(value: Any) -> int:
 def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Iterator[Problem]:
     """The problems of a count of pods, or of a percentage of them that is *most* percent."""
     if isinstance(value, str) and not is_percentage(value):
-        hint = f"leave the quotes out: `{value}`" if value.isascii() and value.isdecimal() else ""
-        yield Problem("wrong-format", path, f'{name_of(path)} takes a number, or a percentage such as `25%`, not the text "{value}"', hint)
+        hint = f"remove the quotes: `{value}`" if value.isascii() and value.isdecimal() else ""
+        yield Problem(
+            "wrong-format", path, f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"', hint
+        )
     elif isinstance(value, str):
         if most is not None and amount(value) > most:
-            yield Problem("out-of-range", path, f"{name_of(path)} takes at most {most} percent, not {value}")
+            yield Problem("out-of-range", path, f"{name_of(path)}: expected at most {most} percent, got {value}")
     elif amount(value) < 0:
         yield outside(value, 0, None, path)
 

@@ -72,7 +72,7 @@ def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
     if not name:
         yield missing("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
     elif why := bad_subdomain(name):
-        yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is no DNS name: {why}")
+        yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is not a DNS name: {why}")
 
 
 # The addresses of a Service in the cluster, and their families.
@@ -110,7 +110,7 @@ def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
         if family not in _FAMILIES:
             yield unsupported(family, _FAMILIES, path)
         elif family in families[:index]:
-            yield Problem("duplicate-item", path, f"the family {family} stands twice", "remove one of the two")
+            yield Problem("duplicate-item", path, f"duplicate family {family}", "remove one of the two")
     if is_given(spec, "ipFamilyPolicy"):
         yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
     yield from _addresses(cluster_ips(spec), families, _ALL if several else None)
@@ -128,9 +128,9 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
     paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
-        yield Problem("wrong-format", paths[index], f'"{asked[index]}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
+        yield Problem("wrong-format", paths[index], f'"{asked[index]}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
     if asked[0] == _NONE:
-        yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot stand beside one")
+        yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot be combined with one")
         return
     known = [] if wrong else [f"IPv{each.version}" for each in found if each]
     if len(known) > 1 and (len(set(known)) < len(known) or len(known) > 2):
@@ -202,8 +202,8 @@ def _target(port: Port, path: Path) -> Iterator[Problem]:
     target = port.get("targetPort")
     if isinstance(target, str) and target:
         if why := bad_port_name(target):
-            hint = f"leave the quotes out: `{target}`" if target.isascii() and target.isdecimal() else ""
-            yield Problem("invalid-name", path, f"`{target}` is no name for a port: {why}", hint)
+            hint = f"remove the quotes: `{target}`" if target.isascii() and target.isdecimal() else ""
+            yield Problem("invalid-name", path, f"`{target}` is not a valid name for a port: {why}", hint)
     elif isinstance(target, int) and target:
         yield from number_problems(target, path)
 
@@ -236,7 +236,7 @@ def _allocated(ports: list[Port]) -> Iterator[Problem]:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
         if wanted and not 1 <= wanted <= _MOST:
             message = f"a node port is a number from 1 to {_MOST:,}, and of most clusters from 30,000 to 32,767; {wanted:,} is none"
-            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "leave it out; the server chooses one that is free")
+            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "remove it; the server chooses one that is free")
         taken.add(asked)
         if first:
             shared.setdefault(own, first)
@@ -269,7 +269,7 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     for index, each in enumerate(texts(spec, "externalIPs")):
         found, path = plain_address(each), (*_SPEC, "externalIPs", index)
         if found is None:
-            yield Problem("wrong-format", path, f'"{each}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
+            yield Problem("wrong-format", path, f'"{each}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
             yield Problem("wrong-format", path, f"`{each}` cannot be an external address: {why}")
     yield from _load_balancer(data, spec, kind)
@@ -341,7 +341,7 @@ def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 # ports or families, none is known to change.
 
 
-_ANEW = "put back what was there, or delete the Service first"
+_ANEW = "restore the old value, or delete the Service first"
 
 
 def kind_of(spec: Spec) -> str:
@@ -443,7 +443,7 @@ def bad_range(text: str) -> str:
 def _bad_external(found: Address) -> str:
     """Why traffic from outside cannot come to an address; empty if it can."""
     if found.is_unspecified:
-        return "it is no address of anything"
+        return "it is not an address of anything"
     if found.is_loopback:
         return "it is this machine's own, on any machine"
     if found.is_link_local:

@@ -63,7 +63,7 @@ def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
     if manager is None or workload.old:
         return
     if bad_manager(manager):
-        yield Finding(path, f"`{manager}` is no manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
+        yield Finding(path, f"`{manager}` is not a manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
     elif len(manager) > 63:
         yield Finding(path, f"the manager's name has {len(manager)} characters, more than 63")
 
@@ -274,7 +274,7 @@ def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
     for job in new_jobs(workload):
         for path, volume in job.items("volumes"):
             if volume["name"] == name:
-                yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
+                yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet creates", "remove it")
 
 
 def _mounts(job: Role, name: str) -> bool:
@@ -406,7 +406,7 @@ def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> 
 # The rules are those for JobSets in files; names that a cluster makes up count as long as they will be.
 
 
-_REFUSED = "the server refuses the JobSet that the trainer makes of the job, so nothing runs"
+_REFUSED = "the server refuses the JobSet of this job, so nothing runs"
 _JOBS_FIELD = "spec.replicatedJobs["
 
 

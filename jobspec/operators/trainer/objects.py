@@ -127,7 +127,7 @@ def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
 def _no_runtime(job: Document, target: Target) -> Diagnostic:
     ref = RuntimeReference(job.data)
     message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
-    hint = "write the runtime into the job's file, or give its file, too"
+    hint = "write the runtime into the job's file, or pass its file, too"
     return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)
 
 
@@ -397,7 +397,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
     manager = text(job.tree, *map(str, _MANAGER))
     if not job.is_at_least("2.3.0") or manager in ("", _CONTROLLER):
         return None
-    message = f"`{manager}` manages the job, so the trainer makes nothing of it here"
+    message = f"`{manager}` manages the job, so the trainer creates nothing of it here"
     return document.problem("nothing-made", message, _MANAGER, severity="info")
 
 

@@ -43,9 +43,9 @@ def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]
         yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
         message = f"no runtime is of the group `{ref.group}`"
-        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
+        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or remove it", field="spec.runtimeRef")
     elif ref.group_kind not in _RUNTIMES:
-        message = f"`{ref.kind}` is no kind of runtime"
+        message = f"`{ref.kind}` is not a kind of runtime"
         yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 
 
@@ -90,7 +90,7 @@ def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
         why = bad_manager(patch["manager"])
         if why:
             hint = f"write, for example, `example.com/{patch['manager'].rpartition('/')[2] or 'team'}`"
-            message = f"`{patch['manager']}` is no manager of a patch: {why}"
+            message = f"`{patch['manager']}` is not a manager of a patch: {why}"
             yield Finding((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
 
 
@@ -286,11 +286,11 @@ def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: O
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
     message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
-        hint = "leave `kind` out: what the trainer ships is of the kind ClusterTrainingRuntime"
+        hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
     elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
         hint = "write `kind: TrainingRuntime`, as that of this name is"
     else:
-        hint = closest(ref.name, known) or "give its file, too"
+        hint = closest(ref.name, known) or "pass its file, too"
     severity: Severity = "error" if objects.closed else "warning"
     return Finding((*RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
 
@@ -326,4 +326,4 @@ def _no_priority_class(name: str, objects: Objects) -> Finding:
     outcome = "the server refuses the job" if objects.closed else "nobody knows whether the server has it"
     message = f"there is no PriorityClass `{name}`, which the runtime asks for, in this file or another given one, so {outcome}"
     severity: Severity = "error" if objects.closed else "warning"
-    return Finding(RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)
+    return Finding(RUNTIME_REF, message, "pass its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

@@ -223,7 +223,7 @@ def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]
     if not has_webhook(target["training-operator"]):
         yield from _by_operator(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
-        message = "the operator makes nothing of a job without replica types, and never looks at it again"
+        message = "the operator creates nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
     yield from _by_operator(document, "operator-crash", _crashes_at_once(document))
 
@@ -249,7 +249,7 @@ def _refused(document: Document, target: Target) -> Iterator[Finding]:
         if role.name.lower() not in ("master", "worker"):
             yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
         if role.name == "Master" and role.data.get("replicas") not in (None, 1):
-            yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
+            yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it must be 1")
 
 
 def _crashes_at_once(document: Document) -> Iterator[Finding]:

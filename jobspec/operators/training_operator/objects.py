@@ -76,7 +76,7 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
         return unreadable
     manager = value_at(document.data, _MANAGER)
     if manager and manager != _OWN_NAME:
-        message = f"`{manager}` manages the job, so the operator makes nothing of it here"
+        message = f"`{manager}` manages the job, so the operator creates nothing of it here"
         return [document.problem("nothing-made", message, _MANAGER, severity="info")]
     return list(failures_at_once(document, target)) or suspension(document)
 
@@ -98,7 +98,7 @@ def _refusals(autoscaler: MarkedTree, target: Target) -> list[Problem]:
 
 
 def _refused(document: Document, name: str, problem: Problem) -> Diagnostic:
-    message = f"the server will refuse the autoscaler `{name}`, and the operator then makes nothing else: {problem.message}"
+    message = f"autoscaler `{name}` refused, and the operator then creates no pods: {problem.message}"
     path = ("spec", "elasticPolicy", *problem.path[1:]) if problem.path[0] == "spec" else problem.path
     return document.problem("autoscaler-refused", message, path, at_key=problem.at_key, hint=problem.hint)
 

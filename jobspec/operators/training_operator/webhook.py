@@ -54,7 +54,7 @@ def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
         if role.name == "Master" and replicas != 1:
             what = "the Master says nothing about `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
             yield Finding(
-                (*role.path, "replicas"), f"{what}; it has to be 1, and written down", "write `replicas: 1`; further pods are Workers"
+                (*role.path, "replicas"), f"{what}; it must be 1, and written down", "write `replicas: 1`; further pods are Workers"
             )
 
 
@@ -64,7 +64,7 @@ def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
         replicas = role.data.get("replicas")
         if role.name != "Master" and replicas is not None and replicas < 1:
             message = f"`{role.name}` has `replicas: {replicas}`; at least 1 is needed"
-            yield Finding((*role.path, "replicas"), message, f"leave `{role.name}` out for a job without it")
+            yield Finding((*role.path, "replicas"), message, f"remove `{role.name}` for a job without it")
 
 
 def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding
 def processes_twice(workload: Workload, target: Target) -> Iterator[Finding]:
     """`spec.nprocPerNode` and the older `elasticPolicy.nProcPerNode` say the same, so only one can be set. Keep the first."""
     if _older_processes(workload) is not None and workload.spec.get("nprocPerNode") is not None:
-        yield Finding(_OLDER_PROCESSES, "`elasticPolicy.nProcPerNode` cannot stand beside `spec.nprocPerNode`", "remove it")
+        yield Finding(_OLDER_PROCESSES, "`elasticPolicy.nProcPerNode` cannot be combined with `spec.nprocPerNode`", "remove it")
 
 
 def _older_processes(workload: Workload) -> Any:
@@ -119,7 +119,7 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
     manager = (workload.spec.get("runPolicy") or {}).get("managedBy")
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)
-        yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or leave it out")
+        yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or remove it")
 
 
 WEBHOOK_RULES = [

@@ -83,6 +83,6 @@ def test_a_job_never_fits_where_its_pods_together_are_more_than_a_quota() -> Non
     assert list(job_quota_problems([(pod, 2)], "team", _objects())) == []
     problems = list(job_quota_problems([(pod, 1), (pod, 3)], "team", _objects()))
     assert [(each.rule, each.message) for each in problems] == [
-        ("over-quota", "the job's pods ask for 4 of `pods`, and the ResourceQuota `few` has 3"),
-        ("over-quota", "the job's pods ask for 16 of `requests.nvidia.com/gpu`, and the ResourceQuota `few` has 8"),
+        ("over-quota", "exceeds ResourceQuota `few`: the job's pods request 4 of `pods`, the quota is 3"),
+        ("over-quota", "exceeds ResourceQuota `few`: the job's pods request 16 of `requests.nvidia.com/gpu`, the quota is 8"),
     ]

@@ -1,0 +1,128 @@
+"""`jobspec list`: the variants of a project, the overlays and their parameters, and the releases that `--target` knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jobspec.commands.inputs import overlay_file
+from jobspec.commands.options import Option, Options, declare
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.reader import MAX_FILE, read
+from jobspec.overlays.load import OverlayFile, shipped
+from jobspec.project.project import FILE
+from jobspec.reports.text import wrapped
+from jobspec.targets import CHOSEN, RELEASES
+
+_WIDTH = 100  # columns
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    parser.add_argument("what", nargs="?", choices=list(_LISTS), help="only this list; by default all three")
+    parser.add_argument("--project", default=FILE, metavar="FILE", help=f"the project; {FILE} by default")
+    declare(parser, [Option("--output", "-o", choices=("text", "json"), what="output format")])
+
+
+def run(options: Options) -> int:
+    """Print the lists. Raises JobspecError for variants of a project that is not there, or that has an error."""
+    wanted = [options.what] if options.what else list(_LISTS)
+    if not options.what and not os.path.isfile(options.project):
+        wanted.remove("variants")
+    found = {name: _LISTS[name](options) for name in wanted}
+    if options.output == "json":
+        sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    else:
+        parts = [[f"{name}:", *_lines(rows)] for name, rows in found.items()]
+        sys.stdout.write("\n\n".join("\n".join(lines) for lines in parts) + "\n")
+    return 0
+
+
+def _variants(options: Options) -> list[dict[str, Any]]:
+    from jobspec.commands.project import plan
+    from jobspec.commands.trees import ProjectFiles
+
+    if not os.path.isfile(options.project):
+        raise JobspecError(f"{options.project}: no such file; a project elsewhere is named by `--project FILE`")
+    planned = plan(options, ProjectFiles(options.project))
+    if wrong := [each for result in planned.results for each in result.diagnostics if each.severity == "error"]:
+        raise JobspecError(f"{wrong[0].mark}: {wrong[0].message}; `jobspec validate {options.project}` reports all")
+    return [
+        {
+            "name": each.name,
+            "base": each.entry.value["base"].data() if "base" in each.entry.value else None,
+            "overlays": [_overlay_named(use) for use in each.entry.value["overlays"].data()] if "overlays" in each.entry.value else [],
+        }
+        for each in planned.combinations
+    ]
+
+
+def _overlay_named(use: Any) -> str:
+    """An overlay of a variant as `--overlay` and `--set` write it: `gpu-nccl gpus=2`."""
+    if not isinstance(use, Mapping):
+        return str(use)
+    return " ".join(f"{name} {' '.join(f'{key}={value}' for key, value in (given or {}).items())}".strip() for name, given in use.items())
+
+
+def _overlays(_: Options) -> list[dict[str, Any]]:
+    return [described(overlay_file(name)) for name in shipped()]
+
+
+def _targets(_: Options) -> list[dict[str, Any]]:
+    return [{"name": name, "releases": list(RELEASES[name]), "newest": list(RELEASES[name])[-1]} for name in CHOSEN]
+
+
+_LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {"variants": _variants, "overlays": _overlays, "targets": _targets}
+
+
+def described(overlay: OverlayFile) -> dict[str, Any]:
+    """An overlay's name, description and parameters, as the list shows them."""
+    assert isinstance(overlay.content, bytes)
+    documents, _ = read(overlay.content[:MAX_FILE].decode(), file=overlay.file)
+    spec = documents[0].data["spec"]
+    return {
+        "name": documents[0].name,
+        "description": spec.get("description", ""),
+        "parameters": spec.get("parameters") or {},
+        "conflicts": spec.get("conflicts") or [],
+    }
+
+
+def overlay_page(overlay: OverlayFile) -> str:
+    """What `jobspec explain NAME` says of an overlay: what it does, its parameters, and the file itself."""
+    found = described(overlay)
+    assert isinstance(overlay.content, bytes)
+    parameters = [_parameter(name, each) for name, each in found["parameters"].items()]
+    name = found["name"]
+    use = f"jobspec render job.yaml --overlay {name}" + "".join(f" --set {name}.{each}=..." for each in list(found["parameters"])[:1])
+    lines = [f"overlay {name}: {found['description']}", *(["", "parameters:", *parameters] if parameters else [])]
+    lines += ["", f"conflicts with: {', '.join(found['conflicts'])}"] if found["conflicts"] else []
+    lines += ["", f"use: {use}", "", *overlay.content.decode().splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _parameter(name: str, about: Mapping[str, Any]) -> str:
+    limits = [f"{key} {about[key]}" for key in ("default", "minimum", "maximum") if key in about]
+    limits += [f"one of {', '.join(map(str, about['enum']))}"] if "enum" in about else []
+    limits += ["optional"] if about.get("optional") else []
+    return f"  {name} <{about['type']}>  {'; '.join([about.get('description', ''), *limits]).strip('; ')}"
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    """Rows as a table: a name, and what is said of it."""
+    wide = max((len(row["name"]) for row in rows), default=0)
+    lines: list[str] = []
+    for row in rows:
+        if "releases" in row:
+            text = ", ".join(row["releases"])
+        elif "parameters" in row:
+            text = row["description"]
+        else:
+            text = ", ".join([str(row["base"] or "no base"), *row["overlays"]])
+        lines += wrapped(text, _WIDTH, " " * (wide + 4), first=f"  {row['name']:{wide}}  ")
+        lines += [f"{' ' * (wide + 2)}{_parameter(name, about)}" for name, about in row.get("parameters", {}).items()]
+    return lines

@@ -1,0 +1,141 @@
+"""Habits of a command line: what works without options, what is meant by a misspelt word, and where settings are found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobspec.overlays.load import shipped
+from tests.support.manifests import JOB, PROJECT_HEAD, write
+from tests.support.processes import program, run_here
+
+BAD = JOB.replace("replicas: 1", 'replicas: "1"').replace("metadata:", "metadata:\n  labelz: {}", 1)
+
+
+def test_alone_it_prints_the_help() -> None:
+    done = run_here()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run_here("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["valdate"], "jobspec: unknown command `valdate`; did you mean `validate`?\n"),
+        (["xyz"], "jobspec: unknown command `xyz`; `jobspec --help` lists the commands\n"),
+        (["validate", "--overlya", "cpu"], "jobspec validate: unknown option `--overlya`; did you mean `--overlay`?\n"),
+        (["validate", "--qqqq"], "jobspec validate: unknown option `--qqqq`\n"),
+    ],
+)
+def test_a_misspelt_word_is_one_line_with_what_was_meant(arguments: list[str], said: str) -> None:
+    done = run_here(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_concise_is_a_line_for_each_finding_and_marks_what_can_be_fixed(tmp_path: Path) -> None:
+    write(tmp_path, {"bad.yaml": BAD})
+    lines = run_here("validate", "bad.yaml", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    assert [line.split(" ", 1)[1] for line in lines[:2]] == [
+        "error: unknown field `labelz` in `metadata` [unknown-field] [*]",
+        'error: `replicas`: expected an integer, got the string "1" [wrong-type] [*]',
+    ]
+    assert lines[2].startswith("1 document: 1 invalid, 2 errors, 2 fixable with --fix (")
+
+
+def test_statistics_count_each_rule(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": BAD, "b.yaml": BAD})
+    lines = run_here("validate", "a.yaml", "b.yaml", "--statistics", cwd=tmp_path).stdout.splitlines()
+    assert lines[:2] == ["2  error    unknown-field [*]", "2  error    wrong-type [*]"]
+
+
+def test_several_reports_of_one_run(tmp_path: Path) -> None:
+    write(tmp_path, {"bad.yaml": BAD})
+    done = run_here("validate", "bad.yaml", "-o", "concise", "-o", "sarif=out.sarif", "-o", "json=out.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == run_here("validate", "bad.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert (tmp_path / "out.json").read_text() == run_here("validate", "bad.yaml", "-o", "json", cwd=tmp_path).stdout
+    assert json.loads((tmp_path / "out.sarif").read_text())["version"] == "2.1.0"
+    done = run_here("validate", "bad.yaml", "-o", "text", "-o", "json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "jobspec: only one report can go to standard output; write the others as `-o FORMAT=FILE`\n",
+    )
+
+
+def test_one_cause_is_one_finding_with_its_other_places(tmp_path: Path) -> None:
+    several = "---\n".join(JOB.replace("replicas: 1", "replicaz: 1").replace("name: train", f"name: train{number}") for number in range(3))
+    write(tmp_path, {"jobs.yaml": several})
+    text = run_here("validate", "jobs.yaml", cwd=tmp_path).stdout
+    assert text.count("unknown field `replicaz`") == 1
+    length = JOB.count("\n") + 1
+    line = JOB[: JOB.index("replicas")].count("\n") + 1
+    assert f"    also: {line + length}:7, {line + 2 * length}:7\n" in text
+    assert "[unknown-field] [*] and 2 more places" in run_here("validate", "jobs.yaml", "-o", "concise", cwd=tmp_path).stdout
+    report = json.loads(run_here("validate", "jobs.yaml", "-o", "json", cwd=tmp_path).stdout)
+    assert len([each for each in report["files"][0]["diagnostics"] if each["rule"] == "unknown-field"]) == 3
+
+
+@pytest.mark.parametrize("name", ["jobspec.yaml", "pyproject.toml"])
+def test_settings_are_found_above_the_working_folder(tmp_path: Path, name: str) -> None:
+    program("git", "init", "--quiet", tmp_path, check=True)
+    settings = {"jobspec.yaml": f"{PROJECT_HEAD}  variants: []\n  checks: {{ignore: [unpinned-image]}}\n"}
+    settings["pyproject.toml"] = '[tool.jobspec]\nignore = ["unpinned-image"]\n'
+    write(tmp_path, {name: settings[name], "team/jobs/job.yaml": JOB.replace("train:1", "train:latest")})
+    here = tmp_path / "team" / "jobs"
+    assert "unpinned-image" not in run_here("lint", "job.yaml", cwd=here).stdout
+    (tmp_path / name).unlink()
+    assert "unpinned-image" in run_here("lint", "job.yaml", cwd=here).stdout or "latest" not in (here / "job.yaml").read_text()
+
+
+def test_a_baseline_above_the_working_folder_is_found_from_its_own_folder(tmp_path: Path) -> None:
+    program("git", "init", "--quiet", tmp_path, check=True)
+    write(tmp_path, {"pyproject.toml": '[tool.jobspec]\nbaseline = "known.json"\n', "team/bad.yaml": BAD})
+    assert run_here("validate", "team", "--write-baseline", "known.json", "--baseline", "", cwd=tmp_path).returncode == 0
+    assert run_here("validate", ".", cwd=tmp_path / "team").returncode == 0
+
+
+def test_excluded_files_are_counted_in_a_folder_and_read_where_they_are_named(tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": '[tool.jobspec]\nexclude = ["old/", "*.draft.yaml"]\n', "good.yaml": JOB})
+    write(tmp_path, {"old/bad.yaml": BAD, "bad.draft.yaml": BAD})
+    done = run_here("validate", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout.partition(" (training")[0]) == (0, "3 documents: 1 valid, 2 skipped (2 excluded files)")
+    assert run_here("validate", "old/bad.yaml", cwd=tmp_path).returncode == 1
+
+
+def test_a_jobspecignore_excludes_files(tmp_path: Path) -> None:
+    write(tmp_path, {".jobspecignore": "# drafts\n/drafts\n!drafts/kept.yaml\n", "good.yaml": JOB, "drafts/bad.yaml": BAD})
+    assert run_here("validate", ".", cwd=tmp_path).returncode == 0
+    assert run_here("validate", "drafts/bad.yaml", cwd=tmp_path).returncode == 1
+
+
+def test_endings_in_upper_case_are_read(tmp_path: Path) -> None:
+    write(tmp_path, {"BAD.YAML": BAD})
+    assert run_here("validate", ".", cwd=tmp_path).returncode == 1
+
+
+def test_without_a_path_the_folder_is_checked(tmp_path: Path) -> None:
+    write(tmp_path, {"bad.yaml": BAD})
+    assert run_here("lint", cwd=tmp_path).stdout == run_here("lint", ".", cwd=tmp_path).stdout
+
+
+def test_what_there_is_is_listed(tmp_path: Path) -> None:
+    project = f"{PROJECT_HEAD}  variants:\n    - name: a-${{k}}\n      base: job.yaml\n      matrix: {{k: [1, 2]}}\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project + "      overlays: [{gpu-nccl: {gpus: 2}}, istio-off]\n"})
+    done = run_here("list", "-o", "json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = json.loads(done.stdout)
+    assert listed["variants"] == [{"name": f"a-{n}", "base": "job.yaml", "overlays": ["gpu-nccl gpus=2", "istio-off"]} for n in (1, 2)]
+    assert [each["name"] for each in listed["overlays"]] == shipped()
+    assert {each["name"] for each in listed["targets"]} == {"training-operator", "trainer", "jobset", "kubernetes"}
+    text = run_here("list", cwd=tmp_path).stdout
+    assert "  a-1  job.yaml, gpu-nccl gpus=2, istio-off\n" in text
+    assert "gpus <integer>  GPUs for each pod; default 1; minimum 1\n" in text
+    done = run_here("list", "variants", cwd=tmp_path.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_an_overlay_is_explained() -> None:
+    text = run_here("explain", "gpu-nccl").stdout
+    assert text.startswith("overlay gpu-nccl: one or more NVIDIA GPUs")
+    assert "\nuse: jobspec render job.yaml --overlay gpu-nccl --set gpu-nccl.gpus=...\n" in text
+    assert "kind: Overlay\n" in text
