@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from jobspec.commands.files import find, reader
@@ -22,19 +23,27 @@ from jobspec.operators.expansion import expand, restart_rules
 from jobspec.operators.life import RestartRules
 from jobspec.programs.command_lines import OF_PROCESSES, starts_python
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
-from jobspec.run.processes import LocalProcess, LocalRun
+from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.workloads import CONTAINERS
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     command = Option("--command", metavar="COMMAND", what="run this in each pod instead of the container's `command`; `args` stay")
+    arguments = Option("--args", metavar="ARGS", what="pass these to each program instead of the container's `args`")
+    limits = [
+        Option("--max-restarts", metavar="NUMBER", what="fail after so many restarts in all, whatever the job says"),
+        Option("--timeout", metavar="TIME", what="fail after this time, such as 90s or 10m"),
+        Option("--back-off", metavar="TIME", what="wait so long before the second restart of a pod, then twice as long; the kubelet's 10s"),
+    ]
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
-    declare(add_paths(parser), [*input_options(), command, kill])
+    declare(add_paths(parser), [*input_options(), command, arguments, *limits, kill])
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_BACK_OFF = 10.0  # seconds, of the kubelet
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 #: What tells a process its rank: of this machine's own environment, nothing of it may reach a pod.
 
 
@@ -59,10 +68,14 @@ def run(options: Options) -> int:
     pods = local_pods(objects, job.group_kind, ObjectValues(documents), _free_port)
     if not pods:
         raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
-    processes = _processes(pods, options.command)
+    processes = _processes(pods, options)
     wanted = [_kill(each, pods) for each in options.kill]
+    limits = _limits(options)
     _say_what_is_left_out(pods)
-    return 0 if asyncio.run(_run(processes, restart_rules(job, objects), wanted)) == "Succeeded" else 1
+    try:
+        return asyncio.run(_until_signal(_run(processes, restart_rules(job, objects), wanted, limits)))
+    except* OSError as group:  # such as a closed pipe: of all tasks the first
+        raise group.exceptions[0] from None
 
 
 def _job_among(documents: Sequence[Document]) -> Document:
@@ -73,16 +86,25 @@ def _job_among(documents: Sequence[Document]) -> Document:
     return jobs[0]
 
 
-def _processes(pods: Sequence[LocalPod], command: str | None) -> list[LocalProcess]:
-    """The processes of pods. Raises JobspecError for a program that is not on this machine."""
+def _words(option: str, text: str | None) -> list[str] | None:
+    """The words of a command line, as a shell reads them. Raises JobspecError for an open quote."""
     import shlex
 
+    try:
+        return None if text is None else shlex.split(text)
+    except ValueError as error:
+        raise JobspecError(f"{option} {text}: {str(error).lower()}") from None
+
+
+def _processes(pods: Sequence[LocalPod], options: Options) -> list[LocalProcess]:
+    """The processes of pods. Raises JobspecError for a program that is not on this machine."""
+    command, arguments = _words("--command", options.command), _words("--args", options.args)
     ours = {
         name: value for name, value in os.environ.items() if name not in OF_PROCESSES and not name.startswith(("PET_", "TORCHELASTIC_"))
     }
     found = []
     for pod in pods:
-        words = [*(shlex.split(command) if command else pod.command), *pod.arguments]
+        words = [*(command or pod.command), *(pod.arguments if arguments is None else arguments)]
         environment = {**ours, **pod.environment}
         _require_program(pod, words, given=bool(command or pod.command), path=environment.get("PATH"))
         found.append(LocalProcess(pod.name, pod.role, words, environment))
@@ -109,10 +131,33 @@ def _kill(text: str, pods: Sequence[LocalPod]) -> tuple[str, float]:
     """The pod and the seconds of `worker-1@30s`."""
     name, _, after = text.partition("@")
     known = [each.name for each in pods]
-    number, unit = (after[:-1], after[-1:]) if after[-1:] in _UNITS else (after, "s")
-    if name not in known or not number.replace(".", "", 1).isdecimal():
+    seconds = _seconds(after)
+    if name not in known or seconds is None:
         raise JobspecError(f"--kill {text}: write POD@TIME, such as {known[-1]}@30s; the pods are {', '.join(known)}")
-    return name, float(number) * _UNITS[unit]
+    return name, seconds
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds of `90s`, `10m`, `2h` or a plain number of them; None for another text."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    return float(number) * _UNITS[unit] if number.replace(".", "", 1).isdecimal() else None
+
+
+def _limits(options: Options) -> RunLimits:
+    """The limits that options set. Raises JobspecError for what is not a time or a number."""
+    times = {name: getattr(options, name) for name in ("timeout", "back_off")}
+    seconds = {name: None if text is None else _seconds(text) for name, text in times.items()}
+    for name, text in times.items():
+        if text is not None and seconds[name] is None:
+            raise JobspecError(f"--{name.replace('_', '-')} {text}: write a time, such as 90s or 10m")
+    if options.max_restarts is not None and not options.max_restarts.isdecimal():
+        raise JobspecError(f"--max-restarts {options.max_restarts}: write a number")
+    back_off = seconds["back_off"]
+    return RunLimits(
+        restarts=None if options.max_restarts is None else int(options.max_restarts),
+        seconds=seconds["timeout"],
+        back_off=_BACK_OFF if back_off is None else back_off,
+    )
 
 
 def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:
@@ -124,7 +169,26 @@ def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:
         sys.stderr.write(f"jobspec: not set here, since only a cluster has the value: {', '.join(variables)}\n")
 
 
-async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Sequence[tuple[str, float]]) -> str:
+async def _until_signal(work: Coroutine[Any, Any, str]) -> int:
+    """The exit code of a run: 0 where the job succeeds; 128 and the number of the signal that ended it."""
+    ended: list[signal.Signals] = []
+    task = asyncio.create_task(work)
+
+    def end(number: signal.Signals) -> None:
+        ended.append(number)
+        task.cancel()
+
+    for number in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    try:
+        return 0 if await task == "Succeeded" else 1
+    except asyncio.CancelledError:
+        if not ended:
+            raise
+        return 128 + ended[0]
+
+
+async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Sequence[tuple[str, float]], limits: RunLimits) -> str:
     coloured = takes_colour(sys.stdout)
     width = max(len(each.name) for each in processes)
     colours = {each.name: _COLOURS[number % len(_COLOURS)] for number, each in enumerate(processes)}
@@ -138,12 +202,14 @@ async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Se
         sys.stderr.write(f"jobspec: {event}\n")
         sys.stderr.flush()
 
-    condition = "Failed"
+    condition, restarts = "Failed", 0
     for number in range(rules.rounds):
         if number:
             say(f"all of the job starts again (restart {number} of {rules.rounds - 1})")
-        condition = await LocalRun(processes, rules, write=write, say=say).condition(kills if not number else ())
-        if condition == "Succeeded":
+        once = LocalRun(processes, rules, limits, write=write, say=say)
+        condition = await once.condition(kills if not number else ())
+        restarts += once.restarts
+        if condition == "Succeeded" or once.is_out_of_time:
             break
-    say(f"the job has {condition.lower()}")
+    say(f"the job has {condition.lower()}" + (f" after {restarts} restart{'' if restarts == 1 else 's'}" if restarts else ""))
     return condition

@@ -36,12 +36,34 @@ class LocalProcess:
     """All of its variables."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What a user allows a run besides the rules of its job."""
+
+    restarts: int | None = None
+    """The most restarts in all; None is no limit."""
+    seconds: float | None = None
+    """The time after which the job fails; None is no limit."""
+    back_off: float = 0.0
+    """The seconds before the second restart of a pod; each further one waits twice as long, up to 30 times, as the kubelet does."""
+
+    def delay(self, restarts: int) -> float:
+        """The seconds that a pod waits which was restarted so often before."""
+        return min(self.back_off * 2 ** min(restarts - 1, 5), self.back_off * 30) if restarts else 0.0
+
+
 class LocalRun:
     """One run of a job."""
 
-    def __init__(self, processes: Sequence[LocalProcess], rules: RestartRules, *, write: Write, say: Say) -> None:
+    def __init__(
+        self, processes: Sequence[LocalProcess], rules: RestartRules, limits: RunLimits | None = None, *, write: Write, say: Say
+    ) -> None:
         self._processes = processes
         self._rules = rules
+        self._limits = limits or RunLimits()
+        self.is_out_of_time = False
+        self.restarts = 0
+        """How often pods were started again."""
         self._write = write
         self._say = say
         self._running: dict[str, Process] = {}
@@ -58,7 +80,9 @@ class LocalRun:
             pods = [tasks.create_task(self._live(each)) for each in self._processes]
             extras = [tasks.create_task(self._kill(name, seconds)) for name, seconds in kills]
             if self._rules.deadline is not None:
-                extras.append(tasks.create_task(self._expire(self._rules.deadline)))
+                extras.append(tasks.create_task(self._expire(self._rules.deadline, "its activeDeadlineSeconds")))
+            if self._limits.seconds is not None:
+                extras.append(tasks.create_task(self._expire(self._limits.seconds, "the --timeout")))
             try:
                 condition = await self._over
                 await self._end_others(condition)
@@ -80,12 +104,21 @@ class LocalRun:
                 if not self._rules.starts_again(pod.role, code):
                     self._end(pod, code)
                     return
+                delay = self._limits.delay(self._failed.count(pod.name))
+                most = self._limits.restarts
+                if most is not None and len(self._failed) >= most:
+                    self._say(f"{pod.name} ended with {code}, and --max-restarts is {most}")
+                    self._finish("Failed")
+                    return
                 self._failed.append(pod.name)
                 if self._rules.too_many(len(self._failed)):
                     self._say(f"{pod.name} ended with {code}, and the job has had all its restarts")
                     self._finish("Failed")
                     return
-                self._say(f"{pod.name} ended with {code} and starts again (restart {len(self._failed)})")
+                self.restarts += 1
+                wait = f" in {delay:g} s" if delay else ""
+                self._say(f"{pod.name} ended with {code} and starts again{wait} (restart {len(self._failed)})")
+                await asyncio.sleep(delay)
         finally:
             process = self._running.pop(pod.name, None)
             if process is not None:
@@ -147,9 +180,10 @@ class LocalRun:
         if process:
             _signal(process, signal.SIGKILL)
 
-    async def _expire(self, seconds: float) -> None:
+    async def _expire(self, seconds: float, limit: str) -> None:
         await asyncio.sleep(seconds)
-        self._say(f"the job has not ended after {seconds:g} s, its activeDeadlineSeconds")
+        self.is_out_of_time = limit.startswith("the")
+        self._say(f"the job has not ended after {seconds:g} s, {limit}")
         self._finish("Failed")
 
 

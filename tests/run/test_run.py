@@ -37,7 +37,7 @@ def _job(master: str = "pass", worker: str = "", *, workers: int = 1, policy: st
 
 def _run(folder: Path, text: str, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
     (folder / "job.yaml").write_text(text)
-    return program(*command("run", "job.yaml", *options), cwd=folder, env=environment(PATH=PATH, **more), timeout=60)
+    return program(*command("run", "job.yaml", "--back-off", "0", *options), cwd=folder, env=environment(PATH=PATH, **more), timeout=60)
 
 
 def _shown(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
@@ -122,7 +122,8 @@ COUNT = "import pathlib, sys; p = pathlib.Path('{0}'); n = len(p.read_text()) if
 def test_a_pod_starts_again_as_its_policy_says(policy: str, code: str, starts: int, ends: int, tmp_path: Path) -> None:
     done = _run(tmp_path, _job(COUNT.format("count") + code, policy=policy))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (ends, starts), done.stderr
-    assert done.stderr.splitlines()[-1] == f"jobspec: the job has {'failed' if ends else 'succeeded'}"
+    restarts = f" after {starts - 1} restart{'' if starts == 2 else 's'}" if starts > 1 else ""
+    assert done.stderr.splitlines()[-1] == f"jobspec: the job has {'failed' if ends else 'succeeded'}{restarts}"
 
 
 @pytest.mark.parametrize(("limit", "starts"), [(0, 1), (1, 1), (3, 3)])
@@ -169,17 +170,58 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_no_process_behind(number: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_job("import os; print(os.getpid(), flush=True)\n" + SLEEP))
     asked = command("run", "job.yaml")
     with subprocess.Popen(
         asked, cwd=tmp_path, env=environment(PATH=PATH), stdout=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
     ) as process:
         assert process.stdout
-        number = int(process.stdout.readline().partition("|")[2])
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
-    assert not Path(f"/proc/{number}").exists()
+        rank = int(process.stdout.readline().partition("|")[2])
+        process.send_signal(number)
+        assert process.wait(timeout=20) == code
+    assert not Path(f"/proc/{rank}").exists()
+
+
+def test_a_closed_pipe_ends_the_run_and_its_processes(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_job("import os\nwhile True: print(os.getpid(), flush=True)"))
+    with subprocess.Popen(
+        command("run", "job.yaml"), cwd=tmp_path, env=environment(PATH=PATH), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        rank = int(process.stdout.readline().partition("|")[2])
+        process.stdout.close()
+        assert process.wait(timeout=20) == 2
+        assert "Traceback" not in process.stderr.read()
+    assert not Path(f"/proc/{rank}").exists()
+
+
+def test_restarts_wait_as_the_kubelet_does(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    done = _run(tmp_path, _job(COUNT.format("count") + "sys.exit(n < 3)"), "--back-off", "0.5s")
+    assert time.monotonic() - begin > 1.5
+    assert [line.partition(" and ")[2] for line in done.stderr.splitlines() if " and " in line] == [
+        "starts again (restart 1)",
+        "starts again in 0.5 s (restart 2)",
+        "starts again in 1 s (restart 3)",
+    ]
+
+
+def test_limits_of_the_user_end_the_job(tmp_path: Path) -> None:
+    done = _run(tmp_path, _job("raise SystemExit(1)"), "--max-restarts", "2")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "jobspec: the job has failed after 2 restarts")
+    done = _run(tmp_path, _job(SLEEP), "--timeout", "1s")
+    assert done.returncode == 1
+    assert "jobspec: the job has not ended after 1 s, the --timeout\n" in done.stderr
+
+
+def test_arguments_replace_those_of_the_container(tmp_path: Path) -> None:
+    replicas = {"Master": {"replicas": 1, "template": _template(SHOW, args=["--epochs", "1"])}}
+    text = quick_yaml.dump({**quick_yaml.load(_job()), "spec": {"pytorchReplicaSpecs": replicas}})
+    assert _shown(_run(tmp_path, text, "--args", "--epochs '2 3'"))["master-0"]["ARGUMENTS"] == ["--epochs", "2 3"]
+    assert _shown(_run(tmp_path, text, "--args", ""))["master-0"]["ARGUMENTS"] == []
 
 
 def test_a_command_replaces_that_of_the_container_and_the_arguments_stay(tmp_path: Path) -> None:
@@ -205,6 +247,9 @@ def test_overlays_are_applied_first(tmp_path: Path) -> None:
     [
         (_job(), ["--kill", "worker-9@1s"], "--kill worker-9@1s: write POD@TIME, such as master-0@30s; the pods are master-0", 2),
         (_job(), ["--kill", "master-0"], "write POD@TIME", 2),
+        (_job(), ["--command", "python3 'train.py"], "jobspec: --command python3 'train.py: no closing quotation", 2),
+        (_job(), ["--timeout", "soon"], "--timeout soon: write a time, such as 90s or 10m", 2),
+        (_job(), ["--max-restarts", "few"], "--max-restarts few: write a number", 2),
         (_job(), ["--command", "no-such-program"], "master-0 runs `no-such-program`, which is not on this machine", 2),
         (_job(), ["--command", "python3 /opt/none.py"], "master-0 runs `/opt/none.py`, a file of its image", 2),
         (
