@@ -19,6 +19,7 @@ from jobspec.kinds import (
     LIMIT_RANGE,
     MOUNTED_KINDS,
     NAMESPACE,
+    OVERLAY,
     PLUGIN_REVIEWED,
     POD,
     POLICY_KINDS,
@@ -292,7 +293,7 @@ def read(source: Source, target: Target) -> Manifests:
         lost = _lost(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
-    comments = b"jobspec: ignore" in raw
+    comments = b"jobspec:" in raw
     if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
@@ -421,7 +422,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if document.is_held:
             diagnostics += [_as_info(found) for found in each.diagnostics if each.by_server.status != "unknown"]
             continue
-        row = _row(each, skip_unknown=manifests.skip_unknown)
+        row, wrong = _of_overlay(document, _row(each, skip_unknown=manifests.skip_unknown), cluster)
+        diagnostics += wrong
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
             of_text = [known for known in of_text if known.document != document.index]
@@ -437,6 +439,16 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in _MOUNTED)]
     return Checked(result, documents, shared, pending, comments=manifests.comments)
+
+
+def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:
+    """The result of a document, and what is wrong with it where it is an overlay, which no server judges."""
+    if row.status != "valid" or document.group_kind != OVERLAY:
+        return row, []
+    from jobspec.overlays.load import overlay_problems
+
+    wrong = [each.in_document(document.index) for each in overlay_problems(document, cluster.target)]
+    return result_of(document, "invalid") if wrong else row, wrong
 
 
 def _as_info(found: Diagnostic) -> Diagnostic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -120,6 +121,8 @@ def verdict_of(
         from jobspec.rules.ignores import written
 
         write_whole(options.write_baseline, written(told, _placed(options.write_baseline)))
+        number = sum(each.stage != "decoding" for result in told for each in result.diagnostics)
+        sys.stderr.write(f"jobspec: {number} finding{'' if number == 1 else 's'} written to {options.write_baseline}\n")
         return told, False
     if settings.baseline:
         told = _beyond_baseline(told, settings.baseline, asked)
@@ -162,7 +165,7 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
     from jobspec.rules.ignores import stale_entries, without_known
 
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:  # names of files need not be UTF-8
             text = file.read()
     except OSError as error:
         raise JobspecError(f"{path}: {error.strerror}; --write-baseline {path} writes one") from None
@@ -175,8 +178,10 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
             return not os.path.exists(os.path.join(folder, file))
         return rule not in known or (rule in asked and (valid[file] or stage_of(rule) not in ("lint", "outcome")))
 
-    left, stale = without_known(results, known_in(text, path), placed, looked_at=looked_at)
-    told = list(stale_entries(stale, path, text))
+    entries = known_in(text, path)
+    left, stale = without_known(results, entries, placed, looked_at=looked_at)
+    is_part = any(file not in valid and os.path.exists(os.path.join(folder, file)) for file, *_ in entries)
+    told = [] if is_part else list(stale_entries(stale, path, text))  # what needs the other files is not found in a part of them
     return [*left, FileResult(path, [], told)] if told else left
 
 

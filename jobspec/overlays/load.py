@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from jobspec import data, workloads
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
 from jobspec.documents.reader import decode, read
 from jobspec.go.formats import is_quantity
 from jobspec.kinds import OVERLAY
-from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.problems import closest, unknown_field
 from jobspec.kubernetes.verdict import verdict
 from jobspec.overlays.merge import APPEND, REMOVE, WHEN, is_removal
 from jobspec.schemas import shapes
@@ -19,7 +19,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.targets import Target
@@ -107,6 +107,44 @@ def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Di
     tree = _without_nulls(with_marks(document.data, document.marks), shape)
     problems = check_overlay(tree)
     return (tree, []) if not problems else (None, problems)
+
+
+def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
+    """Everything that is wrong with a valid document of the kind Overlay by itself, and unknown fields of its partial manifests."""
+    shape = shapes.load(document.api_version, document.kind, target)
+    assert shape
+    tree = _without_nulls(with_marks(document.data, document.marks), shape)
+    found = check_overlay(tree)
+    template = shapes.load("v1", "PodTemplate", target)
+    assert template
+    spec = tree.get("spec")
+    pods = spec.get("pods") if spec else None
+    for index, entry in enumerate(pods.value if pods else ()):
+        if child := entry.get("template"):
+            found += _unknown_fields(child, template.at(("template",)), ("spec", "pods", index, "template"))
+    for version, kind in workloads.KINDS:
+        job = dict(spec.entries("job")).get(kind) if spec else None
+        if job and isinstance(job.value, dict):
+            found += _unknown_fields(job, shapes.load(version, kind, target), ("spec", "job", kind))
+    return found
+
+
+def _unknown_fields(tree: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
+    """The fields of a partial manifest that no job has; keys with `$` are directives, or names that parameters give."""
+    if isinstance(tree.value, list):
+        for index, item in enumerate(tree.value):
+            yield from _unknown_fields(item, shape.items if shape else None, (*path, index))
+    elif isinstance(tree.value, dict) and shape and not shape.open and shape.type != "any":
+        for name, child in tree.value.items():
+            fields = shape.fields or {}
+            if name == APPEND:
+                yield from _unknown_fields(child, shape, path)
+            elif name in fields or shape.values:
+                yield from _unknown_fields(child, fields.get(name) or shape.values, (*path, name))
+            elif not name.startswith("$"):
+                problem = unknown_field(name, shape, path, suggest=True)
+                mark = child.key or child.mark
+                yield Diagnostic(problem.rule, problem.message, mark, field=spell(problem.path), hint=problem.hint)
 
 
 def _documents(file: OverlayFile) -> tuple[list[Document], list[Diagnostic]]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 #: What a file without such comments does not have.
-MARKER = "jobspec: ignore"
-_COMMENT = re.compile(r"#\s*jobspec: ignore(?:\[(?P<rules>[^\]]*)\])?")
+MARKER = "jobspec:"
+_COMMENT = re.compile(r"#\s*jobspec:\s*ignore(?:\[(?P<rules>[^\]]*)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,12 @@ def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
     """The text of a baseline of these results; *place* gives the path of a file as the baseline names it."""
     from json import dumps
 
-    known = Counter(key for each in results for key in _keys(each, place))
+    known = Counter(
+        key
+        for result in results
+        for each, key in zip(result.diagnostics, _keys(result, place), strict=True)
+        if each.stage != "decoding"  # which no baseline hides
+    )
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
     inside = ",\n  ".join(lines)
     return f'{{"known": [\n  {inside}\n]}}\n' if lines else '{"known": []}\n'

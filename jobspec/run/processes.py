@@ -22,6 +22,7 @@ Write = Callable[[str, str], None]
 #: Takes an event of the job, in words.
 Say = Callable[[str], None]
 _GRACE = 30.0  # seconds that a pod has to end after SIGTERM
+_TIMEOUT = "the --timeout"
 _LINE = 1 << 20  # bytes; a longer line is cut
 
 
@@ -61,15 +62,24 @@ class LocalRun:
         self._processes = processes
         self._rules = rules
         self._limits = limits or RunLimits()
-        self.is_out_of_time = False
-        self.restarts = 0
-        """How often pods were started again."""
+        self._restarted: list[str] = []  # the names of pods, once for each new start
+        self._expired: list[str] = []
         self._write = write
         self._say = say
         self._running: dict[str, Process] = {}
         self._ended: dict[tuple[str, str], int] = {}
         self._failed: list[str] = []  # the names of pods, once for each end that was not for good
         self._over: asyncio.Future[Condition] = asyncio.get_running_loop().create_future()
+
+    @property
+    def restarts(self) -> int:
+        """How often pods were started again."""
+        return len(self._restarted)
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the user's own time is over."""
+        return _TIMEOUT in self._expired
 
     async def condition(self, kills: Sequence[tuple[str, float]]) -> Condition:
         """Run to the end, or to an interrupt, and leave no process behind.
@@ -82,7 +92,7 @@ class LocalRun:
             if self._rules.deadline is not None:
                 extras.append(tasks.create_task(self._expire(self._rules.deadline, "its activeDeadlineSeconds")))
             if self._limits.seconds is not None:
-                extras.append(tasks.create_task(self._expire(self._limits.seconds, "the --timeout")))
+                extras.append(tasks.create_task(self._expire(self._limits.seconds, _TIMEOUT)))
             try:
                 condition = await self._over
                 await self._end_others(condition)
@@ -115,7 +125,7 @@ class LocalRun:
                     self._say(f"{pod.name} ended with {code}, and the job has had all its restarts")
                     self._finish("Failed")
                     return
-                self.restarts += 1
+                self._restarted.append(pod.name)
                 wait = f" in {delay:g} s" if delay else ""
                 self._say(f"{pod.name} ended with {code} and starts again{wait} (restart {len(self._failed)})")
                 await asyncio.sleep(delay)
@@ -182,7 +192,7 @@ class LocalRun:
 
     async def _expire(self, seconds: float, limit: str) -> None:
         await asyncio.sleep(seconds)
-        self.is_out_of_time = limit.startswith("the")
+        self._expired.append(limit)
         self._say(f"the job has not ended after {seconds:g} s, {limit}")
         self._finish("Failed")
 
