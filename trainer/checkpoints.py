@@ -103,14 +103,14 @@ def _read(config: Config) -> bytes:
     file = path(config) if config.resume == "auto" else Path(config.resume)
     if config.resume == "never" or (config.resume == "auto" and not file.exists()):
         return b""
-    anew = "give another one with --resume, or begin anew with --resume never"
+    again = "give another one with --resume, or begin again with --resume never"
     try:
         content = file.read_bytes()
         then: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)["config"]
     except OSError as error:
-        raise Refusal(f"{file} cannot be read: {error.strerror}; {anew}") from error
+        raise Refusal(f"{file} cannot be read: {error.strerror}; {again}") from error
     except Exception as error:  # torch.load has no one type for what is no checkpoint
-        raise Refusal(f"{file} is no checkpoint of this program, or is damaged; {anew}") from error
+        raise Refusal(f"{file} is not a checkpoint of this program, or is damaged; {again}") from error
     now = config.model_dump()
     differences = [f"{flag(name)} {then.get(name)} there and {now[name]} here" for name in SAME if then.get(name) != now[name]]
     if differences:

@@ -105,7 +105,7 @@ def _plain(folder: Path, name: str, scratch: Path) -> Path:
         with gzip.open(folder / f"{name}.gz") as packed, (scratch / name).open("wb") as plain:
             shutil.copyfileobj(packed, plain)
     except (OSError, EOFError, zlib.error) as error:
-        raise Refusal(f"{folder / name}.gz is damaged: {error}; get it anew") from error
+        raise Refusal(f"{folder / name}.gz is damaged: {error}; get it again") from error
     return scratch / name
 
 
@@ -120,7 +120,7 @@ def _count(path: Path, name: Path) -> int:
         if (magic, *sides) == expected and count and path.stat().st_size == len(head) + count * math.prod(shape):
             return int(count)
     what = "images of 28x28" if shape else "labels"
-    raise Refusal(f"{name} is damaged, or holds no {what}: its {path.stat().st_size} bytes are not what its head says; get it anew")
+    raise Refusal(f"{name} is damaged, or holds no {what}: its {path.stat().st_size} bytes are not what its head says; get it again")
 
 
 def _download(config: Config) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of, find, reader, source_of
+from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
 from jobspec.commands.inputs import by_file, load_setting
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
+from jobspec.commands.project import plan as plan_project
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
@@ -49,12 +50,16 @@ def run(options: Options) -> int:
     read = [pipeline.checked(source_of(each, skip_unknown=options.skip_unknown), (), cluster) for each in found]
     checked = pipeline.resolve(read, cluster)
     results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
-    if not all(each.valid for each in results):
+    failed = [each for each in results if not each.valid]
+    files = [(file, each) for file, each, result in zip(found, checked, results, strict=True) if result.valid]
+    jobs = [each for file, answer in files for each in _originals(file, answer, cluster)]
+    if not jobs and failed:
         return _report(results, options, cluster, found)
-    jobs = [each for file, answer in zip(found, checked, strict=True) for each in _originals(file, answer, cluster)]
     if not jobs:
         raise JobspecError("nothing to import: no file holds a training job")
     existing = _existing(project)
+    if again := _imported_before(jobs, project):
+        return _report(by_file(again), options, cluster, found)
     folder = _folder(options.to, project.output if project else OUTPUT)
     wishes = project.wishes if project else dict(map(parse_target, options.target))
     planned = plan(jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=wishes, existing=existing))
@@ -67,7 +72,39 @@ def run(options: Options) -> int:
     else:
         add_files(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
         sys.stdout.writelines(_summary(planned, found, checked))
-    return 0
+        sys.stderr.writelines(_afterwards(planned, failed))
+    return 1 if failed else 0
+
+
+def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) -> list[Diagnostic]:
+    """Errors about jobs that variants of the project are already: of the same kind, namespace and name."""
+    if project is None:
+        return []
+    planned = plan_project(Options(), ProjectFiles(FILE)).with_variants()
+    made = {}
+    for variant in planned.variants:
+        base = next(filter(is_workload, variant.base.documents))
+        own = value_at(base.data, ("metadata", "namespace"))
+        namespace = str(variant.namespace.value if variant.namespace else own or "")
+        if not variant.hashed:
+            made[base.group_kind, variant.job_name.value, namespace] = variant.name
+    wrong = []
+    for each in jobs:
+        key = each.job.group_kind, each.job.name, value_at(each.job.data, ("metadata", "namespace")) or ""
+        if name := made.get(key):
+            message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {FILE}"
+            hint = "remove the variant and its base first, or rename the job"
+            wrong.append(each.job.problem("import-differs", message, ("metadata", "name"), hint=hint))
+    return wrong
+
+
+def _afterwards(planned: Planned, failed: Sequence[FileResult]) -> Iterator[str]:
+    """What is left to do: the originals would make the same objects again, and files with errors were not imported."""
+    files = sorted({each.item.original.file for each in planned.entries} - {STDIN} - planned.files.keys())
+    if files:
+        yield f"jobspec: remove the originals, or their jobs are there twice: git rm {' '.join(files)}\n"
+    if failed:
+        yield f"jobspec: not imported because of errors: {', '.join(each.path for each in failed)}\n"
 
 
 def _project(options: Options) -> LoadedProject | FileResult | None:

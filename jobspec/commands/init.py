@@ -56,7 +56,13 @@ def _write_checks(folder: str) -> int:
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is not a project that can be checked: see `jobspec validate {path}`")
-    return _write(folder, checks(os.path.normpath(project.output)))
+    wanted = checks(os.path.normpath(project.output))
+    there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
+    code = _write(folder, {name: text for name, text in wanted.items() if name not in there})
+    for name, text in sorted(there.items()):
+        sys.stdout.write(f"\n{os.path.normpath(os.path.join(folder, name))} exists and stays as it is; add to it what is missing of:\n\n")
+        sys.stdout.write("".join(f"    {line}\n" if line else "\n" for line in text.decode().splitlines()))
+    return code
 
 
 def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:

@@ -26,7 +26,7 @@ from jobspec.migrate.files import File, MigratedFile, MigratedProject, to_releas
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
 from jobspec.pipeline import Checked
-from jobspec.reports.formats import MIGRATION_FORMATS
+from jobspec.reports.formats import FORMATS
 from jobspec.workloads import is_workload
 
 
@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
     options = [
         target_option("with --to TrainJob the releases to come from and to go to; else the trainer to come from; repeatable"),
-        Option("--output", "-o", choices=MIGRATION_FORMATS, what="output format"),
+        Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
     declare(parser, options)

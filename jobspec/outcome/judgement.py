@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Problem, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Finding, child_of, place_in
+from jobspec.findings import Finding, child_of, place_in, place_of
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.expansion import ExpandedJob, expand
@@ -139,7 +139,16 @@ def _place(made: MarkedTree, problem: Problem) -> Mark | None:
     path = problem.path
     if problem.rule == "missing-field" and "limits" in path:
         path = tuple("requests" if step == "limits" else step for step in path)
-    return place_in(made, path)
+    return _of_other_port(made, path) if "ports" in path and problem.rule == "duplicate-item" else place_in(made, path)
+
+
+def _of_other_port(made: MarkedTree, path: Path) -> Mark | None:
+    """The line of the port that a port equals, where the operator added that one."""
+    at = path.index("ports")
+    ports = made.get(*(str(step) for step in path[: at + 1]))
+    own = [number for number, each in enumerate(items(ports)) if place_of(each)]
+    is_own = path[at + 1] in own if len(path) > at + 1 else True
+    return place_in(made, path if is_own or not own else (*path[: at + 1], own[-1], "port"))
 
 
 def _changes_in(job: Document, made: MarkedTree, remedy: Change | None) -> Sequence[Change]:

@@ -74,7 +74,9 @@ def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay
     only = {key for each in excluded for key in set_keys(each)} - set_keys(overlay) - {"name"}
     flags = {(flag, value) for each in excluded for flag, value in flags_set_by(each)}
     found = set(scalars_in(job.data))
-    return bool(only & {key for key, _ in found} or flags & found)
+    keys = {key for key, _ in found}
+    has_devices = bool(only) and any("/" in str(key) and ("gpu" in str(key) or "tpu" in str(key)) for key in keys)
+    return bool(only & keys or flags & found or has_devices)
 
 
 class _Worker:

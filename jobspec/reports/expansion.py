@@ -105,7 +105,8 @@ def _more(made: MarkedTree) -> str:
     """What is told of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
     spec = made.get("spec")
     if text(made, "kind") == "Service":
-        return "".join(f":{text(each, 'port')}" for each in items(spec.get("ports") if spec else None))
+        ports = ",".join(text(each, "port") for each in items(spec.get("ports") if spec else None))
+        return f":{ports}" if ports else ""
     if text(made, "kind") == "HorizontalPodAutoscaler":
         return f" ({text(spec, 'minReplicas') or 1} to {text(spec, 'maxReplicas')} replicas)"
     return f" (at least {text(spec, 'minMember') or 0} pods)" if text(made, "kind") == "PodGroup" else ""
@@ -165,10 +166,12 @@ def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
     same = {name: values[0] for name, *values in _columns(variables) if len(set(values)) == 1 and not values[0].startswith("<")}
     words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
     yield "image", [text(container, "image")]
-    own = "the image's own, with " if not container.get("command") and words else "" if words else "the image's own"
-    yield "command", [f"{own}{shown_command(words, same)}"]
+    program = "default of the image, with " if not container.get("command") and words else "" if words else "default of the image"
+    yield "command", [f"{program}{shown_command(words, same)}"]
     theirs = [index for index, each in enumerate(items(container.get("env"))) if not each.mark.line]
     columns = list(_columns(variables))
+    own = [index for index, each in enumerate(items(container.get("env"))) if each.mark.line]
+    yield "env", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in own]
     yield "env added", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in theirs]
     yield "ports", [_port(each) for each in items(container.get("ports"))]
     yield "limits", _resources(container, "limits")

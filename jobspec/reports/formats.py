@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from jobspec.reports.text import ReadText
 
 
-#: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
-FORMATS = ("text", "concise", "json", "junit", "sarif", "github")
-#: Those of `jobspec migrate`, with one for a pull request's text.
-MIGRATION_FORMATS = (*FORMATS, "markdown")
+#: For people, programs, CI servers, code scanning, annotations of a pull request on GitHub, and its text or a job's summary.
+FORMATS = ("text", "concise", "json", "junit", "sarif", "github", "markdown")
 #: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
 DIFF_FORMATS = ("text", "markdown", "json")
 

@@ -41,7 +41,7 @@ def no_verdict(reply: Reply) -> str:
     failed = _CALL_FAILED.search(reply.message)
     if failed:
         why = failed[2].rpartition(": ")[2]
-        return f"the webhook `{failed[1]}`, which the server has to ask, does not answer: {why}; is its operator running?"
+        return f"the webhook `{failed[1]}`, which the server must ask, does not answer: {why}; is its operator running?"
     denied = _RBAC.search(reply.message)
     if reply.status == 403 and denied:
         place = f" in the namespace `{denied[4]}`" if denied[4] else ""
@@ -161,7 +161,7 @@ def _strict_decoding(question: Question, found: re.Match[str]) -> Iterator[Diagn
         yield from question.duplicates
         return
     for line, key in duplicates:
-        yield at_line(question, "duplicate-key", f"`{key}` stands twice in this mapping", int(line))
+        yield at_line(question, "duplicate-key", f"duplicate key `{key}`", int(line))
 
 
 def _at_yaml_line(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
@@ -177,7 +177,7 @@ def _go_type(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
     if isinstance(value, dict) and was != "object":
         path = (*path, *[key for key, each in value.items() if _JSON_NAMES[type(each)] == was][:1])
     mark = question.document.marks.nearest(path).place()
-    message = f"this takes {wanted.lstrip('*')}, not {was}"
+    message = f"expected {wanted.lstrip('*')}, got {was}"
     yield Diagnostic("wrong-type", message, mark, field=field, document=question.document.index)
 
 
@@ -217,12 +217,12 @@ def _no_namespace(question: Question, found: re.Match[str]) -> Iterator[Diagnost
 
 
 def _stale(question: Question, _: re.Match[str]) -> Iterator[Diagnostic]:
-    message = "the live object has another version than this, which an update would have to match"
-    yield at_field(question, "refused-by-server", message, "metadata.resourceVersion", hint="leave `resourceVersion` out of files")
+    message = "the live object has another version than this, which an update must match"
+    yield at_field(question, "refused-by-server", message, "metadata.resourceVersion", hint="remove `resourceVersion` from files")
 
 
 def _other_namespace(question: Question, _: re.Match[str]) -> Iterator[Diagnostic]:
-    yield at_field(question, "invalid-name", "this is no namespace that an object of this kind can be in", "metadata.namespace")
+    yield at_field(question, "invalid-name", "this is not a namespace that an object of this kind can be in", "metadata.namespace")
 
 
 #: The known forms of a message, and the function that makes diagnostics of each; the first that matches counts.

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -37,32 +38,35 @@ def _step(folder: Path, name: str, **given: str) -> CompletedProcess[str]:
     assert "${{" not in step["run"] + "".join(variables.values())
     if not (folder / "temp").exists():
         _program(folder / "temp" / "jobspec" / "bin")
-    return program("bash", "-eo", "pipefail", "-c", step["run"], cwd=folder, env=environment(RUNNER_TEMP=str(folder / "temp"), **variables))
+    return program(
+        "bash",
+        "-eo",
+        "pipefail",
+        "-c",
+        step["run"],
+        cwd=folder,
+        env=environment(RUNNER_TEMP=str(folder / "temp"), GITHUB_STEP_SUMMARY=str(folder / "temp" / "summary"), **variables),
+    )
 
 
 def test_the_action_annotates_and_fails(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _BAD, "more/b.yaml": JOB})
-    done = _step(tmp_path, "Tell what is wrong with manifests", paths="jobs more", options="--target trainer=2.2")
+    done = _step(tmp_path, "Check the manifests", paths="jobs more", options="--target trainer=2.2")
     assert done.returncode == 1
     assert done.stdout.startswith("::error file=jobs/a.yaml,line=8,")
-    said = _step(tmp_path, "Tell what is wrong with manifests", annotations="false", paths="more", command="validate").stdout
-    assert said.startswith("1 document: 1 valid")
-    assert _step(tmp_path, "Tell what is wrong with manifests", paths="more").returncode == 0
-
-
-def test_the_action_writes_for_code_scanning_whatever_is_found(tmp_path: Path) -> None:
-    write(tmp_path, {"jobs/a.yaml": _BAD})
-    done = _step(tmp_path, "Write the same for code scanning", paths="jobs")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert '"unknown-field"' in (tmp_path / "temp" / "jobspec.sarif").read_text()
-    assert _step(tmp_path, "Write the same for code scanning", paths="none").returncode != 0
+    assert "| jobs/a.yaml:8:7 |" in (tmp_path / "temp" / "summary").read_text()
+    said = _step(tmp_path, "Check the manifests", annotations="false", paths="more", command="validate").stdout
+    assert said.startswith("1 document: 1 valid")
+    assert _step(tmp_path, "Check the manifests", paths="more").returncode == 0
+    assert _step(tmp_path, "Check the manifests", paths="none").returncode == 2
 
 
 def test_the_action_is_what_runners_take() -> None:
     steps = ACTION["runs"]["steps"]
     assert ACTION["runs"]["using"] == "composite"
     assert all(("run" in step) == ("shell" in step) and ("run" in step) != ("uses" in step) for step in steps)
-    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
+    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
     assert "${{" not in "".join(step.get("run", "") for step in steps)  # what others write must not become a command
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
     assert used == ACTION["inputs"].keys()
@@ -92,3 +96,17 @@ def test_the_component_reports_tests_and_fails_where_they_do(tmp_path: Path, tex
     assert done.returncode == code, done.stderr
     assert ("<failure" in (tmp_path / "jobspec.xml").read_text()) == bool(code)
     assert jobs["jobspec"]["artifacts"]["reports"] == {"junit": "jobspec.xml"}
+
+
+def test_zizmor_finds_nothing_in_workflows_in_the_action_and_in_what_init_writes() -> None:
+    zizmor = Path(sys.executable).with_name("zizmor")
+    asked = [ROOT / ".github", ROOT / "action.yml", ROOT / "jobspec" / "scaffold" / "workflow.yaml"]
+    done = program(zizmor, "--offline", "--no-progress", *asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_release_takes_the_notes_of_its_version() -> None:
+    (command,) = re.findall(r"sed -n .* CHANGELOG.md", (ROOT / ".github" / "workflows" / "release.yml").read_text())
+    text = "# Changelog\n\n## 1.2.0\n\n- new\n\n## 1.1.0\n\n- old\n"
+    done = program("bash", "-c", command.replace("CHANGELOG.md", "/dev/stdin"), stdin=text, env=environment(TAG="v1.2.0"))
+    assert done.stdout == "\n- new\n\n"

@@ -402,9 +402,7 @@ def test_a_list_of_jobs_is_taken_apart_and_its_comments_go_to_the_first(tmp_path
 
 def test_a_file_without_a_job_is_an_error_where_it_is_named_and_told_where_it_is_met(tmp_path: Path) -> None:
     _place(tmp_path, {"k8s/job.yaml": JOB, "k8s/config.yaml": CONFIG})
-    assert "k8s/config.yaml: error: there is no training job in the file to import [no-workload]" in _refused(
-        tmp_path, "k8s/job.yaml", "k8s/config.yaml"
-    )
+    assert "k8s/config.yaml: error: there is no training job in the file to import [no-workload]" in _refused(tmp_path, "k8s/config.yaml")
     assert "skipped k8s/config.yaml: no training job\n" in run_here("import", "k8s", cwd=tmp_path).stdout
     shutil.rmtree(tmp_path / "base")
     (tmp_path / "jobspec.yaml").unlink()
@@ -412,9 +410,14 @@ def test_a_file_without_a_job_is_an_error_where_it_is_named_and_told_where_it_is
     assert _refused(tmp_path, "k8s", code=2) == "jobspec: nothing to import: no file holds a training job\n"
 
 
-def test_mistakes_are_told_as_validate_tells_them_and_nothing_is_written(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_and_the_other_files_are_imported(tmp_path: Path) -> None:
     _place(tmp_path, {"good.yaml": JOB, "bad.yaml": JOB.replace("replicas: 1", 'replicas: "1"'), "worse.yaml": "a: [\n"})
-    said = _refused(tmp_path, "good.yaml", "bad.yaml", "worse.yaml")
+    assert "2 invalid" in _refused(tmp_path, "bad.yaml", "worse.yaml")
+    done = run_here("import", "good.yaml", "bad.yaml", "worse.yaml", cwd=tmp_path)
+    said = done.stderr
+    assert (done.returncode, (tmp_path / "base" / "train.yaml").read_text()) == (1, JOB)
+    assert "jobspec: not imported because of errors: bad.yaml, worse.yaml\n" in said
+    assert "jobspec: remove the originals, or their jobs are there twice: git rm good.yaml\n" in said
     assert 'bad.yaml:8:17: error: `replicas`: expected an integer, got the string "1" [wrong-type]' in said
     assert "worse.yaml:2:1: error:" in said
     assert "3 documents: 1 valid, 2 invalid" in said
@@ -451,11 +454,11 @@ def test_a_project_with_engines_and_earlier_runs_takes_jobs(tmp_path: Path, adde
     assert (job, bool(noted)) == (wanted, "engines" in added)
 
 
-def test_an_object_that_the_project_renders_already_is_an_error_with_both_places(tmp_path: Path) -> None:
+def test_a_job_that_is_imported_already_is_an_error_at_its_name(tmp_path: Path) -> None:
     _place(tmp_path, {"job.yaml": JOB})
     _imported(tmp_path, "job.yaml")
     said = _refused(tmp_path, "job.yaml", "--to", "other")
-    assert "the variants `train` and `train-2` would be one object, PyTorchJob `train`; first in jobspec.yaml:6:13" in said
+    assert "job.yaml:4:9: error: PyTorchJob `train` is imported already: the variant `train` of jobspec.yaml [import-differs]" in said
 
 
 def test_a_broken_project_is_told_at_its_lines(tmp_path: Path) -> None:

@@ -195,7 +195,13 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
         (there / name).unlink()
     assert run_here("init", "--checks", cwd=there).stdout == ".github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
     assert files_in(there) == whole
-    assert "there already; nothing is written" in run_here("init", "--checks", cwd=there).stderr
+    ours = "repos: []  # ours\n"
+    (there / ".pre-commit-config.yaml").write_text(ours)
+    (there / ".github/workflows/jobspec.yaml").unlink()
+    done = run_here("init", "--checks", cwd=there)
+    assert (done.returncode, (there / ".pre-commit-config.yaml").read_text()) == (0, ours)
+    assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.pre-commit-config.yaml exists and stays as it is; add to it")
+    assert "          - id: jobspec-render-check\n" in done.stdout
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
     (there / "jobspec.yaml").write_text("a: 1\n")
@@ -231,7 +237,7 @@ def _workflow(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_workflow_has_the_least_rights_and_actions_of_one_major_release(tmp_path: Path) -> None:
+def test_the_workflow_has_the_least_rights_and_actions_pinned_to_commits(tmp_path: Path) -> None:
     workflow = _workflow(_init(tmp_path / "new"))
     assert sorted(workflow) == ["concurrency", "jobs", "name", "on", "permissions"]
     assert workflow["permissions"] == {"contents": "read"}
@@ -239,7 +245,7 @@ def test_the_workflow_has_the_least_rights_and_actions_of_one_major_release(tmp_
     writing = {(name, right) for name, given in rights.items() for right, kind in given.items() if kind == "write"}
     assert writing <= {("check", "security-events"), ("diff", "pull-requests")}
     used = [step["uses"] for _, step in _steps(workflow) if "uses" in step]
-    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@v\d+", each) for each in used)
+    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@[0-9a-f]{40}", each) for each in used)
     checkouts = [step for _, step in _steps(workflow) if step.get("uses", "").startswith("actions/checkout@")]
     assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
     assert "${{" not in "".join(step.get("run", "") for _, step in _steps(workflow))  # what others write must not become a command
@@ -250,7 +256,7 @@ def test_what_the_workflow_runs_goes_well_in_the_repository(tmp_path: Path, kind
     repository = Repository(tmp_path, "--kind", kind)
     commands = [step["run"] for name, step in _steps(_workflow(repository.folder)) if name == "check" and "run" in step]
     local = [each for each in commands if not each.startswith("pip install")]
-    assert len(local) == 3
+    assert len(local) == 2
     for command in local:
         done = repository.run("bash", "-e", "-c", command)
         assert (done.returncode, done.stderr) == (0, ""), command
