@@ -139,9 +139,11 @@ def _unknown_fields(tree: MarkedTree, shape: Shape | None, path: Path) -> Iterat
             fields = shape.fields or {}
             if name == APPEND:
                 yield from _unknown_fields(child, shape, path)
+            elif name.startswith("$"):
+                continue
             elif name in fields or shape.values:
                 yield from _unknown_fields(child, fields.get(name) or shape.values, (*path, name))
-            elif not name.startswith("$"):
+            else:
                 problem = unknown_field(name, shape, path, suggest=True)
                 mark = child.key or child.mark
                 yield Diagnostic(problem.rule, problem.message, mark, field=spell(problem.path), hint=problem.hint)
