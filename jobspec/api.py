@@ -1,8 +1,8 @@
-"""The Python API: check and render manifests, given as text, data or models."""
+"""The Python API: check, lint, fix, expand, migrate and render manifests, given as text, data or models; projects by their files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.manifest import Manifest
     from jobspec.overlays.load import LoadedOverlay, OverlayFile
+    from jobspec.project.comparison import Comparison
     from jobspec.targets import Target
 
     #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.
@@ -62,6 +63,180 @@ def check(
     """
     cluster = cluster or Cluster()
     return _checked(manifest, cluster, overlays, parameters or {}, name, outcome=outcome).result
+
+
+def lint(
+    manifest: Manifest | Sequence[Manifest],
+    *,
+    cluster: Cluster | None = None,
+    overlays: Sequence[Manifest] = (),
+    parameters: Parameters | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    name: str = _NAME,
+) -> FileResult:
+    """Check a manifest as `jobspec lint` does: `check`, and what is accepted but slow, costly or fragile.
+
+    *select* and *ignore* are names of rules or stages: report these alone, or do not report them. The other arguments and the errors are
+    those of `check`. Comments in the text that ignore findings are not read.
+
+    Raises:
+        JobspecError: an overlay is at fault, or there is no rule of a name.
+
+    """
+    from jobspec.lint.linting import RULES, USUAL_RULES
+    from jobspec.lint.linting import lint as linted
+    from jobspec.rules.catalogue import rules as known
+    from jobspec.rules.ignores import ReportFilter, require_known
+
+    cluster = cluster or Cluster()
+    settings = ReportFilter(select=list(select) or None, ignore=list(ignore))
+    require_known(settings, known(), "select and ignore")
+    checked = _checked(manifest, cluster, overlays, parameters or {}, name, outcome=True)
+    rules = [each for each in (RULES if select else USUAL_RULES) if each.by_default or each.name in select]
+    (result,) = linted([checked], cluster.target, rules)
+    return result.with_only(settings.selected(result.diagnostics))
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A manifest's text after its fixes."""
+
+    text: str
+    fixed: Sequence[Diagnostic]
+    """What was fixed."""
+    remaining: Sequence[Diagnostic]
+    """What is left to fix by hand."""
+
+
+def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
+    """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay."""
+    from jobspec.fixes import mend_files
+
+    def judge(texts: Mapping[str, str], paths: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
+        return {path: lint(texts[path], cluster=cluster, name=path).diagnostics for path in paths}
+
+    mended = mend_files({name: text}, judge)[name]
+    return Fixed(mended.text, mended.done, lint(mended.text, cluster=cluster, name=name).diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """The objects that operators create for jobs."""
+
+    objects: Sequence[dict[str, Any]]
+    """Pods, Services, JobSets and so on, in the order of the jobs."""
+    diagnostics: Sequence[Diagnostic]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it has no diagnostic of severity error."""
+        return not has_error(self.diagnostics)
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """The objects of a kind, such as Pod."""
+        return [each for each in self.objects if each["kind"] == kind]
+
+
+def expand(
+    manifest: Manifest | Sequence[Manifest],
+    *,
+    cluster: Cluster | None = None,
+    overlays: Sequence[Manifest] = (),
+    parameters: Parameters | None = None,
+    name: str = _NAME,
+) -> Expanded:
+    """The objects that the operators of the cluster's releases create for the jobs in a manifest, as `jobspec expand` shows them.
+
+    Arguments and errors are those of `check`; there are no objects of a manifest with an error.
+    """
+    from jobspec.operators.expansion import expand as expanded
+    from jobspec.workloads import is_workload
+
+    cluster = cluster or Cluster()
+    checked = _checked(manifest, cluster, overlays, parameters or {}, name)
+    objects: list[dict[str, Any]] = []
+    found = list(checked.result.diagnostics)
+    for job in filter(is_workload, checked.documents) if checked.result.valid else ():
+        expansion = expanded(job, checked.documents, cluster.target)
+        objects += [each.data() for each in expansion.objects]
+        found += expansion.diagnostics
+    return Expanded(objects, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A manifest after its migration."""
+
+    text: str
+    diagnostics: Sequence[Diagnostic]
+    """What is lost (`migration-loss`), done otherwise (`migration-change`) or another value (`migration-note`)."""
+
+    @property
+    def lossless(self) -> bool:
+        """Whether nothing is lost, and every job was migrated."""
+        return not any(each.rule == "migration-loss" or each.severity == "error" for each in self.diagnostics)
+
+
+def migrate(text: str, *, cluster: Cluster | None = None, gang_scheduler: str = "", name: str = _NAME) -> Migrated:
+    """A manifest's text with each PyTorchJob as a TrainJob of the cluster's trainer, as `jobspec migrate --to TrainJob` writes it.
+
+    A manifest with an error stays as it is.
+    """
+    from jobspec.migrate.files import File, to_trainjobs
+
+    cluster = cluster or Cluster()
+    checked = _checked(text, cluster, (), {}, name)
+    if not checked.result.valid:
+        return Migrated(text, checked.result.diagnostics)
+    (migrated,) = to_trainjobs([File(name, text, checked.documents)], cluster, gang_scheduler=gang_scheduler)
+    return Migrated(migrated.text, migrated.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedTree:
+    """What a project renders to."""
+
+    files: Mapping[str, str]
+    """The text of each file by its path from the project's folder; none where there is an error."""
+    diagnostics: Sequence[Diagnostic]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it has no diagnostic of severity error."""
+        return not has_error(self.diagnostics)
+
+
+def render_project(path: str = "jobspec.yaml") -> RenderedTree:
+    """What `jobspec render` would write for a project; nothing is written.
+
+    Raises:
+        JobspecError: the file cannot be read, or holds anything but a project.
+
+    """
+    from jobspec.commands.options import Options
+    from jobspec.commands.project import render_project as rendered_project
+    from jobspec.commands.project import trees_of
+
+    rendered = rendered_project(Options(), path, only=())
+    found = [each for result in rendered.results for each in result.diagnostics]
+    if not rendered.valid:
+        return RenderedTree({}, found)
+    files = {f"{tree.folder}/{name}": content.decode() for tree in trees_of(rendered, ()) for name, content in tree.wanted({}).items()}
+    return RenderedTree(files, found)
+
+
+def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
+    """What changes from a project at a Git ref to its working tree, as `jobspec diff` shows it.
+
+    Raises:
+        JobspecError: the ref or the project cannot be read, or one of both sides has an error.
+
+    """
+    from jobspec.commands.diff import compared
+    from jobspec.commands.options import Options
+
+    return compared(Options(ref=ref, project=project))
 
 
 def render(

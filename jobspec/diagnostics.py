@@ -320,6 +320,13 @@ class FileResult:
         """Whether no diagnostic of severity error stands in the file."""
         return not has_error(self.diagnostics)
 
+    def __repr__(self) -> str:
+        found = [f"{number} {severity}" for severity in ("error", "warning", "info") if (number := self._number(severity))]
+        return f"<{self.path}: {len(self.documents)} documents, {', '.join(found) or 'nothing found'}>"
+
+    def _number(self, severity: str) -> int:
+        return sum(each.severity == severity for each in self.diagnostics)
+
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""
         return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)

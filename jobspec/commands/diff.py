@@ -18,7 +18,7 @@ from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
 from jobspec.project.capacity import Prices
-from jobspec.project.comparison import ProjectState, compare
+from jobspec.project.comparison import Comparison, ProjectState, compare
 from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
@@ -56,12 +56,8 @@ def run(options: Options) -> int:
 
     With `--exit-code`, 1 also where they differ.
     """
-    ref, project = options.ref, options.project
-    if not os.path.isfile(project):
-        raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
-    then = FilesAtRef(ref, project)
-    after = _side(options, ProjectFiles(project))
-    before = _side(options, then) if then.project.content is not None else _nothing()
+    ref = options.ref
+    then, before, after = _sides(options)
     listed = _prices(options.prices) if options.prices is not None else None
     if before.state is None or after.state is None or isinstance(listed, FileResult):
         wrong = [each for side in (before, after) if side.state is None for each in side.results]
@@ -71,6 +67,25 @@ def run(options: Options) -> int:
     comparison = compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
     _deliver(options, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
+
+
+def compared(options: Options) -> Comparison:
+    """What changes. Raises JobspecError with all errors of both sides."""
+    then, before, after = _sides(options)
+    if before.state is None or after.state is None:
+        wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+    return compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
+
+
+def _sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
+    """The files at the ref, and both states."""
+    project = options.project
+    if not os.path.isfile(project):
+        raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
+    then = FilesAtRef(options.ref, project)
+    after = _side(options, ProjectFiles(project))
+    return then, _side(options, then) if then.project.content is not None else _nothing(), after
 
 
 def _side(options: Options, files: FilesAround) -> DiffSide:

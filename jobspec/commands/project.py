@@ -318,17 +318,17 @@ def write_project(options: Options, path: str) -> int:
     rendered = render_project(options, path, only=options.only)
     stream = sys.stderr if options.output == "text" else sys.stdout
     if rendered.valid and options.check:
-        lines = owned_trees.compare(_trees(rendered, options.only))
+        lines = owned_trees.compare(trees_of(rendered, options.only))
         sys.stdout.writelines(lines)
         return 1 if lines else 0
-    changed = owned_trees.write(_trees(rendered, options.only)) if rendered.valid else []
+    changed = owned_trees.write(trees_of(rendered, options.only)) if rendered.valid else []
     if options.output == "text":
         sys.stdout.writelines(f"{path}\n" for path in changed)
     deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
     return 0 if rendered.valid else 1
 
 
-def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
+def trees_of(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
     """The tree of variants, and that of engines where all variants are rendered: it depends on all of them."""
 
     def variants(found: Files, hashes: dict[str, str]) -> Files:

@@ -2,12 +2,12 @@
 
 A field is one line: its Python type, the facts about it, a default and a description::
 
-    env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(None, description="variables of the container")
+    env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(default=None, description="variables of the container")
 
 Limits are those of annotated_types (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold in all releases is
 inside `Since` or `Until`, where pydantic does not see it: a model accepts what any release accepts::
 
-    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(None, description="program to start")
+    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(default=None, description="program to start")
 
 Everything else (structural schema, JSON Schema, CRD) is derived from these lines by `jobspec.schemas`.
 """
@@ -29,6 +29,11 @@ class Model(BaseModel):
 
     #: Facts about all objects of the model.
     FACTS: ClassVar[tuple[object, ...]] = ()
+
+    def model_post_init(self, _: Any, /) -> None:
+        """What the model itself says, its version and kind, counts as set, so that no dump leaves it out."""
+        if hasattr(type(self), "RESOURCE"):
+            self.model_fields_set.update(("api_version", "kind"))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from jobspec.models.pod.spec import PodTemplateSpec
 class PodFailurePolicyOnExitCodesRequirement(Model):
     """The exit codes of a rule; 0 cannot be one."""
 
-    container_name: Pointer[str] = Field(None, description="whose exit codes, an init container's too; those of every container by default")
+    container_name: Pointer[str] = Field(
+        default=None, description="whose exit codes, an init container's too; those of every container by default"
+    )
     operator: str = Field(description="`In` or `NotIn` the values")
     values: SetList[Int32] = Field(description="the exit codes, ascending, 1 to 255 of them; no 0 with `In`")
 
@@ -22,7 +24,7 @@ class PodFailurePolicyOnPodConditionsPattern(Model):
 
     type: str = Field(description="type of the condition, such as `DisruptionTarget` of an evicted or preempted pod")
     status: Annotated[str | None, Until("kubernetes", "0.35", Required())] = Field(
-        None, description="its status: `True` (default, where it may be left out), `False` or `Unknown`"
+        default=None, description="its status: `True` (default, where it may be left out), `False` or `Unknown`"
     )
 
 
@@ -30,9 +32,9 @@ class PodFailurePolicyRule(Model):
     """What to do if a pod fails; exactly one of the two conditions is set."""
 
     action: str = Field(description="`FailJob`, `FailIndex`, `Ignore` (not counted) or `Count` (towards `backoffLimit`)")
-    on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = Field(None, description="the rule holds for these exit codes")
+    on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = Field(default=None, description="the rule holds for these exit codes")
     on_pod_conditions: AtomicList[PodFailurePolicyOnPodConditionsPattern] | None = Field(
-        None, description="the rule holds when the pod has one of these conditions, at most 20"
+        default=None, description="the rule holds when the pod has one of these conditions, at most 20"
     )
 
 
@@ -45,9 +47,9 @@ class PodFailurePolicy(Model):
 class SuccessPolicyRule(Model):
     """The pods whose success is enough for the Job: by indexes, by number, or by both."""
 
-    succeeded_indexes: Pointer[str] = Field(None, description="indexes that have to succeed, such as `0,2-4`; any by default")
+    succeeded_indexes: Pointer[str] = Field(default=None, description="indexes that have to succeed, such as `0,2-4`; any by default")
     succeeded_count: Pointer[Int32] = Field(
-        None, description="how many of them have to succeed, at least 1; all of `succeededIndexes` by default"
+        default=None, description="how many of them have to succeed, at least 1; all of `succeededIndexes` by default"
     )
 
 
@@ -60,25 +62,40 @@ class SuccessPolicy(Model):
 class JobSpec(Model):
     """How many pods run, how often they may fail, and what they are."""
 
-    parallelism: Pointer[Int32] = Field(None, description="pods at a time, 1 by default; the trainer overwrites it by the number of nodes")
+    parallelism: Pointer[Int32] = Field(
+        default=None, description="pods at a time, 1 by default; the trainer overwrites it by the number of nodes"
+    )
     completions: Pointer[Int32] = Field(
-        None, description="pods that have to succeed, 1 by default; beside `parallelism`, `Indexed` needs it; overwritten likewise"
+        default=None, description="pods that have to succeed, 1 by default; beside `parallelism`, `Indexed` needs it; overwritten likewise"
     )
-    completion_mode: Pointer[str] = Field(None, description="`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)")
-    backoff_limit: Pointer[Int32] = Field(None, description="failed pods and restarts in place until the Job fails, 6 by default")
-    backoff_limit_per_index: Pointer[Int32] = Field(None, description="the same for each index; only for `Indexed`, `restartPolicy: Never`")
-    max_failed_indexes: Pointer[Int32] = Field(None, description="failed indexes until the Job fails; only with `backoffLimitPerIndex`")
-    pod_failure_policy: PodFailurePolicy | None = Field(None, description="what failures lead to; it needs `restartPolicy: Never`")
+    completion_mode: Pointer[str] = Field(
+        default=None, description="`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)"
+    )
+    backoff_limit: Pointer[Int32] = Field(default=None, description="failed pods and restarts in place until the Job fails, 6 by default")
+    backoff_limit_per_index: Pointer[Int32] = Field(
+        default=None, description="the same for each index; only for `Indexed`, `restartPolicy: Never`"
+    )
+    max_failed_indexes: Pointer[Int32] = Field(
+        default=None, description="failed indexes until the Job fails; only with `backoffLimitPerIndex`"
+    )
+    pod_failure_policy: PodFailurePolicy | None = Field(default=None, description="what failures lead to; it needs `restartPolicy: Never`")
     pod_replacement_policy: Pointer[str] = Field(
-        None, description="replace a pod once `Failed` or already when `TerminatingOrFailed` (default); `Failed` with `podFailurePolicy`"
+        default=None,
+        description="replace a pod once `Failed` or already when `TerminatingOrFailed` (default); `Failed` with `podFailurePolicy`",
     )
-    success_policy: SuccessPolicy | None = Field(None, description="when some pods are enough; only for `Indexed`; it cannot change")
-    active_deadline_seconds: Pointer[Int64] = Field(None, description="seconds after the start until the Job fails; never by default")
-    ttl_seconds_after_finished: Pointer[Int32] = Field(None, description="seconds after the end until the Job is deleted; never by default")
-    suspend: Pointer[bool] = Field(None, description="delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
-    managed_by: Pointer[str] = Field(None, description="controller, `kubernetes.io/job-controller` by default; it cannot change")
-    selector: LabelSelector | None = Field(None, description="the pods by label; filled in by the control plane, not to be written")
-    manual_selector: Pointer[bool] = Field(None, description="take `selector` as written; false by default, and best left so")
+    success_policy: SuccessPolicy | None = Field(
+        default=None, description="when some pods are enough; only for `Indexed`; it cannot change"
+    )
+    active_deadline_seconds: Pointer[Int64] = Field(
+        default=None, description="seconds after the start until the Job fails; never by default"
+    )
+    ttl_seconds_after_finished: Pointer[Int32] = Field(
+        default=None, description="seconds after the end until the Job is deleted; never by default"
+    )
+    suspend: Pointer[bool] = Field(default=None, description="delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
+    managed_by: Pointer[str] = Field(default=None, description="controller, `kubernetes.io/job-controller` by default; it cannot change")
+    selector: LabelSelector | None = Field(default=None, description="the pods by label; filled in by the control plane, not to be written")
+    manual_selector: Pointer[bool] = Field(default=None, description="take `selector` as written; false by default, and best left so")
     template: PodTemplateSpec = Field(description="the pods; their `restartPolicy` is `OnFailure` (JobSet's default) or `Never`")
 
 
@@ -86,8 +103,9 @@ class JobTemplateSpec(Model):
     """A Job to make copies of."""
 
     metadata: EmbeddedMeta | None = Field(
-        None, description="labels and annotations of the Jobs; here, not on the pods, stands `trainer.kubeflow.org/trainjob-ancestor-step`"
+        default=None,
+        description="labels and annotations of the Jobs; here, not on the pods, stands `trainer.kubeflow.org/trainjob-ancestor-step`",
     )
     spec: Annotated[JobSpec | None, Unset("zero")] = Field(
-        None, description="how many pods run, how often they may fail, and what they are"
+        default=None, description="how many pods run, how often they may fail, and what they are"
     )

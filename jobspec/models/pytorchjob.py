@@ -13,46 +13,58 @@ from jobspec.models.pod.spec import PodTemplateSpec
 class SchedulingPolicy(Model):
     """How the pods are scheduled as a gang, where the operator has a gang scheduler."""
 
-    min_available: Int32 | None = Field(None, description="fewest pods to start together, the sum of all replicas by default")
+    min_available: Int32 | None = Field(default=None, description="fewest pods to start together, the sum of all replicas by default")
     queue: Annotated[
         str | None,
         Since("training-operator", "1.8", Validation(cel_rules.UNCHANGED.text, "spec.runPolicy.schedulingPolicy.queue is immutable")),
-    ] = Field(None, description="queue of Volcano, `default` by default; it cannot change")
-    min_resources: dict[str, Quantity] | None = Field(None, description="resources to start together, computed from the pods by default")
-    priority_class: str | None = Field(None, description="PriorityClass of the gang; only Volcano looks at it")
-    schedule_timeout_seconds: Pointer[Int32] = Field(None, description="seconds to wait for the gang; only scheduler-plugins looks at it")
+    ] = Field(default=None, description="queue of Volcano, `default` by default; it cannot change")
+    min_resources: dict[str, Quantity] | None = Field(
+        default=None, description="resources to start together, computed from the pods by default"
+    )
+    priority_class: str | None = Field(default=None, description="PriorityClass of the gang; only Volcano looks at it")
+    schedule_timeout_seconds: Pointer[Int32] = Field(
+        default=None, description="seconds to wait for the gang; only scheduler-plugins looks at it"
+    )
 
 
 class RunPolicy(Model):
     """How long a job may run, how often it may fail, and what is kept of it."""
 
-    suspend: Annotated[bool, GoPointer()] = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
+    suspend: Annotated[bool, GoPointer()] = Field(
+        default=False, description="delete the pods and wait; the start time begins anew when it goes on"
+    )
     managed_by: Annotated[Pointer[str], Since("training-operator", "1.9")] = Field(
-        None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"
+        default=None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"
     )
-    clean_pod_policy: str | None = Field(None, description="pods to delete when the job is over: `None` (default), `Running` or `All`")
-    ttl_seconds_after_finished: Pointer[Int32] = Field(None, description="seconds after the end until the job is deleted; never by default")
-    active_deadline_seconds: Pointer[Int64] = Field(None, description="seconds after the start until the job fails; never by default")
+    clean_pod_policy: str | None = Field(
+        default=None, description="pods to delete when the job is over: `None` (default), `Running` or `All`"
+    )
+    ttl_seconds_after_finished: Pointer[Int32] = Field(
+        default=None, description="seconds after the end until the job is deleted; never by default"
+    )
+    active_deadline_seconds: Pointer[Int64] = Field(
+        default=None, description="seconds after the start until the job fails; never by default"
+    )
     backoff_limit: Pointer[Int32] = Field(
-        None, description="restarts of containers in running pods until the job fails; no limit by default"
+        default=None, description="restarts of containers in running pods until the job fails; no limit by default"
     )
-    scheduling_policy: SchedulingPolicy | None = Field(None, description="settings of gang scheduling")
+    scheduling_policy: SchedulingPolicy | None = Field(default=None, description="settings of gang scheduling")
 
 
 class RDZVConf(Model):
     """A setting of the rendezvous backend."""
 
-    key: str | None = Field(None, description="name of the setting, such as `last_call_timeout`")
-    value: str | None = Field(None, description="its value, as text")
+    key: str | None = Field(default=None, description="name of the setting, such as `last_call_timeout`")
+    value: str | None = Field(default=None, description="its value, as text")
 
 
 class MetricTarget(Model):
     """The number to keep a metric at."""
 
     type: str = Field(description="which of the others is meant: `Utilization`, `Value` or `AverageValue`")
-    average_utilization: Pointer[Int32] = Field(None, description="mean over the pods, in percent of what they requested")
-    average_value: Quantity | None = Field(None, description="mean over the pods, as a quantity")
-    value: Quantity | None = Field(None, description="the metric itself, as a quantity")
+    average_utilization: Pointer[Int32] = Field(default=None, description="mean over the pods, in percent of what they requested")
+    average_value: Quantity | None = Field(default=None, description="mean over the pods, as a quantity")
+    value: Quantity | None = Field(default=None, description="the metric itself, as a quantity")
 
 
 class ResourceMetricSource(Model):
@@ -74,7 +86,7 @@ class MetricIdentifier(Model):
     """A metric by name."""
 
     name: str = Field(description="name of the metric")
-    selector: LabelSelector | None = Field(None, description="further choice by the metric's labels")
+    selector: LabelSelector | None = Field(default=None, description="further choice by the metric's labels")
 
 
 class PodsMetricSource(Model):
@@ -90,7 +102,7 @@ class PodsMetricSource(Model):
 class CrossVersionObjectReference(Model):
     """An object in the same namespace."""
 
-    api_version: str | None = Field(None, description="API version of the object")
+    api_version: str | None = Field(default=None, description="API version of the object")
     kind: str = Field(description="kind of the object")
     name: str = Field(description="name of the object")
 
@@ -114,47 +126,59 @@ class MetricSpec(Model):
     """A metric to scale by; the source that `type` names is set, and no other."""
 
     type: str = Field(description="the source: `Resource`, `ContainerResource`, `Pods`, `Object` or `External`")
-    resource: ResourceMetricSource | None = Field(None, description="CPU or memory of the pods")
-    container_resource: ContainerResourceMetricSource | None = Field(None, description="CPU or memory of one container of each pod")
-    pods: PodsMetricSource | None = Field(None, description="a metric that each pod has")
-    object: ObjectMetricSource | None = Field(None, description="a metric of one other object")
-    external: ExternalMetricSource | None = Field(None, description="a metric from outside of the cluster")
+    resource: ResourceMetricSource | None = Field(default=None, description="CPU or memory of the pods")
+    container_resource: ContainerResourceMetricSource | None = Field(default=None, description="CPU or memory of one container of each pod")
+    pods: PodsMetricSource | None = Field(default=None, description="a metric that each pod has")
+    object: ObjectMetricSource | None = Field(default=None, description="a metric of one other object")
+    external: ExternalMetricSource | None = Field(default=None, description="a metric from outside of the cluster")
 
 
 class ElasticPolicy(Model):
     """An elastic training: the number of workers may change, and they meet by rendezvous."""
 
     min_replicas: Pointer[Int32] = Field(
-        None, description="fewest workers, `maxReplicas` by default; without both, the workers' `replicas`"
+        default=None, description="fewest workers, `maxReplicas` by default; without both, the workers' `replicas`"
     )
-    max_replicas: Pointer[Int32] = Field(None, description="most workers, `minReplicas` by default; without both, the workers' `replicas`")
-    max_restarts: Int32 | None = Field(None, description="restarts of the worker group that torchrun allows; its own default otherwise")
-    rdzv_backend: str | None = Field(None, description="where workers meet: `c10d` (default), `etcd` or `etcd-v2`; not checked")
-    rdzv_host: str | None = Field(None, description="host of the rendezvous, the first worker by default")
-    rdzv_port: Int32 | None = Field(None, description="port of the rendezvous, the worker's `pytorchjob-port` by default")
-    rdzv_id: str | None = Field(None, description="name of the rendezvous, the same for all workers, as `PET_RDZV_ID`")
-    rdzv_conf: list[RDZVConf] | None = Field(None, description="settings of the backend; never an empty list: the operator fails on it")
-    standalone: bool | None = Field(None, description="one node with a rendezvous of its own, as `PET_STANDALONE`")
-    n_proc_per_node: Int32 | None = Field(None, description="deprecated: the number of processes; use `spec.nprocPerNode`, never both")
+    max_replicas: Pointer[Int32] = Field(
+        default=None, description="most workers, `minReplicas` by default; without both, the workers' `replicas`"
+    )
+    max_restarts: Int32 | None = Field(
+        default=None, description="restarts of the worker group that torchrun allows; its own default otherwise"
+    )
+    rdzv_backend: str | None = Field(default=None, description="where workers meet: `c10d` (default), `etcd` or `etcd-v2`; not checked")
+    rdzv_host: str | None = Field(default=None, description="host of the rendezvous, the first worker by default")
+    rdzv_port: Int32 | None = Field(default=None, description="port of the rendezvous, the worker's `pytorchjob-port` by default")
+    rdzv_id: str | None = Field(default=None, description="name of the rendezvous, the same for all workers, as `PET_RDZV_ID`")
+    rdzv_conf: list[RDZVConf] | None = Field(
+        default=None, description="settings of the backend; never an empty list: the operator fails on it"
+    )
+    standalone: bool | None = Field(default=None, description="one node with a rendezvous of its own, as `PET_STANDALONE`")
+    n_proc_per_node: Int32 | None = Field(
+        default=None, description="deprecated: the number of processes; use `spec.nprocPerNode`, never both"
+    )
     metrics: list[MetricSpec] | None = Field(
-        None, description="metrics to scale the workers by; with them, the operator makes an autoscaler"
+        default=None, description="metrics to scale the workers by; with them, the operator makes an autoscaler"
     )
 
 
 class ReplicaSpec(Model):
     """The replicas of one role."""
 
-    replicas: Int32 | None = Field(None, description="number of pods, 1 by default; the Master needs it to be written, as 1")
-    restart_policy: str | None = Field(None, description="`Always`, `OnFailure` (default), `Never` or `ExitCode` (again from code 128 on)")
-    template: PodTemplateSpec | None = Field(None, description="the pods, with a container `pytorch`; their `restartPolicy` is overwritten")
+    replicas: Int32 | None = Field(default=None, description="number of pods, 1 by default; the Master needs it to be written, as 1")
+    restart_policy: str | None = Field(
+        default=None, description="`Always`, `OnFailure` (default), `Never` or `ExitCode` (again from code 128 on)"
+    )
+    template: PodTemplateSpec | None = Field(
+        default=None, description="the pods, with a container `pytorch`; their `restartPolicy` is overwritten"
+    )
 
 
 class PyTorchJobSpec(Model):
     """What to train with."""
 
-    run_policy: RunPolicy | None = Field(None, description="how long it runs, how often it fails, and what is left of it")
-    nproc_per_node: str | None = Field(None, description="processes per pod: a number in quotes, `auto` (default), `cpu` or `gpu`")
-    elastic_policy: ElasticPolicy | None = Field(None, description="makes the training elastic; it needs a Worker")
+    run_policy: RunPolicy | None = Field(default=None, description="how long it runs, how often it fails, and what is left of it")
+    nproc_per_node: str | None = Field(default=None, description="processes per pod: a number in quotes, `auto` (default), `cpu` or `gpu`")
+    elastic_policy: ElasticPolicy | None = Field(default=None, description="makes the training elastic; it needs a Worker")
     pytorch_replica_specs: dict[str, ReplicaSpec] = Field(description="the replicas by role: `Master` (one pod), `Worker`, or both")
 
 
@@ -163,30 +187,30 @@ class JobCondition(Model):
 
     type: str = Field(description="`Created`, `Running`, `Restarting`, `Succeeded`, `Suspended` or `Failed`")
     status: str = Field(description="`True`, `False` or `Unknown`")
-    reason: str | None = Field(None, description="why, as a word, such as `PyTorchJobRunning`")
-    message: str | None = Field(None, description="why, as a sentence")
-    last_update_time: Time | None = Field(None, description="when it was last written")
-    last_transition_time: Time | None = Field(None, description="when `status` last changed")
+    reason: str | None = Field(default=None, description="why, as a word, such as `PyTorchJobRunning`")
+    message: str | None = Field(default=None, description="why, as a sentence")
+    last_update_time: Time | None = Field(default=None, description="when it was last written")
+    last_transition_time: Time | None = Field(default=None, description="when `status` last changed")
 
 
 class ReplicaStatus(Model):
     """The status of the pods of one role."""
 
-    active: Int32 | None = Field(None, description="pods that run and are not being deleted")
-    succeeded: Int32 | None = Field(None, description="pods that ended well")
-    failed: Int32 | None = Field(None, description="pods that failed, or run while being deleted")
-    selector: str | None = Field(None, description="the pods as a label selector in text form; the scale subresource reads it")
-    label_selector: LabelSelector | None = Field(None, description="deprecated: the pods by label; `selector` took its place")
+    active: Int32 | None = Field(default=None, description="pods that run and are not being deleted")
+    succeeded: Int32 | None = Field(default=None, description="pods that ended well")
+    failed: Int32 | None = Field(default=None, description="pods that failed, or run while being deleted")
+    selector: str | None = Field(default=None, description="the pods as a label selector in text form; the scale subresource reads it")
+    label_selector: LabelSelector | None = Field(default=None, description="deprecated: the pods by label; `selector` took its place")
 
 
 class JobStatus(Model):
     """The status of the job; written by the operator."""
 
-    conditions: Annotated[list[JobCondition] | None, Merge("type")] = Field(None, description="states of the job, the newest last")
-    replica_statuses: dict[str, ReplicaStatus] | None = Field(None, description="numbers of pods, by role")
-    start_time: Time | None = Field(None, description="when the operator took the job up, or resumed it")
-    completion_time: Time | None = Field(None, description="when the job ended")
-    last_reconcile_time: Time | None = Field(None, description="when the operator last looked at the job")
+    conditions: Annotated[list[JobCondition] | None, Merge("type")] = Field(default=None, description="states of the job, the newest last")
+    replica_statuses: dict[str, ReplicaStatus] | None = Field(default=None, description="numbers of pods, by role")
+    start_time: Time | None = Field(default=None, description="when the operator took the job up, or resumed it")
+    completion_time: Time | None = Field(default=None, description="when the job ended")
+    last_reconcile_time: Time | None = Field(default=None, description="when the operator last looked at the job")
 
 
 class PyTorchJob(Model):
@@ -210,8 +234,10 @@ class PyTorchJob(Model):
         ),
     )
 
-    api_version: Literal["kubeflow.org/v1"] = Field("kubeflow.org/v1", description="version of the API: `kubeflow.org/v1`")
-    kind: Literal["PyTorchJob"] = Field("PyTorchJob", description="kind of the object: `PyTorchJob`")
-    metadata: ObjectMeta | None = Field(None, description="name, labels and so on; pods and services need a name up to 54 characters")
-    spec: PyTorchJobSpec | None = Field(None, description="what to train with")
-    status: JobStatus | None = Field(None, description="status of the job; written by the operator")
+    api_version: Literal["kubeflow.org/v1"] = Field(default="kubeflow.org/v1", description="version of the API: `kubeflow.org/v1`")
+    kind: Literal["PyTorchJob"] = Field(default="PyTorchJob", description="kind of the object: `PyTorchJob`")
+    metadata: ObjectMeta | None = Field(
+        default=None, description="name, labels and so on; pods and services need a name up to 54 characters"
+    )
+    spec: PyTorchJobSpec | None = Field(default=None, description="what to train with")
+    status: JobStatus | None = Field(default=None, description="status of the job; written by the operator")

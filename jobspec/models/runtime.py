@@ -47,17 +47,18 @@ class EnvInjection(Model):
     """Further containers that get the `PET_*` variables."""
 
     targets: Annotated[list[EnvInjectionTarget] | None, Keyed("jobName"), MaxLen(16)] = Field(
-        None, description="the containers by replicated job, at most 16; they get the variables even where the TrainJob has no `trainer`"
+        default=None,
+        description="the containers by replicated job, at most 16; they get the variables even where the TrainJob has no `trainer`",
     )
 
 
 class TorchElasticPolicy(Model):
     """The bounds of an elastic training; no release uses them."""
 
-    min_nodes: Int32 | None = Field(None, description="fewest nodes")
-    max_nodes: Int32 | None = Field(None, description="most nodes")
-    max_restarts: Int32 | None = Field(None, description="restarts of the training")
-    metrics: AtomicList[MetricSpec] | None = Field(None, description="metrics to scale the nodes by")
+    min_nodes: Int32 | None = Field(default=None, description="fewest nodes")
+    max_nodes: Int32 | None = Field(default=None, description="most nodes")
+    max_restarts: Int32 | None = Field(default=None, description="restarts of the training")
+    metrics: AtomicList[MetricSpec] | None = Field(default=None, description="metrics to scale the nodes by")
 
 
 class TorchMLPolicySource(Model):
@@ -68,12 +69,14 @@ class TorchMLPolicySource(Model):
         GoPointer(),
         Validation(cel_rules.NUMBER_OF_PROCESSES.text, "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
         Until("trainer", "2.2", use="`spec.trainer.numProcPerNode` of the TrainJob"),
-    ] = Field("auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`")
+    ] = Field(
+        default="auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`"
+    )
     elastic_policy: Annotated[
         TorchElasticPolicy | None, Until("trainer", "2.2", use="`mlPolicy.numNodes`: no release trains elastically")
-    ] = Field(None, description="bounds of an elastic training; without any effect, and it excludes `numNodes`")
+    ] = Field(default=None, description="bounds of an elastic training; without any effect, and it excludes `numNodes`")
     env_injection: Annotated[EnvInjection | None, Since("trainer", "2.3")] = Field(
-        None, description="further containers that get the `PET_*` variables, such as a check of the network"
+        default=None, description="further containers that get the `PET_*` variables, such as a check of the network"
     )
 
 
@@ -81,16 +84,16 @@ class MPIMLPolicySource(Model):
     """A training that `mpirun` starts: replicated jobs `launcher` and `node`, connected by SSH, and a host file."""
 
     num_proc_per_node: Annotated[Int32, GoPointer()] = Field(
-        1, description="slots of each node; 1 (default) becomes the number of GPUs where there are more"
+        default=1, description="slots of each node; 1 (default) becomes the number of GPUs where there are more"
     )
     mpi_implementation: Annotated[Literal["OpenMPI", ""], Until("trainer", "2.1", Choices(("OpenMPI",)))] = Field(
-        "OpenMPI", description="`OpenMPI`, the only one; an empty text passes the API server and fails in the operator"
+        default="OpenMPI", description="`OpenMPI`, the only one; an empty text passes the API server and fails in the operator"
     )
     ssh_auth_mount_path: Annotated[str, Since("trainer", "2.2", MaxLen(4096))] = Field(
-        "/root/.ssh", description="folder of the SSH keys, in the home of the user that the containers run as"
+        default="/root/.ssh", description="folder of the SSH keys, in the home of the user that the containers run as"
     )
     run_launcher_as_node: Annotated[bool, GoPointer()] = Field(
-        False, description="the launcher trains too, as one of the nodes; one node still makes two pods"
+        default=False, description="the launcher trains too, as one of the nodes; one node still makes two pods"
     )
 
 
@@ -109,7 +112,7 @@ class FluxMLPolicySource(Model):
         Int32,
         GoPointer(),
         Validation(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1"),
-    ] = Field(1, description="processes per node, at least 1")
+    ] = Field(default=1, description="processes per node, at least 1")
 
 
 class MLPolicy(Model):
@@ -136,42 +139,46 @@ class MLPolicy(Model):
     )
 
     num_nodes: Pointer[Int32] = Field(
-        None, description="nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
+        default=None, description="nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
     )
-    torch: TorchMLPolicySource | None = Field(None, description="torchrun; `{}` is enough")
+    torch: TorchMLPolicySource | None = Field(default=None, description="torchrun; `{}` is enough")
     mpi: MPIMLPolicySource | None = Field(
-        None, description="MPI, for DeepSpeed and MLX too; leave `numNodes` at 1, as it multiplies the launcher"
+        default=None, description="MPI, for DeepSpeed and MLX too; leave `numNodes` at 1, as it multiplies the launcher"
     )
-    jax: Annotated[JAXMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="JAX; always `{}`")
-    xgboost: Annotated[XGBoostMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="XGBoost; always `{}`")
-    flux: Annotated[FluxMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="the Flux framework")
+    jax: Annotated[JAXMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="JAX; always `{}`")
+    xgboost: Annotated[XGBoostMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="XGBoost; always `{}`")
+    flux: Annotated[FluxMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="the Flux framework")
 
 
 class CoschedulingPodGroupPolicySource(Model):
     """A gang of scheduler-plugins: its PodGroup asks for all pods, those of initializers too."""
 
-    schedule_timeout_seconds: Annotated[Int32, GoPointer()] = Field(60, description="seconds to wait for the gang; 0 means the default, 60")
+    schedule_timeout_seconds: Annotated[Int32, GoPointer()] = Field(
+        default=60, description="seconds to wait for the gang; 0 means the default, 60"
+    )
 
 
 class NetworkTopologySpec(Model):
     """How close to each other the pods run, by Volcano's HyperNodes."""
 
-    mode: Literal["hard", "soft"] = Field("hard", description="`hard` keeps the pods pending, `soft` only prefers")
-    highest_tier_allowed: int = Field(1, description="highest tier of HyperNodes that the pods may span; greater is farther apart")
+    mode: Literal["hard", "soft"] = Field(default="hard", description="`hard` keeps the pods pending, `soft` only prefers")
+    highest_tier_allowed: int = Field(default=1, description="highest tier of HyperNodes that the pods may span; greater is farther apart")
 
 
 class VolcanoPodGroupPolicySource(Model):
     """A gang of Volcano; its queue is the JobSet's annotation `scheduling.volcano.sh/queue-name`."""
 
-    network_topology: NetworkTopologySpec | None = Field(None, description="how close to each other the pods run")
+    network_topology: NetworkTopologySpec | None = Field(default=None, description="how close to each other the pods run")
 
 
 class PodGroupPolicy(Model):
     """The gang that the pods are scheduled as; their `schedulerName` has to name the gang's scheduler."""
 
-    coscheduling: CoschedulingPodGroupPolicySource | None = Field(None, description="a gang of scheduler-plugins; never with `volcano`")
+    coscheduling: CoschedulingPodGroupPolicySource | None = Field(
+        default=None, description="a gang of scheduler-plugins; never with `volcano`"
+    )
     volcano: Annotated[VolcanoPodGroupPolicySource | None, Since("trainer", "2.1")] = Field(
-        None, description="a gang of Volcano; never with `coscheduling`: nothing refuses both, and each makes a PodGroup"
+        default=None, description="a gang of Volcano; never with `coscheduling`: nothing refuses both, and each makes a PodGroup"
     )
 
 
@@ -180,8 +187,10 @@ class JobSetTemplateSpec(Model):
 
     FACTS = (Since("trainer", "2.1", MinLen(1)),)
 
-    metadata: EmbeddedMeta | None = Field(None, description="labels and annotations of the JobSet; the TrainJob's own are not copied")
-    spec: JobSetSpec | None = Field(None, description="the Jobs, and what they have in common")
+    metadata: EmbeddedMeta | None = Field(
+        default=None, description="labels and annotations of the JobSet; the TrainJob's own are not copied"
+    )
+    spec: JobSetSpec | None = Field(default=None, description="the Jobs, and what they have in common")
 
 
 class TrainingRuntimeSpec(Model):
@@ -189,12 +198,15 @@ class TrainingRuntimeSpec(Model):
 
     FACTS = (Since("trainer", "2.1", MinLen(1)),)
 
-    ml_policy: MLPolicy | None = Field(None, description="how the training is distributed; without it `resourcesPerNode` is ignored")
+    ml_policy: MLPolicy | None = Field(
+        default=None, description="how the training is distributed; without it `resourcesPerNode` is ignored"
+    )
     pod_group_policy: PodGroupPolicy | None = Field(
-        None, description="the gang that the pods are scheduled as, none by default; their `schedulerName` is not set"
+        default=None, description="the gang that the pods are scheduled as, none by default; their `schedulerName` is not set"
     )
     template: Annotated[JobSetTemplateSpec | None, Until("trainer", "2.1", Required())] = Field(
-        None, description="the JobSet; for torch a replicated job `node` with a container `node`, its Job template labelled as `trainer`"
+        default=None,
+        description="the JobSet; for torch a replicated job `node` with a container `node`, its Job template labelled as `trainer`",
     )
 
 
@@ -206,12 +218,12 @@ class TrainingRuntime(Model):
     )
 
     api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        "trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
+        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
     )
-    kind: Literal["TrainingRuntime"] = Field("TrainingRuntime", description="kind of the object: `TrainingRuntime`")
-    metadata: ObjectMeta | None = Field(None, description="name, labels and so on; TrainJobs refer to the runtime by its name")
+    kind: Literal["TrainingRuntime"] = Field(default="TrainingRuntime", description="kind of the object: `TrainingRuntime`")
+    metadata: ObjectMeta | None = Field(default=None, description="name, labels and so on; TrainJobs refer to the runtime by its name")
     spec: TrainingRuntimeSpec | None = Field(
-        None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
+        default=None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
     )
 
 
@@ -228,10 +240,12 @@ class ClusterTrainingRuntime(Model):
     )
 
     api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        "trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
+        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
     )
-    kind: Literal["ClusterTrainingRuntime"] = Field("ClusterTrainingRuntime", description="kind of the object: `ClusterTrainingRuntime`")
-    metadata: ObjectMeta | None = Field(None, description="name, labels and so on, no namespace; TrainJobs refer to it by its name")
+    kind: Literal["ClusterTrainingRuntime"] = Field(
+        default="ClusterTrainingRuntime", description="kind of the object: `ClusterTrainingRuntime`"
+    )
+    metadata: ObjectMeta | None = Field(default=None, description="name, labels and so on, no namespace; TrainJobs refer to it by its name")
     spec: TrainingRuntimeSpec | None = Field(
-        None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
+        default=None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
     )

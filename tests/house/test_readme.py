@@ -313,6 +313,12 @@ def test_the_python_example_builds_the_job() -> None:
     assert names["dumped"] == names["data"]
 
 
+def test_the_python_examples_of_the_other_commands_run() -> None:
+    names = {"text": _before()}
+    exec(_block("python", "from jobspec import api").replace("api.", "done = api."), names)
+    assert names["done"] is True
+
+
 def test_the_table_of_formats_names_all_of_them() -> None:
     (table,) = re.findall(r"^\| `-o` \| for \|\n\|---\|---\|\n((?:\|.*\n)+)", ALL, re.MULTILINE)
     assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(FORMATS)

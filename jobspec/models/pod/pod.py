@@ -17,11 +17,11 @@ class PodCondition(Model):
 
     type: str = Field(description="the state, such as `PodScheduled`, `Ready` or `DisruptionTarget`")
     status: str = Field(description="`True`, `False` or `Unknown`")
-    reason: str | None = Field(None, description="why, as a word")
-    message: str | None = Field(None, description="why, as a sentence")
-    last_probe_time: Time | None = Field(None, description="when the state was last looked at")
-    last_transition_time: Time | None = Field(None, description="when `status` last changed")
-    observed_generation: Int64 | None = Field(None, description="`metadata.generation` that the condition was set for")
+    reason: str | None = Field(default=None, description="why, as a word")
+    message: str | None = Field(default=None, description="why, as a sentence")
+    last_probe_time: Time | None = Field(default=None, description="when the state was last looked at")
+    last_transition_time: Time | None = Field(default=None, description="when `status` last changed")
+    observed_generation: Int64 | None = Field(default=None, description="`metadata.generation` that the condition was set for")
 
 
 class HostIP(Model):
@@ -40,7 +40,7 @@ class PodResourceClaimStatus(Model):
     """The ResourceClaim that was made for one of the pod's `resourceClaims`."""
 
     name: str = Field(description="name of the entry in the pod's `resourceClaims`")
-    resource_claim_name: Pointer[str] = Field(None, description="name of the ResourceClaim; left out where none was needed")
+    resource_claim_name: Pointer[str] = Field(default=None, description="name of the ResourceClaim; left out where none was needed")
 
 
 class ContainerExtendedResourceRequest(Model):
@@ -62,7 +62,7 @@ class NodeAllocatableResourceClaimStatus(Model):
     """What a ResourceClaim takes of the node's own resources."""
 
     resource_claim_name: str = Field(description="name of the ResourceClaim")
-    containers: SetList[str] | None = Field(None, description="names of the containers that use the claim")
+    containers: SetList[str] | None = Field(default=None, description="names of the containers that use the claim")
     resources: dict[str, Quantity] = Field(description="what is taken, by resource")
 
 
@@ -72,34 +72,34 @@ class NodeAllocatableResourceClaimStatus(Model):
 class ContainerStateWaiting(Model):
     """A container that does not run yet."""
 
-    reason: str | None = Field(None, description="why, as a word such as `ImagePullBackOff`")
-    message: str | None = Field(None, description="why, as a sentence")
+    reason: str | None = Field(default=None, description="why, as a word such as `ImagePullBackOff`")
+    message: str | None = Field(default=None, description="why, as a sentence")
 
 
 class ContainerStateRunning(Model):
     """A container that runs."""
 
-    started_at: Time | None = Field(None, description="when it started")
+    started_at: Time | None = Field(default=None, description="when it started")
 
 
 class ContainerStateTerminated(Model):
     """A container that ended."""
 
     exit_code: Int32 = Field(description="exit code of the program")
-    signal: Int32 | None = Field(None, description="signal that ended it")
-    reason: str | None = Field(None, description="why, as a word such as `OOMKilled`")
-    message: str | None = Field(None, description="why, as a sentence, or what stood in the termination message")
-    started_at: Time | None = Field(None, description="when it started")
-    finished_at: Time | None = Field(None, description="when it ended")
-    container_id: str | None = Field(None, alias="containerID", description="the container, as `containerd://...`")
+    signal: Int32 | None = Field(default=None, description="signal that ended it")
+    reason: str | None = Field(default=None, description="why, as a word such as `OOMKilled`")
+    message: str | None = Field(default=None, description="why, as a sentence, or what stood in the termination message")
+    started_at: Time | None = Field(default=None, description="when it started")
+    finished_at: Time | None = Field(default=None, description="when it ended")
+    container_id: str | None = Field(default=None, alias="containerID", description="the container, as `containerd://...`")
 
 
 class ContainerState(Model):
     """A state of a container: one of the three, `waiting` without any."""
 
-    waiting: ContainerStateWaiting | None = Field(None, description="it does not run yet")
-    running: ContainerStateRunning | None = Field(None, description="it runs")
-    terminated: ContainerStateTerminated | None = Field(None, description="it ended")
+    waiting: ContainerStateWaiting | None = Field(default=None, description="it does not run yet")
+    running: ContainerStateRunning | None = Field(default=None, description="it runs")
+    terminated: ContainerStateTerminated | None = Field(default=None, description="it ended")
 
 
 class ImageVolumeStatus(Model):
@@ -111,7 +111,7 @@ class ImageVolumeStatus(Model):
 class VolumeStatus(Model):
     """What is known of a mounted volume."""
 
-    image: ImageVolumeStatus | None = Field(None, description="the image of a volume of type `image`")
+    image: ImageVolumeStatus | None = Field(default=None, description="the image of a volume of type `image`")
 
 
 class VolumeMountStatus(Model):
@@ -119,9 +119,9 @@ class VolumeMountStatus(Model):
 
     name: str = Field(description="name of the volume")
     mount_path: str = Field(description="path in the container")
-    read_only: bool | None = Field(None, description="nothing can be written")
-    recursive_read_only: Pointer[str] = Field(None, description="`Enabled` or `Disabled` for mounts below")
-    volume_status: VolumeStatus | None = Field(None, description="what is known of the volume")
+    read_only: bool | None = Field(default=None, description="nothing can be written")
+    recursive_read_only: Pointer[str] = Field(default=None, description="`Enabled` or `Disabled` for mounts below")
+    volume_status: VolumeStatus | None = Field(default=None, description="what is known of the volume")
 
 
 class LinuxContainerUser(Model):
@@ -129,79 +129,85 @@ class LinuxContainerUser(Model):
 
     uid: Int64 = Field(description="user ID")
     gid: Int64 = Field(description="primary group ID")
-    supplemental_groups: PodList[Int64] | None = Field(None, description="further group IDs")
+    supplemental_groups: PodList[Int64] | None = Field(default=None, description="further group IDs")
 
 
 class ContainerUser(Model):
     """As whom a container runs."""
 
-    linux: LinuxContainerUser | None = Field(None, description="user and groups on Linux")
+    linux: LinuxContainerUser | None = Field(default=None, description="user and groups on Linux")
 
 
 class ResourceHealth(Model):
     """Health of a device."""
 
     resource_id: str = Field(alias="resourceID", description="the device, by a name that its driver gives")
-    health: str | None = Field(None, description="`Healthy`, `Unhealthy` or `Unknown`")
-    message: str | None = Field(None, description="more about the health, as a sentence")
+    health: str | None = Field(default=None, description="`Healthy`, `Unhealthy` or `Unknown`")
+    message: str | None = Field(default=None, description="more about the health, as a sentence")
 
 
 class ResourceStatus(Model):
     """Health of the devices that a container has of a resource."""
 
     name: str = Field(description="name of the resource, or `claim:CLAIM/REQUEST`")
-    resources: Annotated[list[ResourceHealth] | None, Keyed("resourceID")] = Field(None, description="the devices")
+    resources: Annotated[list[ResourceHealth] | None, Keyed("resourceID")] = Field(default=None, description="the devices")
 
 
 class ContainerStatus(Model):
     """What the kubelet knows of a container."""
 
     name: str = Field(description="name of the container")
-    state: ContainerState | None = Field(None, description="the state that it is in")
-    last_state: ContainerState | None = Field(None, description="how it ended before its last restart")
+    state: ContainerState | None = Field(default=None, description="the state that it is in")
+    last_state: ContainerState | None = Field(default=None, description="how it ended before its last restart")
     ready: bool = Field(description="it passes its readiness probe")
     restart_count: Int32 = Field(description="how often it was restarted")
-    started: bool | None = Field(None, description="it passed its startup probe, and its hook after the start is done")
+    started: bool | None = Field(default=None, description="it passed its startup probe, and its hook after the start is done")
     image: str = Field(description="image that it runs")
     image_id: str = Field(alias="imageID", description="the image by its digest")
-    container_id: str | None = Field(None, alias="containerID", description="the container, as `containerd://...`")
-    allocated_resources: dict[str, Quantity] | None = Field(None, description="what the node reserves for it")
-    resources: ResourceRequirements | None = Field(None, description="requests and limits that it has now")
-    volume_mounts: Annotated[list[VolumeMountStatus] | None, pod_keys("mountPath")] = Field(None, description="its volumes as mounted")
-    user: ContainerUser | None = Field(None, description="as whom its first process runs")
-    allocated_resources_status: Annotated[list[ResourceStatus] | None, pod_keys("name")] = Field(None, description="health of its devices")
-    stop_signal: Pointer[str] = Field(None, description="signal that stops it")
+    container_id: str | None = Field(default=None, alias="containerID", description="the container, as `containerd://...`")
+    allocated_resources: dict[str, Quantity] | None = Field(default=None, description="what the node reserves for it")
+    resources: ResourceRequirements | None = Field(default=None, description="requests and limits that it has now")
+    volume_mounts: Annotated[list[VolumeMountStatus] | None, pod_keys("mountPath")] = Field(
+        default=None, description="its volumes as mounted"
+    )
+    user: ContainerUser | None = Field(default=None, description="as whom its first process runs")
+    allocated_resources_status: Annotated[list[ResourceStatus] | None, pod_keys("name")] = Field(
+        default=None, description="health of its devices"
+    )
+    stop_signal: Pointer[str] = Field(default=None, description="signal that stops it")
 
 
 class PodStatus(Model):
     """What the kubelet and the control plane know of the pod."""
 
-    phase: str | None = Field(None, description="`Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`")
-    reason: str | None = Field(None, description="why it is in the phase, as a word such as `Evicted`")
-    message: str | None = Field(None, description="why it is in the phase, as a sentence")
-    conditions: Annotated[list[PodCondition] | None, Keyed("type")] = Field(None, description="states of the pod")
-    observed_generation: Int64 | None = Field(None, description="`metadata.generation` that the status was set for")
-    nominated_node_name: str | None = Field(None, description="the node where others are evicted for the pod")
-    start_time: Time | None = Field(None, description="when the kubelet first saw the pod")
-    host_ip: str | None = Field(None, alias="hostIP", description="address of the node")
-    host_ips: Annotated[list[HostIP] | None, Merge("ip")] = Field(None, alias="hostIPs", description="all addresses of the node")
-    pod_ip: str | None = Field(None, alias="podIP", description="address of the pod")
-    pod_ips: Annotated[list[PodIP] | None, Keyed("ip")] = Field(None, alias="podIPs", description="all addresses of the pod, one a family")
-    init_container_statuses: PodList[ContainerStatus] | None = Field(None, description="status of each init container")
-    container_statuses: PodList[ContainerStatus] | None = Field(None, description="status of each container")
-    ephemeral_container_statuses: PodList[ContainerStatus] | None = Field(None, description="status of each ephemeral container")
-    qos_class: str | None = Field(None, description="`Guaranteed`, `Burstable` or `BestEffort`, by the pod's requests and limits")
-    resize: str | None = Field(None, description="deprecated: state of a resize of resources")
+    phase: str | None = Field(default=None, description="`Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`")
+    reason: str | None = Field(default=None, description="why it is in the phase, as a word such as `Evicted`")
+    message: str | None = Field(default=None, description="why it is in the phase, as a sentence")
+    conditions: Annotated[list[PodCondition] | None, Keyed("type")] = Field(default=None, description="states of the pod")
+    observed_generation: Int64 | None = Field(default=None, description="`metadata.generation` that the status was set for")
+    nominated_node_name: str | None = Field(default=None, description="the node where others are evicted for the pod")
+    start_time: Time | None = Field(default=None, description="when the kubelet first saw the pod")
+    host_ip: str | None = Field(default=None, alias="hostIP", description="address of the node")
+    host_ips: Annotated[list[HostIP] | None, Merge("ip")] = Field(default=None, alias="hostIPs", description="all addresses of the node")
+    pod_ip: str | None = Field(default=None, alias="podIP", description="address of the pod")
+    pod_ips: Annotated[list[PodIP] | None, Keyed("ip")] = Field(
+        default=None, alias="podIPs", description="all addresses of the pod, one a family"
+    )
+    init_container_statuses: PodList[ContainerStatus] | None = Field(default=None, description="status of each init container")
+    container_statuses: PodList[ContainerStatus] | None = Field(default=None, description="status of each container")
+    ephemeral_container_statuses: PodList[ContainerStatus] | None = Field(default=None, description="status of each ephemeral container")
+    qos_class: str | None = Field(default=None, description="`Guaranteed`, `Burstable` or `BestEffort`, by the pod's requests and limits")
+    resize: str | None = Field(default=None, description="deprecated: state of a resize of resources")
     resource_claim_statuses: Annotated[list[PodResourceClaimStatus] | None, Keyed("name")] = Field(
-        None, description="the ResourceClaims that were made for the pod"
+        default=None, description="the ResourceClaims that were made for the pod"
     )
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = Field(
-        None, description="the ResourceClaim that was made for the pod's extended resources"
+        default=None, description="the ResourceClaim that was made for the pod's extended resources"
     )
-    allocated_resources: dict[str, Quantity] | None = Field(None, description="what the node reserves for the pod as a whole")
-    resources: ResourceRequirements | None = Field(None, description="requests and limits that the pod as a whole has now")
+    allocated_resources: dict[str, Quantity] | None = Field(default=None, description="what the node reserves for the pod as a whole")
+    resources: ResourceRequirements | None = Field(default=None, description="requests and limits that the pod as a whole has now")
     node_allocatable_resource_claim_statuses: AtomicList[NodeAllocatableResourceClaimStatus] | None = Field(
-        None, description="what ResourceClaims take of the node's own resources"
+        default=None, description="what ResourceClaims take of the node's own resources"
     )
 
 
@@ -210,11 +216,13 @@ class Pod(Model):
 
     RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Pod", plural="pods", component="kubernetes", status=True)
 
-    api_version: Literal["v1"] = Field("v1", description="version of the API: `v1`")
-    kind: Literal["Pod"] = Field("Pod", description="kind of the object: `Pod`")
-    metadata: ObjectMeta | None = Field(None, description="name, namespace, and the labels by which Services and others find the pod")
-    spec: PodSpec | None = Field(None, description="the pod; once created, hardly anything but the images can change")
-    status: PodStatus | None = Field(None, description="status of the pod; written by the kubelet")
+    api_version: Literal["v1"] = Field(default="v1", description="version of the API: `v1`")
+    kind: Literal["Pod"] = Field(default="Pod", description="kind of the object: `Pod`")
+    metadata: ObjectMeta | None = Field(
+        default=None, description="name, namespace, and the labels by which Services and others find the pod"
+    )
+    spec: PodSpec | None = Field(default=None, description="the pod; once created, hardly anything but the images can change")
+    status: PodStatus | None = Field(default=None, description="status of the pod; written by the kubelet")
 
 
 # PodTemplate (`v1`): a pod's template as an object of its own, which few programs use.
@@ -223,8 +231,8 @@ class Pod(Model):
 class PodTemplateSpec(Model):
     """A pod to make copies of, with metadata of all sorts, as built-in kinds take it."""
 
-    metadata: ObjectMeta | None = Field(None, description="labels and annotations of the pods; other fields are ignored")
-    spec: PodSpec | None = Field(None, description="what the pods are and where they run")
+    metadata: ObjectMeta | None = Field(default=None, description="labels and annotations of the pods; other fields are ignored")
+    spec: PodSpec | None = Field(default=None, description="what the pods are and where they run")
 
 
 class PodTemplate(Model):
@@ -238,7 +246,7 @@ class PodTemplate(Model):
         component="kubernetes",
     )
 
-    api_version: Literal["v1"] = Field("v1", description="version of the API: `v1`")
-    kind: Literal["PodTemplate"] = Field("PodTemplate", description="kind of the object: `PodTemplate`")
-    metadata: ObjectMeta | None = Field(None, description="name, namespace, labels and annotations")
-    template: PodTemplateSpec | None = Field(None, description="the pods")
+    api_version: Literal["v1"] = Field(default="v1", description="version of the API: `v1`")
+    kind: Literal["PodTemplate"] = Field(default="PodTemplate", description="kind of the object: `PodTemplate`")
+    metadata: ObjectMeta | None = Field(default=None, description="name, namespace, labels and annotations")
+    template: PodTemplateSpec | None = Field(default=None, description="the pods")

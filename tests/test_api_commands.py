@@ -1,0 +1,85 @@
+"""What commands do, in Python: lint, fix, expand, migrate, projects and their changes, with typed results."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import jobspec
+from jobspec import api
+from jobspec.models import TrainJob
+from jobspec.models.meta import ObjectMeta
+from jobspec.models.trainjob import RuntimeRef, Trainer, TrainJobSpec
+from tests.support.manifests import JOB, PROJECT_HEAD, files_in, write
+from tests.support.processes import program, run_here
+from tests.support.repositories import committed
+
+TRAINJOB = TrainJob(
+    metadata=ObjectMeta(name="bert"),
+    spec=TrainJobSpec(runtime_ref=RuntimeRef(name="torch-distributed"), trainer=Trainer(num_nodes=2, command=["torchrun", "a.py"])),
+)
+LATEST = JOB.replace("train:v1", "train:latest")
+PROJECT = {"base.yaml": JOB, "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{{name: a, base: base.yaml, overlays: [gpu-nccl]}}]\n"}
+
+
+def test_a_model_has_its_version_and_kind() -> None:
+    assert jobspec.check(TRAINJOB).valid
+    dumped = TRAINJOB.model_dump(by_alias=True, exclude_unset=True)
+    assert (dumped["apiVersion"], dumped["kind"]) == ("trainer.kubeflow.org/v1alpha1", "TrainJob")
+    assert dumped["spec"]["runtimeRef"] == {"name": "torch-distributed"}
+
+
+def test_lint_reports_what_the_command_does() -> None:
+    result = api.lint(LATEST, name="job.yaml")
+    assert "unpinned-image" in {each.rule for each in result.diagnostics}
+    assert {each.rule for each in api.lint(LATEST, select=["unpinned-image"]).diagnostics} == {"unpinned-image"}
+    assert "unpinned-image" not in {each.rule for each in api.lint(LATEST, ignore=["unpinned-image"]).diagnostics}
+    assert repr(result).startswith("<job.yaml: 1 documents, ")
+    with pytest.raises(jobspec.JobspecError, match="there is no rule `unpined-image`; did you mean `unpinned-image`"):
+        api.lint(LATEST, ignore=["unpined-image"])
+
+
+def test_fix_fixes_the_text() -> None:
+    fixed = api.fix(JOB.replace("replicas: 1", 'replicas: "1"  # one'))
+    assert "replicas: 1  # one\n" in fixed.text
+    assert "wrong-type" in {each.rule for each in fixed.fixed}
+    assert "wrong-type" not in {each.rule for each in fixed.remaining}
+
+
+def test_expand_gives_the_objects() -> None:
+    expanded = api.expand(TRAINJOB)
+    assert expanded.valid
+    assert len(expanded.of_kind("Pod")) == 2
+    assert [each["metadata"]["name"] for each in expanded.of_kind("JobSet")] == ["bert"]
+    assert not api.expand(JOB.replace("replicas", "replicaz")).objects
+
+
+def test_migrate_gives_the_text_and_what_changes() -> None:
+    migrated = api.migrate(JOB)
+    assert "kind: TrainJob\n" in migrated.text
+    assert migrated.lossless
+    assert jobspec.check(migrated.text).valid
+
+
+def test_a_project_renders_as_the_command_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, PROJECT)
+    monkeypatch.chdir(tmp_path)
+    tree = api.render_project()
+    assert tree.valid
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    written = {path: content.decode() for path, content in files_in(tmp_path).items() if path.startswith("rendered/")}
+    assert tree.files == written
+
+
+def test_a_change_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    committed(tmp_path, PROJECT)
+    monkeypatch.chdir(tmp_path)
+    assert not api.diff().variants
+    write(tmp_path, {"base.yaml": JOB.replace("train:v1", "train:v2")})
+    assert [(each.name, each.meaning) for each in api.diff().variants] == [("a", "new-run")]
+
+
+def test_models_are_typed_without_plugins(tmp_path: Path) -> None:
+    write(tmp_path, {"user.py": Path(__file__).read_text().partition("LATEST = ")[0].replace("from tests", "# from tests")})
+    done = program(sys.executable, "-m", "mypy", "--strict", "--config-file", "", "user.py", cwd=tmp_path)
+    assert "call-arg" not in done.stdout, done.stdout
