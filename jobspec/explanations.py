@@ -99,7 +99,7 @@ _OUTCOME = {
     "operator-crash": "The server accepts the job, and its operator crashes on it; older releases then work for no job any more.",
     "autoscaler-refused": "The server refuses the autoscaler that the operator creates first, so no pod follows. Fix the elastic policy.",
     "jobset-refused": "The server refuses the JobSet of an accepted TrainJob, so nothing runs; at most an event says why.",
-    "nothing-made": "The operator creates no pods for the job as written: it is suspended, or another controller manages it.",
+    "no-pods-created": "The operator creates no pods for the job as written: it is suspended, or another controller manages it.",
     "never-fits": "The pods of the job together need more than a ResourceQuota of the namespace allows: some are never created.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
@@ -113,7 +113,7 @@ _OUTCOME = {
     "unknown-flag": "The program of a container, or torchrun before it, has no such flag, and exits at once with 2.",
     "wrong-flag-value": "The program of a container, or torchrun before it, does not accept this value of a flag, and exits with 2.",
     "complete-without-training": "The job completes, and nothing was trained.",
-    "restarts-for-ever": "A job that fails restarts forever, since its restart count starts again from zero.",
+    "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
 }
 _MIGRATION = {
     "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it stays as it is.",
@@ -122,8 +122,25 @@ _MIGRATION = {
     "migration-note": "A value changes, and nothing that the job runs reads it.",
 }
 _CHOICE = {
+    "renamed-rule": "A comment ignores a rule by a name that it had once. It still works; write the new name.",
     "unused-ignore": "A comment `# jobspec: ignore[rule]` ignores nothing: the rule is not broken there, or there is no such rule.",
     "stale-baseline": "The baseline has an entry for a finding that is gone. Write the baseline again, or it hides the next one.",
+}
+#: Rules that have another name now: old -> new. An old one goes on working wherever rules are named.
+RENAMED = {
+    "annotation-of-pods": "ineffective-annotation",
+    "deadline-at-once": "zero-deadline",
+    "image-for-cpus": "cpu-image-with-gpus",
+    "image-of-launcher": "launcher-only-image",
+    "label-of-pods": "ineffective-label",
+    "nothing-made": "no-pods-created",
+    "old-kueue-api": "deprecated-kueue-api",
+    "processes-of-the-host": "process-per-host-cpu",
+    "queue-of-nothing": "unknown-cluster-queue",
+    "restarts-for-ever": "restarts-forever",
+    "running-leftovers": "leftover-pods",
+    "shared-host-port": "host-port-conflict",
+    "useless-rank": "hardcoded-rank",
 }
 RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
 #: The rules about text that nobody can read, which cannot be ignored.

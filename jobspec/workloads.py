@@ -141,7 +141,7 @@ def suspension(job: Document) -> list[Diagnostic]:
     if not is_suspended(job):
         return []
     message = "the job is suspended: it has no pods until `suspend` is false"
-    return [job.problem("nothing-made", message, suspend_of(job.group_kind), severity="info")]
+    return [job.problem("no-pods-created", message, suspend_of(job.group_kind), severity="info")]
 
 
 def resumed(job: Document) -> Document:

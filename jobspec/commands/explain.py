@@ -10,7 +10,7 @@ from jobspec.commands.inputs import overlay_file
 from jobspec.commands.listing import overlay_page
 from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
-from jobspec.explanations import RULES
+from jobspec.explanations import RENAMED, RULES
 from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.schemas.explain import Field, Page, Root
@@ -55,6 +55,7 @@ _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 def _rule(name: str) -> str:
     """What is said of a rule; empty where there is none of this name, such as a path. Not all rules are loaded for one."""
+    name = RENAMED.get(name, name)
     if name in RULES:
         return f"{name}: {RULES[name]}\n"
     if "." in name:

@@ -74,7 +74,7 @@ def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
             yield Finding(network, message, "set `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
 
 
-def shared_host_port(job: LintedJob) -> Iterator[Finding]:
+def host_port_conflict(job: LintedJob) -> Iterator[Finding]:
     """Pods of one job use the same host port, so that two of them cannot run on one node.
 
     Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
@@ -410,7 +410,7 @@ def _holds(expression: Any, labels: Mapping[str, str]) -> bool:
 RULES = (
     Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *command_lines.NAMES]),
     Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
-    Rule(shared_host_port, "info", reads=["hostNetwork"]),
+    Rule(host_port_conflict, "info", reads=["hostNetwork"]),
     Rule(pinned_interface, "warning", reads=_INTERFACES),
     Rule(rdma_without_network, "info", reads=["rdma/"]),
     Rule(overriding_flags, "warning", sees="job", reads=command_lines.NAMES),
@@ -488,7 +488,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(place, message, f"write `numProcPerNode: {number}`")
 
 
-def processes_of_the_host(job: LintedJob) -> Iterator[Finding]:
+def process_per_host_cpu(job: LintedJob) -> Iterator[Finding]:
     """Without a GPU and `nprocPerNode`, torchrun starts one process for each CPU of the node.
 
     Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
@@ -586,7 +586,7 @@ ACCELERATOR_RULES = (
     Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
     Rule(idle_gpus, "warning", reads=["gpu"]),
     Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
-    Rule(processes_of_the_host, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
+    Rule(process_per_host_cpu, "warning", sees="PyTorchJob", reads=command_lines.NAMES),
     Rule(backend_without_gpus, "warning", reads=["backend"]),
     Rule(slow_backend, "warning", reads=["backend"]),
     Rule(more_gpus_than_a_node, "info", reads=["gpu"]),

@@ -90,7 +90,7 @@ def needless_pull(job: LintedJob) -> Iterator[Finding]:
             )
 
 
-def image_for_cpus(job: LintedJob) -> Iterator[Finding]:
+def cpu_image_with_gpus(job: LintedJob) -> Iterator[Finding]:
     """A pod with GPUs runs a CPU-only image, by its name.
 
     Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
@@ -209,7 +209,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
             yield Finding(each, message, "remove it", edits=[Edit(each, removes=True)])
 
 
-def useless_rank(job: LintedJob) -> Iterator[Finding]:
+def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob sets a rank by hand: the same one in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
@@ -341,13 +341,13 @@ IMAGE_RULES = (
     Rule(invalid_image, "warning"),
     Rule(image_without_digest, "info", by_default=False),
     Rule(needless_pull, "info", reads=["@sha256:"]),
-    Rule(image_for_cpus, "warning", reads=["gpu"]),
+    Rule(cpu_image_with_gpus, "warning", reads=["gpu"]),
 )
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
     Rule(replaced_variable, "warning", sees="runtime's pods", reads=RESERVED["torch"]),
     Rule(replacing_variable, "warning", sees="TrainJob", reads=_JAX),
-    Rule(useless_rank, "warning", sees="TrainJob", reads=_RANKS),
+    Rule(hardcoded_rank, "warning", sees="TrainJob", reads=_RANKS),
 )
 SECURITY_RULES = (
     Rule(secret_in_manifest, "warning", reads=["env", *_TOKENS]),

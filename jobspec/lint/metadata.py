@@ -67,7 +67,7 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
 
 
-def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
+def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
     """An annotation on the job has no effect: it is read from pods.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
@@ -83,7 +83,7 @@ def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
             yield Finding(said, f"no effect: `{name}` is read from pods, and the job does not pass it on", "set it in the pod templates")
 
 
-def label_of_pods(job: LintedJob) -> Iterator[Finding]:
+def ineffective_label(job: LintedJob) -> Iterator[Finding]:
     """A label on the job has no effect: it is read from pods.
 
     Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
@@ -196,8 +196,8 @@ def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
 NAME_RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
-    Rule(annotation_of_pods, "warning", sees="job", reads=_OF_PODS),
-    Rule(label_of_pods, "warning", sees="job", reads=["labels"]),
+    Rule(ineffective_annotation, "warning", sees="job", reads=_OF_PODS),
+    Rule(ineffective_label, "warning", sees="job", reads=["labels"]),
     Rule(generated_name, "info", sees="document"),
 )
 ISTIO_RULES = (

@@ -148,7 +148,7 @@ def _amount(nanos: int, resource: str) -> Quantity:
     return Quantity(nanos, "binary" if resource in ("memory", "ephemeral-storage") else "decimal")
 
 
-def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
+def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     """A LocalQueue names a ClusterQueue that is not among the files.
 
     Why: such a queue is inactive, and its jobs wait for ever.
@@ -165,7 +165,7 @@ def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
         yield Finding(("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", f"there is {listed(known)}")
 
 
-def old_kueue_api(document: LintedDocument) -> Iterator[Finding]:
+def deprecated_kueue_api(document: LintedDocument) -> Iterator[Finding]:
     """Deprecated API version `kueue.x-k8s.io/v1beta1`, removed in Kueue 0.20.
 
     Why: after an update of Kueue, an apply fails, and an engine's sync with it.
@@ -263,8 +263,8 @@ RULES = (
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[_QUEUE]),
     Rule(unknown_queue, "warning", sees="job", reads=[_QUEUE]),
     Rule(over_queue_quota, "warning", sees="job", reads=[_QUEUE]),
-    Rule(queue_of_nothing, "warning", sees="document"),
-    Rule(old_kueue_api, "info", sees="document"),
+    Rule(unknown_cluster_queue, "warning", sees="document"),
+    Rule(deprecated_kueue_api, "info", sees="document"),
     Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[_QUEUE]),
 )
 TOPOLOGY_RULES = (

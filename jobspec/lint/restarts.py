@@ -183,7 +183,7 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
-def deadline_at_once(job: LintedJob) -> Iterator[Finding]:
+def zero_deadline(job: LintedJob) -> Iterator[Finding]:
     """The deadline of a PyTorchJob is 0: it fails as soon as it starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
@@ -216,7 +216,7 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "take Never")
 
 
-def running_leftovers(job: LintedJob) -> Iterator[Finding]:
+def leftover_pods(job: LintedJob) -> Iterator[Finding]:
     """Pods of a finished job keep running and hold their GPUs.
 
     Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
@@ -291,9 +291,9 @@ RULES = (
     Rule(unknown_clean_pod_policy, "warning", sees="PyTorchJob", reads=["cleanPodPolicy"]),
     Rule(lost_logs, "info", sees="PyTorchJob", reads=["cleanPodPolicy"]),
     Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
-    Rule(deadline_at_once, "error", sees="PyTorchJob", reads=["activeDeadlineSeconds"]),
+    Rule(zero_deadline, "error", sees="PyTorchJob", reads=["activeDeadlineSeconds"]),
     Rule(never_deleted, "warning", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
-    Rule(running_leftovers, "info", sees="PyTorchJob", reads=["gpu"]),
+    Rule(leftover_pods, "info", sees="PyTorchJob", reads=["gpu"]),
     Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
     Rule(ttl_in_git, "info", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
 )

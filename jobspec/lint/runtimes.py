@@ -124,7 +124,7 @@ def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
                 yield Finding(first, f"the runtime's toleration of `{lost[0]}` is replaced", "repeat it")
 
 
-def image_of_launcher(job: LintedJob) -> Iterator[Finding]:
+def launcher_only_image(job: LintedJob) -> Iterator[Finding]:
     """The image of the TrainJob is used by the MPI launcher only, not by the nodes.
 
     Why: the trainer puts the image into the job that is labelled as the trainer's, which is the launcher. The nodes, which do the work,
@@ -164,12 +164,12 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
     """What becomes of a job that says nothing but its runtime."""
     from jobspec.outcome.judgement import refused_objects
-    from jobspec.outcome.programs import restarts_for_ever, started, unknown_address
+    from jobspec.outcome.programs import restarts_forever, started, unknown_address
 
     if runtime.refused:
         return runtime.refused
     made = runtime.expanded
-    found = [*refused_objects(made), *unknown_address(made, started(made)), *restarts_for_ever(made)]
+    found = [*refused_objects(made), *unknown_address(made, started(made)), *restarts_forever(made)]
     return [each.diagnostic(made.job) for each in found]
 
 
@@ -324,7 +324,7 @@ RULES = (
     Rule(ignored_resources, "warning", sees="TrainJob", reads=["resourcesPerNode"]),
     Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
-    Rule(image_of_launcher, "warning", sees="TrainJob", reads=["mpi"]),
+    Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),
     Rule(unusable_runtime, "warning", sees="runtime's pods"),
     Rule(several_launchers, "warning", sees="runtime's pods", reads=["mpi"]),
     Rule(no_processes, "warning", sees="runtime"),

@@ -13,7 +13,7 @@ from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.outcome.programs import (
     complete_without_training,
     rendezvous_outcomes,
-    restarts_for_ever,
+    restarts_forever,
     started,
     wrong_flags,
     wrong_torchrun_options,
@@ -74,7 +74,7 @@ def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callab
 def _of_trainjob(expanded: ExpandedJob) -> Iterator[Finding]:
     if expanded.job.group_kind == TRAINJOB:
         yield from complete_without_training(expanded)
-        yield from restarts_for_ever(expanded)
+        yield from restarts_forever(expanded)
 
 
 def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:

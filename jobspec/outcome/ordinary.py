@@ -61,7 +61,7 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
         found = judged(resumed_job, context, cluster, policies, accepted=accepted)
     if found is None:
         return Foresight((), runs=None)
-    if not any(each.rule == "nothing-made" for each in found):
+    if not any(each.rule == "no-pods-created" for each in found):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
 
@@ -70,7 +70,7 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
     """Whether a job runs of which that is to be said."""
     if has_error(found):
         return False
-    return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
+    return None if any(each.severity == "warning" or each.rule == "no-pods-created" for each in found) else True
 
 
 def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:

@@ -374,7 +374,7 @@ def _reference(job: ExpandedJob) -> Mark:
     return job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
 
 
-def restarts_for_ever(job: ExpandedJob) -> Iterator[Finding]:
+def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
     """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
     again = makes_again(job.target["trainer"])
     for jobset in job.of_kind("JobSet"):
@@ -382,7 +382,7 @@ def restarts_for_ever(job: ExpandedJob) -> Iterator[Finding]:
         if ttl is not None and again:
             which = "a failed job" if again == "failed" else "the job, complete or failed,"
             message = f"{which} restarts forever: its JobSet is deleted after {ttl.value} s, and the trainer recreates it"
-            yield Finding(ttl, message, "remove `ttlSecondsAfterFinished`", rule="restarts-for-ever", severity="warning")
+            yield Finding(ttl, message, "remove `ttlSecondsAfterFinished`", rule="restarts-forever", severity="warning")
 
 
 # What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.

@@ -49,7 +49,7 @@ WARNINGS = frozenset(
     }
 )
 #: The rules that only inform.
-NOTES = frozenset({"nothing-made", "unjudged-template"})
+NOTES = frozenset({"no-pods-created", "renamed-rule", "unjudged-template"})
 
 
 @cache

@@ -13,7 +13,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, spel
 from jobspec.documents.comments import Comment, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.explanations import DECODING
+from jobspec.explanations import DECODING, RENAMED
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
@@ -38,6 +38,8 @@ class Ignore:
     """The line that it is about; None where that is a whole document."""
     document: int | None = None
     """The index of that document."""
+    former: str = ""
+    """The name that the comment has, where the rule has another one now."""
 
 
 class Ignores:
@@ -86,14 +88,15 @@ def _of(
     comment: Comment, match: re.Match[str], lines: Sequence[str], documents: Sequence[Document], starts: Sequence[int], file: str
 ) -> Iterator[Ignore]:
     mark = Mark(file, comment.line, comment.column, comment.line, comment.column + len(comment.text))
-    rules = [each.strip() for each in (match["rules"] or "").split(",")]
+    names = [each.strip() for each in (match["rules"] or "").split(",")]
     is_alone = not lines[comment.line - 1].removeprefix("\ufeff")[: comment.column - 1].strip()
-    for rule in rules:
+    for name in names:
+        rule, former = RENAMED.get(name, name), name if name in RENAMED else ""
         if is_alone and comment.first_of_document:
             at = bisect_left(starts, comment.line)
-            yield Ignore(rule, mark, document=documents[at].index if at < len(documents) else None)
+            yield Ignore(rule, mark, document=documents[at].index if at < len(documents) else None, former=former)
         else:
-            yield Ignore(rule, mark, line=_next_line(lines, comment.line) if is_alone else comment.line)
+            yield Ignore(rule, mark, line=_next_line(lines, comment.line) if is_alone else comment.line, former=former)
 
 
 def _next_line(lines: Sequence[str], line: int) -> int:
@@ -123,6 +126,7 @@ def without_ignored(
         idle = [each for each in ignored[file].each if id(each) not in hit]
         told = [each for each in idle if each.rule not in known or each.rule in DECODING or each.rule in asked_here]
         unused.setdefault(home, []).extend(_unused(each, known) for each in told)
+        unused[home] += [_renamed(each) for each in ignored[file].each if each.former]
     return [
         result.with_only([*left, *unused.pop(result.path, ())], ignored=len(result.diagnostics) - len(left))
         for result, left in zip(results, kept, strict=True)
@@ -139,6 +143,11 @@ def _kept(result: FileResult, ignored: Mapping[str, Ignores], hit: set[int]) -> 
         if not found:
             kept.append(each)
     return kept
+
+
+def _renamed(ignore: Ignore) -> Diagnostic:
+    message = f"the rule `{ignore.former}` is now named `{ignore.rule}`"
+    return Diagnostic("renamed-rule", message, ignore.mark, document=ignore.document, severity="info", hint=f"write `{ignore.rule}`")
 
 
 def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
@@ -173,9 +182,9 @@ class ReportFilter:
         contracts: Mapping[str, str] | None = None,
         exclude: Sequence[Any] = (),
     ) -> None:
-        self.select = select
+        self.select = select and [RENAMED.get(each, each) for each in select]
         """Names of rules and stages; empty for all. Of this and the next two, None means that nothing is said."""
-        self.ignore = ignore
+        self.ignore = [RENAMED.get(each, each) for each in ignore]
         self.fail_on = fail_on
         """The mildest severity that fails; errors alone where nothing is said."""
         self.baseline = baseline
@@ -269,7 +278,8 @@ def read_baseline(text: str, path: str) -> Counter[Known]:
     known: Counter[Known] = Counter()
     try:
         for entry in loads(text)["known"]:
-            known[tuple(str(entry[name]) for name in _FIELDS)] += int(entry["times"])  # type: ignore[index]  # four fields
+            file, of, rule, field = (str(entry[name]) for name in _FIELDS)
+            known[file, of, RENAMED.get(rule, rule), field] += int(entry["times"])
     except (ValueError, KeyError, TypeError):
         raise JobspecError(f"{path}: this is not a baseline; --write-baseline writes one") from None
     return known

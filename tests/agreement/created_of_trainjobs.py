@@ -36,7 +36,7 @@ class MadeOfTrainJobs:
     def is_whole(self) -> bool:
         """Whether all that was to come had come: the JobSet, all its Jobs, and all their pods, where it is not suspended."""
         jobsets = [each for (kind, _), each in self.theirs.items() if kind == "JobSet"]
-        return self.told == ["nothing-made"] or (bool(jobsets) and all(_is_whole(each, self.theirs) for each in jobsets))
+        return self.told == ["no-pods-created"] or (bool(jobsets) and all(_is_whole(each, self.theirs) for each in jobsets))
 
     def differences(self) -> Iterator[str]:
         """Where ours are others than theirs; in a part of what was to come, everything that is there has to be among ours.

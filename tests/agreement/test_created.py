@@ -30,13 +30,13 @@ def test_records_that_hold_only_a_part_are_known(release: str) -> None:
 def test_what_the_operator_does_not_make_is_told() -> None:
     refused = ["blank-image", "chief-type", "elastic-nproc-both", "master-two", "master-zero", "name-digit-first", "name-dots"]
     refused += ["no-image", "no-pytorch-container", "unknown-type"]
-    always = {"elastic-conf-empty": ["operator-crash"], "no-replica-types": ["refused-by-operator"], "suspended": ["nothing-made"]}
+    always = {"elastic-conf-empty": ["operator-crash"], "no-replica-types": ["refused-by-operator"], "suspended": ["no-pods-created"]}
     assert _told("training-operator-1.7.0") == {
         **{name: ["refused-by-operator"] for name in refused},
         "no-containers": ["refused-by-operator", "operator-crash"],
         **always,
     }
-    assert _told("training-operator-1.9.4") == {**always, "managed-by-kueue": ["nothing-made"]}
+    assert _told("training-operator-1.9.4") == {**always, "managed-by-kueue": ["no-pods-created"]}
 
 
 def _told(release: str) -> dict[str, list[str]]:

@@ -39,5 +39,5 @@ def test_what_the_trainer_does_not_make_is_told() -> None:
     folder("golden")
     told = {release: {each.record: each.told for each in made_of_trainjobs(folder("golden"), release) if each.told} for release in RECORDED}
     too_long = {f"probes/trainjob/name-{length}": ["jobset-refused"] for length in (54, 63)}
-    newest = {"probes/trainjob/managed-by-kueue": ["nothing-made"], "probes/trainjob/patch-job-unknown": ["jobset-refused"]}
+    newest = {"probes/trainjob/managed-by-kueue": ["no-pods-created"], "probes/trainjob/patch-job-unknown": ["jobset-refused"]}
     assert told == {**dict.fromkeys(RECORDED, too_long), "trainer-2.3.0": {**too_long, **newest}}

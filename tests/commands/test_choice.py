@@ -269,3 +269,14 @@ def test_a_baseline_that_is_not_utf8_and_file_names_that_are_not(tmp_path: Path)
 def test_blanks_in_a_comment_do_not_matter(comment: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _POLICY.replace("latest", f"latest  {comment}")})
     assert _told("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1] == []
+
+
+def test_an_old_name_of_a_rule_goes_on_working_and_says_the_new_one(tmp_path: Path) -> None:
+    kueue = "apiVersion: kueue.x-k8s.io/v1beta1{}\nkind: ResourceFlavor\nmetadata: {{name: a}}\n"
+    write(tmp_path, {"a.yaml": kueue.format("  # jobspec: ignore[old-kueue-api] for now"), "b.yaml": kueue.format("")})
+    found = run_here("lint", "a.yaml", "--skip-unknown", "-o", "concise", cwd=tmp_path).stdout
+    assert "info: the rule `old-kueue-api` is now named `deprecated-kueue-api` [renamed-rule]" in found
+    assert "deprecated: Kueue" not in found
+    assert "deprecated: Kueue" in run_here("lint", "b.yaml", "--skip-unknown", cwd=tmp_path).stdout
+    assert "deprecated: Kueue" not in run_here("lint", "b.yaml", "--skip-unknown", "--ignore", "old-kueue-api", cwd=tmp_path).stdout
+    assert run_here("explain", "old-kueue-api").stdout.startswith("deprecated-kueue-api (")

@@ -86,7 +86,7 @@ def test_folders_with_mistakes_end_in_reports(tmp_path: Path) -> None:
 
 
 #: Lines at which an outcome and advice are told of different things.
-_BESIDE = {("restarts-for-ever", "ttl-in-git"), ("never-fits", "no-deadline"), ("pods-refused", "host-namespaces")}
+_BESIDE = {("restarts-forever", "ttl-in-git"), ("never-fits", "no-deadline"), ("pods-refused", "host-namespaces")}
 
 
 def test_what_becomes_of_a_job_is_told_once() -> None:

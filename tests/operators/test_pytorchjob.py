@@ -140,8 +140,8 @@ _METRICS = "metrics: [{type: Resource, resource: {name: cpu, target: {type: Util
         ),
         ("{pytorchReplicaSpecs: {Chief: {template: POD}}}", "1.7.0", "refused-by-operator"),
         ("{pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, image: b}]}}}}}", "1.9.4", "refused-by-operator"),
-        ("{runPolicy: {suspend: true}, pytorchReplicaSpecs: {Worker: {template: POD}}}", "1.9.4", "nothing-made"),
-        ("{runPolicy: {managedBy: kueue.x-k8s.io/multikueue}, pytorchReplicaSpecs: {Worker: {template: POD}}}", "1.9.4", "nothing-made"),
+        ("{runPolicy: {suspend: true}, pytorchReplicaSpecs: {Worker: {template: POD}}}", "1.9.4", "no-pods-created"),
+        ("{runPolicy: {managedBy: kueue.x-k8s.io/multikueue}, pytorchReplicaSpecs: {Worker: {template: POD}}}", "1.9.4", "no-pods-created"),
     ],
 )
 def test_jobs_of_which_the_operator_makes_nothing(spec: str, release: str, rule: str) -> None:

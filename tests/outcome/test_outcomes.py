@@ -27,7 +27,7 @@ def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) 
     assert_reported(expectations(path.read_text()), list(result.diagnostics))
     severities = {each.severity for each in result.diagnostics}
     (runs,) = {each.runs for each in result.documents if each.kind in ("PyTorchJob", "TrainJob")}
-    held = "warning" in severities or "nothing-made" in {each.rule for each in result.diagnostics}
+    held = "warning" in severities or "no-pods-created" in {each.rule for each in result.diagnostics}
     assert runs is (False if "error" in severities else None if held else True)
     assert {each.stage for each in result.diagnostics} <= {"outcome"}
 
@@ -63,7 +63,7 @@ def test_a_line_of_a_runtime_in_another_file_is_warned_of_once(tmp_path: Path) -
     results = [each.result for each in files]
     assert [[(each.rule, each.mark.file) for each in result.diagnostics] for result in results] == [
         [],
-        [("restarts-for-ever", str(paths[0]))],
+        [("restarts-forever", str(paths[0]))],
         [],
     ]
     assert [[row.runs for row in result.documents] for result in results] == [[None], [None], [None]]

@@ -398,7 +398,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
     if not job.is_at_least("2.3.0") or manager in ("", _CONTROLLER):
         return None
     message = f"`{manager}` manages the job, so the trainer creates nothing of it here"
-    return document.problem("nothing-made", message, _MANAGER, severity="info")
+    return document.problem("no-pods-created", message, _MANAGER, severity="info")
 
 
 def failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
