@@ -28,8 +28,8 @@ from jobspec.rules.ignores import ReportFilter
 #: A path and its text.
 File = tuple[str, str]
 
-#: All files, and the paths of those that are asked about, to the results of these.
-Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
+#: All files, what they were checked with, and the paths of those that are asked about, to the results of these.
+Judge = Callable[[Sequence[Checked], RunContext, Collection[str]], Sequence[FileResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class FixedFile:
     mended: Mended
 
 
-def fix_files(options: Options, setting: RunContext, settings: ReportFilter | None, say: Say) -> bool:
+def fix_files(options: Options, setting: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
     """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
+    *judge* gives the results of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
     becomes of accepted jobs where the command reports it.
     """
     if options.helm:
@@ -56,7 +56,7 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
-    fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, options), settings)
+    fixed = _fixed(found, CandidateChecker(found, setting, judge, options), settings)
     changed = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
@@ -134,12 +134,12 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    __slots__ = ("_checked", "_cluster", "_found", "_options", "_say")
+    __slots__ = ("_checked", "_found", "_judge", "_options", "_setting")
 
-    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, options: Options) -> None:
+    def __init__(self, found: Sequence[Found], setting: RunContext, judge: Judge, options: Options) -> None:
         self._found = {each.path: each for each in found}
-        self._cluster = cluster
-        self._say = say
+        self._setting = setting
+        self._judge = judge
         self._options = options
         self._checked: dict[File, Checked] = {}
 
@@ -154,8 +154,8 @@ class CandidateChecker:
             self._checked.update(zip(new, with_progress(new, work, how_to_run(new)), strict=True))
             return [self._checked[each] for each in items]
 
-        resolved = pipeline.check_files(files, self._load, self._cluster, outcome=self._options.outcome, run=run)
-        return {each.path: each.diagnostics for each in self._say(resolved, about) if each.path in about}
+        resolved = pipeline.check_files(files, self._load, self._setting.cluster, outcome=self._options.outcome, run=run)
+        return {each.path: each.diagnostics for each in self._judge(resolved, self._setting, about) if each.path in about}
 
     def _load(self, file: File, cluster: Cluster) -> pipeline.Manifests:
         path, text = file

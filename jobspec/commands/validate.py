@@ -29,13 +29,15 @@ from jobspec.pipeline import Checked
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from jobspec.commands.project import Plan
     from jobspec.rules.ignores import ReportFilter
 
     #: A project that is planned, and what is told of files already, to what is said of its variants.
     Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
+    #: Checked files, what they were checked with, and the paths of those that are asked about, all with None, to the results of these.
+    Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
 
 
 def options() -> list[Option]:
@@ -65,20 +67,43 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found, or what the settings say."""
-    settings = settings_of(options)
-    setting = load_setting(options, stored=_stored(options))
+
+    def judge(files: Sequence[Checked], _: RunContext, __: Collection[str] | None) -> list[FileResult]:
+        return [each.result for each in files]
+
+    return check_and_report(options, settings_of(options), judge, outcome=options.outcome, stored=_stored(options))
+
+
+def check_and_report(
+    options: Options,
+    settings: ReportFilter | None,
+    judge: Judge,
+    *,
+    outcome: bool,
+    stored: StoredObjects | None = None,
+    advise: Advise | None = None,
+) -> int:
+    """Fix files where that is asked, or else check and judge them, and report; 1 where an error was found, or what the settings say.
+
+    *advise*, of lint: what is said besides of projects that the user names.
+    """
+    setting = load_setting(options, stored=stored)
     if settings:
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    if (options.fix or options.diff) and _fix(options, setting, settings):
-        return 1
+    if (options.fix or options.diff) and not setting.wrong:
+        from jobspec.commands.fixing import fix_files
+
+        if fix_files(options, setting, settings, judge):
+            return 1
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome, documents=False)
-    results = setting.wrong or reported([each.result for each in checked], found, skip_unknown=options.skip_unknown, values=setting.values)
+    skip_unknown = options.skip_unknown
+    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=advise is not None, definitions=False)
+    results = setting.wrong or reported(judge(checked, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, options, found, setting.cluster)
+    results, read = with_projects(results, options, found, setting.cluster, advise)
     if options.changed_since is not None:
         results = only_changed(results, found, read, options)
     fails = not all(each.valid for each in results)
@@ -86,19 +111,9 @@ def run(options: Options) -> int:
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read)
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=advise is not None)
     deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
-
-
-def _fix(options: Options, setting: RunContext, settings: ReportFilter | None) -> bool:
-    """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
-    from jobspec.commands.fixing import fix_files
-
-    def say(files: Sequence[Checked], _: object) -> list[FileResult]:
-        return [each.result for each in files]
-
-    return not setting.wrong and fix_files(options, setting, settings, say)
 
 
 def marked_files(checked: Iterable[Checked]) -> list[str]:

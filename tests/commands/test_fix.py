@@ -9,6 +9,7 @@ import pytest
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found
 from jobspec.commands.fixing import CandidateChecker
+from jobspec.commands.inputs import RunContext
 from jobspec.commands.options import Options
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, program, run, run_here, run_until_killed
@@ -194,6 +195,7 @@ def test_a_rule_that_is_selected_alone_still_leaves_valid_what_was(tmp_path: Pat
 def test_candidates_are_judged_with_outcomes_as_the_command_reports_them(outcome: bool) -> None:
     path = sorted((Path(__file__).parents[1] / "cases" / "outcome").rglob("*.yaml"))[0]
     found = [Found(str(path), named=True)]
-    judge = CandidateChecker(found, Cluster(), lambda files, _: [each.result for each in files], Options(outcome=outcome))
-    said = judge({str(path): path.read_text()}, {str(path)})[str(path)]
+    context = RunContext(Cluster(), [], [], [], [])
+    checker = CandidateChecker(found, context, lambda files, *_: [each.result for each in files], Options(outcome=outcome))
+    said = checker({str(path): path.read_text()}, {str(path)})[str(path)]
     assert any(each.stage == "outcome" for each in said) == outcome
