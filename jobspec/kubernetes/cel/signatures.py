@@ -51,7 +51,13 @@ def optional_of(inside: Type) -> Type:
 
 
 _NUMBERS = ("int", "uint", "double")
-_ORDERED = (*_NUMBERS, "bool", "string", "bytes", "duration", "timestamp")
+_ORDERED = (*_NUMBERS, "bool", "duration", "timestamp", "string", "bytes")
+#: What an order compares, pair by pair.
+_COMPARED = (
+    ("bool", "bool"),
+    *((one, other) for one in _NUMBERS for other in (one, *(kind for kind in ("double", "int", "uint") if kind != one))),
+    *((kind, kind) for kind in ("string", "bytes", "timestamp", "duration")),
+)
 _FORMATS = (
     *("dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix", "dns1123SubdomainPrefix"),
     *("dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date", "datetime"),
@@ -71,8 +77,9 @@ _OF_TIMES = (
     *("getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek"),
     *("getHours", "getMinutes", "getSeconds", "getMilliseconds"),
 )
-_SIZED = ("string", "bytes", "list<A>", "map<A, B>")
-#: Name, parameters and result of each overload; a member function has the type of its target before the name.
+_SIZED = ("bytes", "list<A>", "map<A, B>", "string")
+#: Name, parameters and result of each overload; a member function has the type of its target before the name. The overloads of a function
+#: are in upstream's order: the first one that fits decides what an unbound type is.
 _SIGNATURES = [
     *(f"{name}({taken}) {name}" for name, types in _CONVERSIONS.items() for taken in types),
     "type(A) type<A>",
@@ -80,25 +87,26 @@ _SIGNATURES = [
     "!_(bool) bool",
     "@not_strictly_false(bool) bool",
     *(f"{name}(A, A) bool" for name in ("_==_", "_!=_")),
-    *(f"{name}({kind}, {kind}) bool" for name in ("_<_", "_<=_", "_>_", "_>=_") for kind in _ORDERED),
-    *(f"{name}({one}, {other}) bool" for name in ("_<_", "_<=_", "_>_", "_>=_") for one in _NUMBERS for other in _NUMBERS if one != other),
-    *(f"_+_({kind}, {kind}) {kind}" for kind in (*_NUMBERS, "string", "bytes", "list<A>", "duration")),
-    "_+_(timestamp, duration) timestamp",
+    *(f"{name}({one}, {other}) bool" for name in ("_<_", "_<=_", "_>_", "_>=_") for one, other in _COMPARED),
+    *(f"_+_({kind}, {kind}) {kind}" for kind in ("bytes", "double", "duration")),
     "_+_(duration, timestamp) timestamp",
-    *(f"_-_({kind}, {kind}) {kind}" for kind in (*_NUMBERS, "duration")),
-    "_-_(timestamp, timestamp) duration",
+    "_+_(timestamp, duration) timestamp",
+    *(f"_+_({kind}, {kind}) {kind}" for kind in ("int", "list<A>", "string", "uint")),
+    *(f"_-_({kind}, {kind}) {kind}" for kind in ("double", "duration", "int")),
     "_-_(timestamp, duration) timestamp",
-    *(f"{name}({kind}, {kind}) {kind}" for name in ("_*_", "_/_") for kind in _NUMBERS),
+    "_-_(timestamp, timestamp) duration",
+    "_-_(uint, uint) uint",
+    *(f"{name}({kind}, {kind}) {kind}" for name in ("_*_", "_/_") for kind in ("double", "int", "uint")),
     *(f"_%_({kind}, {kind}) {kind}" for kind in ("int", "uint")),
-    *(f"-_({kind}) {kind}" for kind in ("int", "double")),
+    *(f"-_({kind}) {kind}" for kind in ("double", "int")),
     "@in(A, list<A>) bool",
     "@in(A, map<A, B>) bool",
     "_[_](list<A>, int) A",
     "_[_](map<A, B>, A) B",
-    *(f"{name}(optional<list<A>>, int) optional<A>" for name in ("_[_]", "_[?_]")),
-    *(f"{name}(optional<map<A, B>>, A) optional<B>" for name in ("_[_]", "_[?_]")),
-    "_[?_](list<A>, int) optional<A>",
-    "_[?_](map<A, B>, A) optional<B>",
+    "_[_](optional<list<A>>, int) optional<A>",
+    "_[_](optional<map<A, B>>, A) optional<B>",
+    *(f"_[?_]({taken}, int) optional<A>" for taken in ("list<A>", "optional<list<A>>")),
+    *(f"_[?_]({taken}, A) optional<B>" for taken in ("map<A, B>", "optional<map<A, B>>")),
     *(f"size({kind}) int" for kind in _SIZED),
     *(f"{kind}.size() int" for kind in _SIZED),
     "matches(string, string) bool",
@@ -107,6 +115,7 @@ _SIGNATURES = [
     *(f"duration.{name}() int" for name in _OF_TIMES[6:]),
     # texts
     "string.charAt(int) string",
+    *(f"list<A>.{name}(A) int" for name in ("indexOf", "lastIndexOf")),
     *(f"string.{name}(string{start}) int" for name in ("indexOf", "lastIndexOf") for start in ("", ", int")),
     *(f"string.{name}() string" for name in ("lowerAscii", "upperAscii", "trim")),
     *(f"string.replace(string, string{most}) string" for most in ("", ", int")),
@@ -126,7 +135,6 @@ _SIGNATURES = [
     "lists.range(int) list<int>",
     *(f"list<A>.{name}() list<A>" for name in ("reverse", "distinct")),
     *(f"list<A>.{name}() optional<A>" for name in ("first", "last")),
-    *(f"list<A>.{name}(A) int" for name in ("indexOf", "lastIndexOf")),
     *(f"list<{kind}>.isSorted() bool" for kind in _ORDERED),
     *(f"list<{kind}>.sum() {kind}" for kind in (*_NUMBERS, "duration")),
     *(f"list<{kind}>.{name}() {kind}" for name in ("min", "max") for kind in _ORDERED),

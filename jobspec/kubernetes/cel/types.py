@@ -279,6 +279,33 @@ def _as_double(one: Literal) -> tuple[str, Any]:
     return "double", made
 
 
+def _as_text(one: Literal) -> tuple[str, Any]:
+    """The text as Go writes it; of times and durations, one that means the same."""
+    if one.kind == "bytes":
+        return "string", one.value.decode()
+    if one.kind == "bool":
+        return "string", "true" if one.value else "false"
+    if one.kind == "double":
+        return "string", _go_double(one.value)
+    if one.kind == "duration":
+        return "string", one.value if one.value[-1].isalpha() else f"{one.value}s"
+    if one.kind == "timestamp" and isinstance(one.value, int):
+        from datetime import UTC, datetime
+
+        return "string", datetime.fromtimestamp(one.value, UTC).isoformat()
+    return "string", str(one.value)
+
+
+def _go_double(number: float) -> str:
+    """A number in the shortest form of Go's `%g`, which has an exponent from `1e+06` on."""
+    from decimal import Decimal
+
+    digits, exponent = Decimal(repr(number)).normalize(), Decimal(repr(number)).adjusted()
+    if not digits.is_finite() or not digits or -4 <= exponent < 6:
+        return f"{digits:f}"
+    return f"{digits.scaleb(-exponent):f}e{exponent:+03d}"
+
+
 def _as_duration(one: Literal) -> tuple[str, Any]:
     if one.kind == "int" or (one.kind == "string" and text_formats.go_nanoseconds(one.value) is None):
         raise ValueError
@@ -324,7 +351,7 @@ CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "duration": _as_duration,
     "dyn": lambda one: (one.kind, one.value),
     "int": _as_int,
-    "string": lambda one: ("string", one.value.decode() if one.kind == "bytes" else str(one.value)),
+    "string": _as_text,
     "timestamp": _as_timestamp,
     "uint": _as_uint,
 }
