@@ -177,6 +177,11 @@ HUNTS = (
         lambda ground, random: definitions.finds(ground.server, definitions.with_rules(random), ground.tally),
         lambda ground: ground.server,
     ),
+    Hunt(
+        "cel-cost",
+        lambda ground, random: definitions.finds(ground.server, definitions.costly(random), ground.tally),
+        lambda ground: ground.server,
+    ),
 )
 
 #: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server.

@@ -33,11 +33,11 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path)
     assert_reported(expectations(path.read_text()), judged(path))
 
 
-def _told(definition: dict[str, Any]) -> tuple[str, list[str]]:
-    """The status of a definition, and the fields that are said to be wrong."""
-    (document,), problems = read(json.dumps(definition), file="crd.json")
+def _told(definition: dict[str, Any], stored: dict[str, Any] | None = None) -> tuple[str, list[str]]:
+    """The status of a definition, as an update of one that is *stored*, and the fields that are said to be wrong."""
+    (document, *old), problems = read("\n---\n".join(map(json.dumps, filter(None, (definition, stored)))), file="crd.yaml")
     assert problems == []
-    found = verdict(document, choose([]))
+    found = verdict(document, choose([]), old=old[0] if old else None)
     return found.status, sorted(each.field for each in found.diagnostics)
 
 
@@ -46,3 +46,26 @@ def test_definitions_are_wrong_where_they_are_expected_to_be() -> None:
     assert len(cases) > 300
     told = [(definition, wrong, _told(definition)) for definition, wrong in cases]
     assert [each for each in told if each[-1] != ("invalid" if each[1] else "valid", sorted(each[1]))] == []
+
+
+def test_a_stored_schema_may_have_rules_that_cost_too_much() -> None:
+    """As long as they do not cost too much together. Versions with one schema are judged as the first of them is."""
+    costly = _version("v1", {"rule": "self.startsWith(self)"})
+    stored = crd_documents.definition({"versions": [costly]})
+    told = [
+        _told(crd_documents.definition({"versions": versions}), stored)
+        for versions in (
+            [costly],
+            [costly, {**costly, "name": "v2", "storage": False}],
+            [costly, {**_version("v2", {"rule": "self.endsWith(self)"}), "storage": False}],
+            [_version("v1", {"rule": "self.startsWith(self)", "message": "another"})],
+        )
+    ]
+    rule = "schema.openAPIV3Schema.properties[a].items.x-kubernetes-validations[0].rule"
+    assert told == [("valid", []), ("valid", []), ("invalid", [f"spec.versions[1].{rule}"]), ("invalid", [f"spec.versions[0].{rule}"])]
+
+
+def _version(name: str, rule: dict[str, str]) -> dict[str, Any]:
+    values = {"type": "array", "maxItems": 100, "items": {"type": "string", "x-kubernetes-validations": [rule]}}
+    schema = {"type": "object", "properties": {"a": values}}
+    return {"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}

@@ -45,6 +45,13 @@ def test_rules_at_random(server: Server) -> None:
 
 
 @pytest.mark.slow
+def test_rules_that_cost_about_the_budget(server: Server) -> None:
+    tally: Counter[str] = Counter()
+    assert report(definitions.finds(server, definitions.costly(Random(seed())), tally)) == ""
+    assert tally["not evaluated"] == 0
+
+
+@pytest.mark.slow
 def test_mutants_of_definitions(server: Server) -> None:
     tally: Counter[str] = Counter()
     assert report(definitions.finds(server, definitions.changed(Random(seed())), tally, places=False)) == ""

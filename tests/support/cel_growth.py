@@ -23,6 +23,34 @@ def schema() -> dict[str, Any]:
     return found
 
 
+def limited(random: Random) -> dict[str, Any]:
+    """The schema with other limits, or none, of its texts, lists and maps."""
+    return _limited(schema(), random)
+
+
+def _limited(found: dict[str, Any], random: Random) -> dict[str, Any]:
+    limit = _limit(found)
+    if limit:
+        found.pop(limit, None)
+    if limit and random.random() < 0.6:
+        found[limit] = random.choice([0, 1, 3, 10, 63, 1000, 5000])
+    elif limit == "maxLength" and random.random() < 0.1 and "format" not in found:
+        found["enum"] = ["a", "ä", "a" * random.choice([1, 40])]
+    names = sorted(found.get("properties") or ())
+    if names and random.random() < 0.5:
+        found["required"] = random.sample(names, random.randrange(len(names)))
+    for inner in (*(found.get("properties") or {}).values(), *(found[name] for name in ("items", "additionalProperties") if name in found)):
+        _limited(inner, random)
+    return found
+
+
+def _limit(found: dict[str, Any]) -> str:
+    """The keyword that limits the size of values of a schema, empty where there is none."""
+    if found.get("type") == "string" or "x-kubernetes-int-or-string" in found:
+        return "maxLength"
+    return "maxItems" if "items" in found else "maxProperties" if "additionalProperties" in found else ""
+
+
 _PATHS = {
     "string": [
         "self.s",
@@ -97,6 +125,31 @@ _FORMS = {
             "bool({string})",
         ),
         *("{any} == null", "self.all(v, true)", "{string}.all(v, true)", "{list<string>}.all(v, {int})"),
+        # several fields of a variable, and loops in loops
+        *("{list<object>}.all(v, v.l.all(w, w == v.s))", "{list<object>}.exists(v, v.l.exists_one(w, v.s.startsWith(w) || v.i > 1))"),
+        *("self.mo.all(k, self.mo[k].l.all(w, w.size() > self.mo[k].i))", "self.mo.all(k, v, v.l.all(w, w == v.s && w.contains(k)))"),
+        *("{list<object>}.all(v, self.lo.exists(w, w.s == v.s && w.l == v.l))", "self.ml.all(k, v, v.all(i, w, w == k || i > {int}))"),
+        *(
+            "{list<string>}.all(v, {list<string>}.exists(w, w.matches(v)))",
+            "{list<object>}.map(v, v.l).flatten().all(w, w in {list<string>})",
+        ),
+        *("{list<object>}.filter(v, v.l.size() > 1).all(v, v.l.all(w, w != v.s))", "has(self.o.s) && self.o.l.exists(w, w == self.o.s)"),
+        *(
+            "cidr({string}).containsCIDR({string})",
+            "cidr({string}).containsIP(ip({string}))",
+            "cidr({string}).containsCIDR(cidr({string}))",
+        ),
+        *(
+            "ip.isCanonical({string})",
+            "isIP({string})",
+            "isCIDR({string})",
+            "cidr({string}).ip() == ip({string})",
+            "url({string}) == url('a')",
+        ),
+        *("semver({string}) == semver({string})", "quantity({string}) != quantity({string})", "format.uri() == format.uuid()"),
+        *("cidr({string}) == cidr({string})", "sets.equivalent({list<string>}, {list<string>})", "matches({string}, {string})"),
+        *("{string}.endsWith({string})", "{bytes} < {bytes}", "{bytes} == {bytes}", "{list<string>} == {list<string>}", "self == self"),
+        *("{map<string>} == {map<string>}", "{map<string>}.exists(k, k.startsWith({string}))", "{string} > {string}", "self.ld.isSorted()"),
     ],
     "string": [
         *("{string} + {string}", "string({int})", "string({double})", "{string}.lowerAscii()", "{string}.replace({string}, {string})"),
@@ -111,6 +164,13 @@ _FORMS = {
         ),
         *("url({string}).getHost()", "strings.quote({string})", "string(ip({string}))", "string({bytes})", "{list<string>}.min()"),
         *("{dyn}", "'%s'.format([{list<string>}])", "'%d%%'.format([{int}])", "{string}.format([{int}])"),
+        *(
+            "{string}.replace({string}, {string}, {int})",
+            "{list<string>}.join()",
+            "{list<string>}.join({string})",
+            "string(bytes({string}))",
+        ),
+        *("{string}.substring({int}, {int})", "{string}.upperAscii()", "url({string}).getEscapedPath()", "{list<string>}.max()"),
     ],
     "int": [
         *(
@@ -132,7 +192,8 @@ _FORMS = {
             "{list<object>}.map(v, v.i).sum()",
             "{list<string>}.filter(v, v == {string}).size()",
         ),
-        *("int('1')", "int('a')", "size({int})", "{dyn}"),
+        *("int('1')", "int('a')", "size({int})", "{dyn}", "{string}.lastIndexOf({string}, {int})", "{list<int>}.lastIndexOf({int})"),
+        *("quantity({string}).compareTo(quantity({string}))", "quantity({string}).add({int}).asInteger()", "{list<int>}.min()"),
     ],
     "double": [
         "{double} + {double}",
@@ -162,6 +223,13 @@ _FORMS = {
         ),
         *("{list<string>}.distinct()", "{list<string>}.slice(0, {int})", "{list<string>}.transformList(i, v, v)", "[?{optional<string>}]"),
         *("{list<int>}.map(v, string(v))", "{list<string>}.reverse()", "{map<string>}.transformList(k, v, v)", "[{string}, {any}]"),
+        *(
+            "{string}.split({string}, 3)",
+            "{string}.split({string}, {int})",
+            "{string}.findAll({string}, {int})",
+            "{list<string>}.slice(1, 5)",
+        ),
+        *("{bool} ? {list<string>} : {list<string>}", "{list<string>}.sortBy(v, v.size())", "{list<string>}.map(v, [v, v]).flatten(2)"),
     ],
     "list<int>": [
         "{list<int>} + {list<int>}",
@@ -170,6 +238,8 @@ _FORMS = {
         "self.ll.flatten()",
         "{list<string>}.map(v, v.size())",
         "{list<int>}.map(v, v > {int}, v)",
+        "lists.range({int})",
+        "{list<int>}.distinct()",
     ],
     "map<string>": [
         "{map<string>}.transformMap(k, v, v + {string})",
@@ -179,11 +249,17 @@ _FORMS = {
     ],
     "map<int>": ["{'a': {int}, {string}: {int}}", "{map<string>}.transformMap(k, v, v.size())"],
     "object": ["{bool} ? {object} : {object}"],
-    "list<object>": ["{list<object>}.filter(v, has(v.s))", "{list<object>}.sortBy(v, v.i)", "{list<object>} + {list<object>}"],
+    "list<object>": [
+        "{list<object>}.filter(v, has(v.s))",
+        "{list<object>}.sortBy(v, v.i)",
+        "{list<object>} + {list<object>}",
+        "{list<object>}.sortBy(v, v.s)",
+    ],
     "optional<string>": [
         "{optional<string>}.or({optional<string>})",
         "{optional<string>}.optMap(v, v + {string})",
         "optional.of({string})",
+        "{optional<string>}.optFlatMap(v, optional.of(v + {string}))",
     ],
     "wrong": ["{any}"],
 }

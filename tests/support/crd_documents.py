@@ -30,7 +30,7 @@ def definition(spec: dict[str, Any], *, name: str = "", annotations: dict[str, s
 
 def cases() -> list[tuple[dict[str, Any], list[str]]]:
     """Each definition with the paths of its mistakes."""
-    return [*map(_with_schema, _load("schemas.yaml")), *map(_with_spec, _load("specs.yaml"))]
+    return [*map(_with_schema, _load("schemas.yaml")), *map(_with_schema, _load("costs.yaml")), *map(_with_spec, _load("specs.yaml"))]
 
 
 def _load(name: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Overload, Type, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, SyntaxTree
@@ -47,6 +47,18 @@ class CompileError(Exception):
         self.at = at
 
 
+class Resolved(NamedTuple):
+    """What a call means: the name of the function, its target if it is a member, and the overloads that take the arguments."""
+
+    function: str
+    target: Any
+    overloads: list[Overload]
+
+
+_OPTIONAL_SELECT = Overload(False, (DYN, STRING), optional_of(DYN))
+_LOGICAL = Overload(False, (BOOL, BOOL), BOOL)
+
+
 class CheckedExpression:
     """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
@@ -59,6 +71,10 @@ class CheckedExpression:
         self._lenient = lenient
         self.variables: set[str] = set()
         """The names of the variables that the expression uses, those of its loops among them."""
+        self.names: set[int] = set()
+        """The selects that are no fields but names of types, such as `net.IP`, by their numbers."""
+        self.calls: dict[int, Resolved] = {}
+        """What each call means, by its number."""
         self._scopes = [dict(variables)]
         self._fields = fields
         self._types: dict[int, Type] = {}
@@ -94,6 +110,7 @@ class CheckedExpression:
     def _select(self, node: Select) -> Type:
         named = self._lookup(_qualified_name(node))
         if named is not None:
+            self.names.add(node.at)
             return named
         field = self._field(node.at, self._check(node.operand), node.field)
         return BOOL if node.is_test else self._substitutions.substitute(field)
@@ -125,6 +142,8 @@ class CheckedExpression:
             operand, field = node.arguments
             if not isinstance(field, Literal) or field.kind != "string":
                 raise CompileError(node.at, "`.?` needs the name of a field")
+            self.calls[node.at] = Resolved(node.function, None, [_OPTIONAL_SELECT])
+            self._check(field)
             return self._substitutions.substitute(self._field(node.at, self._check(operand), field.value, optional=True))
         arguments = [self._check(each) for each in node.arguments]
         if node.target is None:
@@ -139,11 +158,14 @@ class CheckedExpression:
         if function in ("_&&_", "_||_"):
             for argument, kind in zip(node.arguments, arguments, strict=True):
                 self._require(argument, kind, BOOL)
+            self.calls[node.at] = Resolved(function, None, [_LOGICAL])
             return BOOL
         if function not in FUNCTIONS:
             raise CompileError(node.at, f"there is no function `{function}`")
-        results = [self._overload_result(each, arguments) for each in FUNCTIONS[function] if each.is_member == is_member]
-        found = [result for result in results if result is not None]
+        results = [(each, self._overload_result(each, arguments)) for each in FUNCTIONS[function] if each.is_member == is_member]
+        found = [result for _, result in results if result is not None]
+        overloads = [each for each, result in results if result is not None]
+        self.calls[node.at] = Resolved(function, node.target if is_member else None, overloads)
         if not found:
             listed = ", ".join(str(self._known(each)) for each in arguments)
             written = function if function[0].isalpha() else function.lstrip("@").replace("_", "")  # `==` for `_==_`

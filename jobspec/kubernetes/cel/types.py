@@ -1,25 +1,31 @@
 """Compile the CEL expressions of a schema: the CEL types of the schema's values, and the problems of an expression on them.
 
 Follows `SchemaDeclType`, k8s.io/apiserver pkg/cel/common/schemas.go, and `Compile`, k8s.io/apiextensions-apiserver
-pkg/apiserver/schema/cel/compilation.go, 1.36. The cost of expressions is not estimated.
+pkg/apiserver/schema/cel/compilation.go, 1.36.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
+from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings
 from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
 
 Schema = dict[str, Any]
-_TEXTS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-time": "timestamp"}
-_SCALARS = {"boolean": "bool", "integer": "int", "number": "double"}
+_LARGEST_REQUEST = 3 << 20  # bytes
+_QUOTES = 2
+#: The types of texts with a format: the name, the largest size, and the bytes of the shortest text in JSON.
+_TIMES = {"duration": ("duration", 32, 3), "date": ("timestamp", 12, 12), "date-time": ("timestamp", 32, 21)}
+#: The types of scalars, with the bytes of the shortest value in JSON.
+_SCALARS = {"boolean": ("bool", 4), "integer": ("int", 1), "number": ("double", 1)}
 
 
 class Compilation(NamedTuple):
@@ -30,6 +36,8 @@ class Compilation(NamedTuple):
     uses_old_self: bool = False
     is_too_deep: bool = False
     """The expression was not compiled, because the CEL library cannot parse expressions so deep."""
+    estimate: Callable[[Mapping[Steps, int]], Estimate] | None = None
+    """Estimates what the expression costs, with the limits of some places assumed; None where it does not compile."""
 
 
 class SchemaTypes:
@@ -37,7 +45,7 @@ class SchemaTypes:
 
     def __init__(self, schema: Schema, *, is_resource: bool = True) -> None:
         self._fields: dict[str, dict[str, Type]] = {}
-        self._types: dict[int, Type | None] = {}
+        self._declared: dict[int, Declared | None] = {}
         self._add(schema, is_resource=is_resource)
 
     def of(self, schema: Schema) -> SchemaTypes | None:
@@ -45,13 +53,20 @@ class SchemaTypes:
 
         An inner schema outside of what CEL sees has types of its own.
         """
-        types = self if id(schema) in self._types else SchemaTypes(schema, is_resource=False)
-        return types if types._types[id(schema)] is not None else None
+        types = self if id(schema) in self._declared else SchemaTypes(schema, is_resource=False)
+        return types if types._declared[id(schema)] is not None else None
+
+    def most_values(self, schema: Schema) -> int:
+        """How many values of a schema a request has room for."""
+        declared = self._declared[id(schema)]
+        assert declared
+        return _LARGEST_REQUEST // (declared.smallest + 1)
 
     def compile(self, text: str, schema: Schema, *, result: str, optional_old_self: bool) -> Compilation:
         """Compile an expression on a value of *schema*, whose result has to be of the type *result*."""
-        kind = self._types[id(schema)]
-        assert kind is not None
+        declared = self._declared[id(schema)]
+        assert declared
+        kind = declared.kind
         try:
             tree = syntax.parse(text)
         except RuntimeError as error:
@@ -62,39 +77,81 @@ class SchemaTypes:
             validate(checked)
         except CompileError as error:
             return Compilation(f"{tree.position(error.at)}: {error}")
-        wrong = "" if checked.result == Type(result) else f"it gives {checked.result}, not {result}"
-        return Compilation(wrong, uses_old_self="oldSelf" in checked.variables)
+        uses_old_self = "oldSelf" in checked.variables
+        if checked.result != Type(result):
+            return Compilation(f"it gives {checked.result}, not {result}", uses_old_self)
+        return Compilation("", uses_old_self, estimate=partial(estimate, checked, declared))
 
-    def _add(self, schema: Schema, *, is_resource: bool = False) -> Type | None:
-        """Add a schema and those inside it. Gives its type, None where CEL does not see its values."""
-        found = self._type(schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
-        self._types[id(schema)] = found
+    def _add(self, schema: Schema, *, is_resource: bool = False) -> Declared | None:
+        """Add a schema and those inside it. Gives what it declares, None where CEL does not see its values."""
+        found = self._declare(schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
+        self._declared[id(schema)] = found
         return found
 
-    def _type(self, schema: Schema, *, is_resource: bool) -> Type | None:
+    def _declare(self, schema: Schema, *, is_resource: bool) -> Declared | None:
         if schema.get("x-kubernetes-int-or-string"):
-            return DYN
+            return _text(DYN, schema, 1)
         kind = schema.get("type")
         if kind == "array":
             items = self._add(schema["items"])
-            return items and list_of(items)
+            return items and _sized(list_of(items.kind), schema, "maxItems", items, items.smallest + 1)
         if kind == "object":
             if isinstance(schema.get("additionalProperties"), dict):
                 values = self._add(schema["additionalProperties"])
-                return values and map_of(STRING, values)
-            return self._object(schema.get("properties") or {}, is_resource=is_resource)
+                entry = 6  # bytes: two quotes, a colon and a comma around a key of two characters
+                return values and _sized(map_of(STRING, values.kind), schema, "maxProperties", values, values.smallest + entry)
+            return self._object(schema, is_resource=is_resource)
         if kind == "string":
-            return Type(_TEXTS.get(schema.get("format") or "", "string"))
-        return Type(_SCALARS[kind]) if kind in _SCALARS else None
+            form = schema.get("format") or ""
+            if form in _TIMES:
+                name, most, smallest = _TIMES[form]
+                return Declared(Type(name), most, smallest)
+            return _text(Type("bytes") if form == "byte" else STRING, schema, _QUOTES)
+        if kind not in _SCALARS:
+            return None
+        name, smallest = _SCALARS[kind]
+        return Declared(Type(name), 0, smallest)
 
-    def _object(self, fields: Schema, *, is_resource: bool) -> Type:
+    def _object(self, schema: Schema, *, is_resource: bool) -> Declared:
         own = Type(f"object {len(self._fields)}")
-        self._fields[own.name] = {}
-        for name, child in {**fields, **(RESOURCE if is_resource else {})}.items():
-            kind = self._add(child)
-            if kind is not None:
-                self._fields[own.name] |= dict.fromkeys(spellings(name), kind)
-        return own
+        types = self._fields[own.name] = {}
+        declared: dict[str, Declared] = {}
+        smallest = 2  # {}
+        for name, child in _fields_of(schema, is_resource=is_resource).items():
+            found = self._add(child)
+            if found is None:
+                continue
+            names = spellings(name)
+            types |= dict.fromkeys(names, found.kind)
+            declared |= dict.fromkeys(names[-1:], found)
+            if name in (schema.get("required") or ()) and child.get("default") is None:
+                smallest += len(name.encode()) + found.smallest + 4
+        return Declared(own, 0, smallest, fields=declared)
+
+
+def _fields_of(schema: Schema, *, is_resource: bool) -> Schema:
+    """The fields of an object; those that any object has are Kubernetes' own, unless the schema has all of them."""
+    fields = schema.get("properties") or {}
+    inside = (fields.get("metadata") or {}).get("properties") or {}
+    texts = [fields.get("kind"), fields.get("apiVersion"), inside.get("name"), inside.get("generateName")]
+    has_all = all(each and each.get("type") == "string" for each in texts)
+    return fields if not is_resource or has_all else {**fields, **RESOURCE}
+
+
+def _text(kind: Type, schema: Schema, smallest: int) -> Declared:
+    longest, values = schema.get("maxLength"), schema.get("enum") or ()
+    if longest is not None:
+        found = Declared(kind, 0, smallest, "maxLength")
+        return found._replace(most=found.limited(max(longest, 0)))
+    if values and kind == STRING:
+        return Declared(kind, max((len(each.encode()) for each in values if isinstance(each, str)), default=0), smallest)
+    return Declared(kind, _LARGEST_REQUEST - _QUOTES, smallest, "maxLength")
+
+
+def _sized(kind: Type, schema: Schema, limit: str, items: Declared, bytes_of_each: int) -> Declared:
+    """A list or a map: without a limit, it has as many items as a request has room for."""
+    most = max(schema[limit], 0) if limit in schema else (_LARGEST_REQUEST - 2) // bytes_of_each
+    return Declared(kind, most, 2, limit, items=items)
 
 
 # The checks of an expression beyond types: constants, patterns, format strings, and lists and maps with items of one type.

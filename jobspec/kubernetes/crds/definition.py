@@ -54,7 +54,11 @@ def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape
     found += bundle_problems(mapping(data, "spec").get("conversion"), (*_SPEC, "conversion"))
     meta = shape.at(("metadata",))
     assert meta
-    return found or [*spec_problems(data, is_new=old is None), *_schema_problems(data, meta), *(update_problems(data, old) if old else ())]
+    return found or [
+        *spec_problems(data, is_new=old is None),
+        *_schema_problems(data, meta, old),
+        *(update_problems(data, old) if old else ()),
+    ]
 
 
 def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
@@ -64,9 +68,10 @@ def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
             yield (*_SPEC, "versions", index, *_SCHEMA), schema
 
 
-def _schema_problems(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
-    """The problems of the schemas of all versions; a schema that they share is checked once."""
+def _schema_problems(data: dict[str, Any], meta: Shape, old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of the schemas of all versions, as an update of *old* unless that is None; a schema that they share is checked once."""
     versions = versions_of(data)
+    stored = {version.get("name"): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
     shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
     with_status = [mapping(version, "subresources").get("status") is not None for version in versions]
@@ -74,11 +79,13 @@ def _schema_problems(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
         has_status = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
         at_root = list(status_problems(keywords_of(schema), made)) if has_status else []
         reported = {problem.path for problem in at_root}
-        inside = (problem for problem in _one_schema_problems(made, meta) if problem.path not in reported)
+        before = stored.get(versions[path[2]].get("name"))  # type: ignore[index]
+        is_stored = before is not None and are_alike([made, decoded(before)])
+        inside = (problem for problem in _one_schema_problems(made, meta, is_stored=is_stored) if problem.path not in reported)
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
 
 
-def _one_schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
+def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Iterator[Problem]:
     """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
 
     `$schema` is reported only if there is no other problem.
@@ -92,12 +99,13 @@ def _one_schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
     yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
     if not readable or structure:
         return
-    from jobspec.kubernetes.crds.values import default_problems, rule_problems
+    from jobspec.kubernetes.crds.rules import rule_problems
+    from jobspec.kubernetes.crds.values import default_problems
 
     invalid_defaults = list(default_problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
     yield from invalid_defaults
     if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
-        yield from rule_problems(schema, [problem.path for problem in found])
+        yield from rule_problems(schema, [problem.path for problem in found], is_stored=is_stored)
 
 
 def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:

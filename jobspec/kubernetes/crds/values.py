@@ -1,4 +1,4 @@
-"""The defaults and the CEL rules in a CRD's schema, checked against that schema.
+"""The defaults in a CRD's schema, checked against that schema.
 
 Follows `ValidateDefaults`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go, 1.36.
 
@@ -8,7 +8,7 @@ type but a number's if there is a `format`. `x-kubernetes-int-or-string` is igno
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from jobspec.diagnostics import Key, Path, Problem, spell
@@ -16,21 +16,14 @@ from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
-from jobspec.kubernetes.crds.structural import SchemaContext, children, has_known_type, invalid
+from jobspec.kubernetes.crds.structural import has_known_type
 from jobspec.kubernetes.custom_resources import resource_problems
 from jobspec.kubernetes.problems import describe, name_of
 from jobspec.kubernetes.rules import broken_rules
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import TYPES, Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.kubernetes.cel.types import Compilation, SchemaTypes
-
-    Schema = dict[str, Any]
-    Typed = tuple[Path, Schema, SchemaContext, SchemaTypes | None]
-
-
+Schema = dict[str, Any]
 _META = ("apiVersion", "kind", "metadata")
 _DEFAULT: Path = ("default",)
 _EITHER = "x-kubernetes-int-or-string"
@@ -189,81 +182,3 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
     else:
         for inner, child, at in _values_in(value, schema, path):
             yield from _types(inner, child, at)
-
-
-# Check the CEL rules of a CRD's schema: that they compile, and use `oldSelf` only where values correlate with stored ones.
-#
-# Follows `ValidateCustomResourceDefinitionOpenAPISchema` (its part on `XValidations`) and `CELSchemaContext`,
-# k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go and cel_validation.go, 1.36. The cost of rules is not
-# estimated.
-
-
-RULES = "x-kubernetes-validations"
-
-
-def rule_problems(schema: Schema, invalid_at: Sequence[Path]) -> Iterator[Problem]:
-    """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*."""
-    outermost = list(_outermost(schema, (), SchemaContext(is_root=True)))
-    if not outermost:
-        return
-    try:
-        from jobspec.kubernetes.cel.types import SchemaTypes
-    except ImportError:
-        message = "the rules were not checked: the CEL library is not installed (cel-expr-python)"
-        yield Problem("rule-not-evaluated", (*outermost[0][0], RULES), message)
-        return
-    for path, schema_with_rules, context in outermost:
-        for typed in _typed(schema_with_rules, path, context, SchemaTypes(schema_with_rules, is_resource=context.is_root)):
-            if not any(other[: len(typed[0])] == typed[0] for other in invalid_at):
-                yield from _problems_of_rules(*typed)
-
-
-def _outermost(schema: Schema, path: Path, context: SchemaContext) -> Iterator[tuple[Path, Schema, SchemaContext]]:
-    """The outermost schemas with rules; the server declares the CEL types of each of them separately."""
-    if schema.get(RULES):
-        yield path, schema, context
-    else:
-        for child, at, inside in children(schema, path, context):
-            yield from _outermost(child, at, inside)
-
-
-def _typed(schema: Schema, path: Path, context: SchemaContext, types: SchemaTypes | None) -> Iterator[Typed]:
-    """A schema and those inside it, each with its CEL types; None where CEL does not see its values, or those around them."""
-    types = types and types.of(schema)
-    yield path, schema, context, types
-    for child, at, inside in children(schema, path, context):
-        yield from _typed(child, at, inside, types)
-
-
-def _problems_of_rules(path: Path, schema: Schema, context: SchemaContext, types: SchemaTypes | None) -> Iterator[Problem]:
-    for index, rule in enumerate(schema.get(RULES) or ()):
-        at: Path = (*path, RULES, index)
-        if types is None:
-            yield invalid((*at, "rule"), "the rule does not compile: the schema does not say what the value is")
-            continue
-        compiled = types.compile(rule["rule"], schema, result="bool", optional_old_self=bool(rule.get("optionalOldSelf")))
-        yield from _problems_of_rule(rule, compiled, context, at)
-        if not compiled.error and rule.get("messageExpression"):
-            yield from _problems_of_message(rule, schema, types, at)
-
-
-def _problems_of_rule(rule: dict[str, Any], compiled: Compilation, context: SchemaContext, path: Path) -> Iterator[Problem]:
-    if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", (*path, "rule"), "the rule was not checked: it is nested deeper than the CEL library parses")
-    elif compiled.error:
-        yield invalid((*path, "rule"), f"the rule does not compile: {compiled.error}")
-    elif compiled.uses_old_self and context.uncorrelated:
-        message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
-        yield invalid((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
-    elif rule.get("optionalOldSelf") is not None and not compiled.uses_old_self:
-        yield invalid((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
-
-
-def _problems_of_message(rule: dict[str, Any], schema: Schema, types: SchemaTypes, path: Path) -> Iterator[Problem]:
-    at: Path = (*path, "messageExpression")
-    optional = bool(rule.get("optionalOldSelf"))
-    compiled = types.compile(rule["messageExpression"], schema, result="string", optional_old_self=optional)
-    if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", at, "the expression was not checked: it is nested deeper than the CEL library parses")
-    elif compiled.error:
-        yield invalid(at, f"the expression does not compile: {compiled.error}")
