@@ -141,7 +141,7 @@ def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     made = {}
     for name, inner in value.items():
         child = (shape.fields or {}).get(name) if not shape.meta or name in _SEEN_METADATA else None
-        names = spellings(name) if child else []
+        names = spellings(name) if child else ()
         if inner is not None:
             made.update(dict.fromkeys(names or [f".{name}"], as_cel(inner, child) if child and names else _unseen(inner)))
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from jobspec.diagnostics import Key, Path
@@ -20,15 +21,16 @@ RESOURCE: dict[str, Any] = {
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 
 
-def spellings(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def spellings(name: str) -> tuple[str, ...]:
     """The CEL identifiers of a field: none if it cannot be one, two if it is a keyword."""
     import re
 
     if name in _RESERVED:
-        return [name, f"__{name}__"]
+        return name, f"__{name}__"
     if not re.fullmatch(r"[A-Za-z_./\-][A-Za-z0-9_./\-]*", name, re.ASCII):
-        return []
-    return [re.sub(r"__|[./\-]", lambda found: _ESCAPES[found[0]], name)]
+        return ()
+    return (re.sub(r"__|[./\-]", lambda found: _ESCAPES[found[0]], name),)
 
 
 def tokens_of(path: str) -> list[str] | None:

@@ -21,6 +21,7 @@ from jobspec.kubernetes.crds.structural import (
     decode_problems,
     decoded,
     draft_problems,
+    has_schemas,
     invalid,
     is_readable,
     keywords_of,
@@ -91,9 +92,10 @@ def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Ite
     `$schema` is reported only if there is no other problem.
     """
     found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
-    readable = all(is_readable(node) for node, _ in nodes(schema))
-    yield from found or draft_problems(schema)
-    yield from patterns_not_checked(schema)
+    inside = nodes(schema)
+    readable = all(is_readable(node) for node, _ in inside)
+    yield from found or draft_problems(inside)
+    yield from patterns_not_checked(inside)
     structure = list(structural_problems(schema)) if readable else []
     reported = {(problem.path, problem.message) for problem in found}
     yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
@@ -110,6 +112,8 @@ def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Ite
 
 def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
     yield from node_problems(schema, path, context)
+    if not has_schemas(schema):
+        return
     for child, place, inside in children(schema, path, context):
         yield from _node_problems(child, place, inside)
     for branch, place in branches(schema, path):
@@ -298,6 +302,8 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
     """The problems of the selectable fields of each version; fields that all versions share are checked once."""
     fields = [plain(version.get("selectableFields") or []) for version in versions]
+    if not any(fields):
+        return
     schemas = [decoded((version.get("schema") or {}).get("openAPIV3Schema")) for version in versions]
     shared = all(each == fields[0] for each in fields)
     fits = shared == are_alike(schemas)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Path, Problem
 from jobspec.kubernetes.cel.paths import spellings
-from jobspec.kubernetes.crds.structural import SchemaContext, children, invalid
+from jobspec.kubernetes.crds.structural import SchemaContext, children, has_schemas, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,11 +131,13 @@ def _ruled(at: _Ruled, types: SchemaTypes | None) -> Iterator[_Ruled]:
 
 
 def _inside(at: _Ruled) -> Iterator[_Ruled]:
+    """The schemas directly inside a schema that have rules, or may have some inside."""
     schema, kind = at.schema, at.schema.get("type")
     limit = "maxItems" if kind == "array" else "maxProperties" if kind == "object" and "additionalProperties" in schema else ""
     around = (*at.around, _Around(at.path, limit, schema.get(limit))) if limit else at.around
     for child, path, context in children(schema, at.path, at.context):
-        yield _Ruled(path, child, context, around)
+        if RULES in child or has_schemas(child):
+            yield _Ruled(path, child, context, around)
 
 
 def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Iterator[Problem]:
@@ -226,7 +228,7 @@ def _path_of(steps: Steps, path: Path, schema: Schema) -> Path | None:
             keyword = "items" if schema["type"] == "array" else "additionalProperties"
             path, schema = (*path, keyword), schema[keyword]
         else:
-            name = next((name for name in schema.get("properties") or () if spellings(name)[-1:] == [step]), None)
+            name = next((name for name in schema.get("properties") or () if spellings(name)[-1:] == (step,)), None)
             if name is None:
                 return None
             path, schema = (*path, "properties", name), schema["properties"][name]

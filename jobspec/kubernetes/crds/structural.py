@@ -70,8 +70,9 @@ def _structure(schema: Schema, path: Path, *, level: str = "root") -> Iterator[P
         yield invalid(path, f"the schema of {'an item' if level == 'item' else 'a field'} needs a `type`")
     if level == "root" or embedded:
         yield from _resource_fields(schema, path)
-    yield from _value_rules(schema, path, typed=_int_or_string_keywords(schema))
-    yield from _inner_structures(schema, path)
+    if has_schemas(schema) or "pattern" in schema:
+        yield from _value_rules(schema, path, typed=_int_or_string_keywords(schema))
+        yield from _inner_structures(schema, path)
 
 
 def _inner_structures(schema: Schema, path: Path) -> Iterator[Problem]:
@@ -128,9 +129,9 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Iterato
         yield invalid((*path, "pattern"), f"`{schema['pattern']}` is not a regular expression of RE2: {why}")
 
 
-def patterns_not_checked(schema: Schema) -> Iterator[Problem]:
-    """A warning at the first pattern of a schema, if the CEL library, which checks patterns, is not installed."""
-    path = next((path for node, path in nodes(schema) if node.get("pattern")), None)
+def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Iterator[Problem]:
+    """A warning at the first pattern in the schemas *inside* a schema, if the CEL library, which checks patterns, is not installed."""
+    path = next((path for node, path in inside if node.get("pattern")), None)
     if path is not None and not regex.is_available():
         message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"
         yield Problem("rule-not-evaluated", (*path, "pattern"), message)
@@ -217,9 +218,9 @@ def has_known_type(schema: Schema) -> bool:
     return schema.get("type") in (None, *_TYPES)
 
 
-def draft_problems(schema: Schema) -> Iterator[Problem]:
-    """Each use of `$schema`."""
-    for node, path in nodes(schema):
+def draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Iterator[Problem]:
+    """Each use of `$schema` in the schemas *inside* a schema."""
+    for node, path in inside:
         if "$schema" in node:
             yield invalid((*path, "$schema"), "`$schema` is not supported")
 
@@ -368,6 +369,8 @@ class SchemaContext:
 
     def inside(self, *, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> SchemaContext:
         """The context of an inner schema."""
+        if not (self.is_root or in_meta or default_hint or uncorrelated):
+            return self
         return SchemaContext(
             in_meta=self.in_meta or in_meta,
             default_hint=self.default_hint or default_hint,
@@ -375,18 +378,28 @@ class SchemaContext:
         )
 
 
-def children(schema: Schema, path: Path, context: SchemaContext) -> Iterator[tuple[Schema, Path, SchemaContext]]:
+def has_schemas(schema: Schema) -> bool:
+    """Whether there are schemas inside a schema."""
+    return not _NESTED.isdisjoint(schema)
+
+
+def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[Schema, Path, SchemaContext]]:
     """The schemas of fields, map values and items, with their paths and contexts."""
+    found: list[tuple[Schema, Path, SchemaContext]] = []
+    if not has_schemas(schema):
+        return found
     is_resource = context.is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     for name, child in (schema.get("properties") or {}).items():
         in_meta = is_resource and name in _META
         why = f"`{name}` of an object as a whole cannot have defaults" if context.is_root and in_meta else ""
-        yield child, (*path, "properties", Key(name)), context.inside(in_meta=in_meta, default_hint=why)
+        found.append((child, (*path, "properties", Key(name)), context.inside(in_meta=in_meta, default_hint=why)))
     if isinstance(schema.get("additionalProperties"), dict):
         why = "the values of a map in metadata cannot have defaults" if context.in_meta else ""
-        yield schema["additionalProperties"], (*path, "additionalProperties"), context.inside(default_hint=why)
+        found.append((schema["additionalProperties"], (*path, "additionalProperties"), context.inside(default_hint=why)))
     if isinstance(schema.get("items"), dict):
-        yield schema["items"], (*path, "items"), context.inside(uncorrelated=schema.get("x-kubernetes-list-type") != "map")
+        uncorrelated = schema.get("x-kubernetes-list-type") != "map"
+        found.append((schema["items"], (*path, "items"), context.inside(uncorrelated=uncorrelated)))
+    return found
 
 
 def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
@@ -398,13 +411,17 @@ def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
         yield schema["not"], (*path, "not")
 
 
-def nodes(schema: Schema, path: Path = ()) -> Iterator[tuple[Schema, Path]]:
+def nodes(schema: Schema) -> list[tuple[Schema, Path]]:
     """A schema and all schemas inside it, with their paths."""
-    yield schema, path
-    for child, at, _ in children(schema, path, SchemaContext()):
-        yield from nodes(child, at)
-    for branch, at in branches(schema, path):
-        yield from nodes(branch, at)
+    found: list[tuple[Schema, Path]] = []
+    left: list[tuple[Schema, Path]] = [(schema, ())]
+    context = SchemaContext()
+    while left:
+        node, path = left.pop()
+        found.append((node, path))
+        if has_schemas(node):
+            left += reversed([*((child, at) for child, at, _ in children(node, path, context)), *branches(node, path)])
+    return found
 
 
 # The problem of a mistake in a CustomResourceDefinition.
@@ -427,13 +444,17 @@ _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
 _TEXT_POINTERS = ("labelSelectorPath",)
 #: Keywords whose empty value differs from an absent one.
-_MEANINGFUL_EMPTY = (
-    *(*_ANYTHING, *_UNMARSHALED, *_POINTERS, "$ref", "dependencies", "externalDocs"),
-    *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
+_MEANINGFUL_EMPTY = frozenset(
+    (
+        *(*_ANYTHING, *_UNMARSHALED, *_POINTERS, "$ref", "dependencies", "externalDocs"),
+        *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
+    )
 )
 #: Keywords whose empty and absent values mean the same, though the decoded schema still distinguishes them.
 COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
-_KEPT = (*_MEANINGFUL_EMPTY, *COUNTED)
+_KEPT = frozenset((*_MEANINGFUL_EMPTY, *COUNTED))
+#: Keywords with schemas inside.
+_NESTED = frozenset((*MAPS, *BRANCHES, *_UNMARSHALED, "not"))
 _KEYWORDS = frozenset(
     (
         *(*MAPS, *BRANCHES, *_KEPT, "$schema", "id", "type", "title", "description", "format", "pattern", "enum", "nullable"),
@@ -447,7 +468,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
     for problem in typed_problems_at(schema, shape, path):
         if problem.rule != "missing-field" and not (loose and problem.rule == "unknown-field"):
             yield problem
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or not has_schemas(schema):
         return
     for keyword in MAPS:
         yield from _map(schema.get(keyword), shape, (*path, keyword), loose=loose)
@@ -481,13 +502,15 @@ def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Prob
         yield Problem("wrong-type", path, f"{name_of(path)} takes a list of schemas")
 
 
-def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
+def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
     """A schema without null, unknown and empty keywords; empty values of the keywords *kept* stay. A schema that is null is `{}`."""
     made: Schema = {}
     for keyword, value in (schema or {}).items():
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
             continue
-        if keyword in MAPS:
+        if keyword not in _NESTED:
+            made[keyword] = value
+        elif keyword in MAPS:
             made[keyword] = {
                 name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
             }
@@ -504,6 +527,8 @@ def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
 
 def are_alike(schemas: Sequence[Schema]) -> bool:
     """Whether decoded schemas are equal, with empty and absent values of the keywords in `COUNTED` taken for equal."""
+    if len(schemas) == 1:
+        return True
     meant = [decoded(each, kept=_MEANINGFUL_EMPTY) for each in schemas]
     return all(each == meant[0] for each in meant)
 
