@@ -59,13 +59,16 @@ def costly(random: Random, *, count: int = 150) -> list[Definition]:
 
 def _costly(random: Random) -> Definition:
     rules = [_costly_rule(random) for _ in range(random.choice((1, 2, 3, 12)))]
+    together = random.random() < 0.2  # cheap enough alone
+    if together:
+        rules = rules[:1] * 14
     schema: dict[str, Any] = {**cel_growth.limited(random), RULES: rules}
     types = SchemaTypes(schema, is_resource=False)
     compiled = [types.compile(each["rule"], schema, result="bool", optional_old_self="optionalOldSelf" in each) for each in rules]
     most = max((each.estimate({}).cost for each in compiled if each.estimate), default=0)
-    number = int(BUDGET / most * random.uniform(0.5, 2)) if 0 < most < BUDGET else random.randrange(9)
-    for size in (number, *random.choices((0, 1, 2, 10, None), k=random.choice((0, 0, 1, 2)))):
-        schema = _around(schema, size if random.random() < 0.9 else None, random)
+    number = int(BUDGET / most * random.uniform(0.5, 1 if together else 2)) if 0 < most < BUDGET else random.randrange(9)
+    for size in (number, *random.choices((0, 1, 2, 10, None), k=0 if together else random.choice((0, 0, 1, 2)))):
+        schema = _around(schema, size if together or random.random() < 0.9 else None, random)
     return _definition(schema)
 
 
