@@ -1,23 +1,52 @@
-"""The cluster that manifests meet: the releases in it, its custom kinds, the objects that are there, and whether its webhooks are."""
+"""The cluster that manifests meet, and what it says of them: its API server, that server's plugins, and the operators' webhooks."""
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.documents.document import Document
+from jobspec.findings import Answer, Rule
+from jobspec.kinds import (
+    CLUSTER_TRAINING_RUNTIME,
+    GENERATING_KINDS,
+    JOBSET,
+    LIMIT_RANGE,
+    MOUNTED_KINDS,
+    NAMESPACE,
+    PLUGIN_REVIEWED,
+    POD,
+    POLICY_KINDS,
+    PRIORITY_CLASS,
+    PYTORCHJOB,
+    RESOURCE_QUOTA,
+    TRAINING_RUNTIME,
+    TRAINJOB,
+    WEBHOOK_LOOKUPS,
+    find,
+    is_cluster_scoped,
+)
+from jobspec.kubernetes.verdict import Verdict, verdict
+from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
 from jobspec.targets import OPERATORS, complete, is_later, reported
+from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
+    from typing import Literal
 
-    from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
+    from jobspec.findings import Name
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
     from jobspec.targets import Target
 
+    #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
+    Judgement = Literal["valid", "invalid", "partly", "unknown"]
+
 
 class StoredObjects:
-    """The objects that updates are updates of, by what names them: API version, kind, namespace and name."""
+    """The stored objects that manifests update, by API version, kind, namespace and name."""
 
     __slots__ = ("_by_name",)
 
@@ -123,9 +152,213 @@ def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:
 def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
     documents = _documents(crds, "<crds>")
     from jobspec.kubernetes.custom_kinds import CustomKinds
-    from jobspec.kubernetes.verdict import verdict
 
     wrong = [each for document in documents for each in verdict(document, target).diagnostics if each.severity == "error"]
     if wrong:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
     return CustomKinds(documents)
+
+
+# Judge documents in a cluster: by the API server's own checks, then by its plugins and the operators' webhooks.
+
+
+MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
+_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS))
+
+
+class Judged:
+    """A document, with the server's verdict and the diagnostics of the webhooks."""
+
+    __slots__ = ("by_server", "by_webhooks", "can_be_looked_up", "diagnostics", "document", "old", "seen", "status", "wanted")
+
+    def __init__(
+        self,
+        document: Document,
+        by_server: Verdict,
+        *,
+        seen: Document | None = None,
+        old: Document | None,
+        by_webhooks: Sequence[Diagnostic] = (),
+        wanted: Sequence[Name] = (),
+    ) -> None:
+        self.document = document
+        self.by_server = by_server
+        self.seen = seen or document
+        """The document that the validating webhooks see: rewritten by a mutating one, and as Go decodes what breaks its schema."""
+        self.old = old
+        """The stored object that the document updates; None for a new object."""
+        self.by_webhooks = by_webhooks
+        self.wanted = wanted
+        """The objects that a webhook looks up and does not find in the same file."""
+        self.status: Judgement = "invalid" if by_webhooks and has_error(by_webhooks) else by_server.status
+        """The verdict of both."""
+        self.diagnostics = [*by_server.diagnostics, *by_webhooks]
+        kind, accepted = document.group_kind, self.status in ("valid", "partly")
+        is_known = accepted or (kind in GENERATING_KINDS and self.status == "unknown")
+        self.can_be_looked_up = is_known and kind in _REFERRED and not document.is_held
+        """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
+
+    def reviewed(
+        self, diagnostics: Sequence[Diagnostic], wanted: Sequence[Name] = (), *, seen: Document | None = None, old: Document | None = None
+    ) -> Judged:
+        """The same with the diagnostics of plugins or webhooks, and with the documents that these see."""
+        seen, old = seen or self.seen, old or self.old
+        return Judged(self.document, self.by_server, seen=seen, old=old, by_webhooks=diagnostics, wanted=wanted)
+
+
+def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
+    """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
+
+    What refers to others is reviewed last, since only accepted objects can be referred to.
+    """
+    judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
+    if not any(_is_reviewed(each, cluster) for each in judged):
+        return judged
+    judged = [each if _refers(each) else reviewed(each, Objects(), cluster) for each in judged]
+    if not any(map(_refers, judged)):
+        return judged
+    objects = objects_for(judged, cluster)
+    policies = policies_for(objects) if any(each.document.group_kind in PLUGIN_REVIEWED for each in judged) else None
+    return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
+
+
+def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
+    """Whether webhooks or plugins look at a document."""
+    kind = judged.document.group_kind
+    return kind in PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in WEBHOOK_LOOKUPS))
+
+
+def _refers(judged: Judged) -> bool:
+    """Whether what is said of a document depends on others."""
+    kind = judged.document.group_kind
+    return kind == TRAINJOB or (kind in PLUGIN_REVIEWED and kind != NAMESPACE)
+
+
+def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
+    """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
+    found = [each for each in judged if each.document.group_kind in _REFERRED]
+    accepted = [each.seen for each in found if each.can_be_looked_up]
+    refused = [each.document for each in found if not each.can_be_looked_up]
+    return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
+
+
+def policies_for(objects: Objects) -> PolicyObjects | None:
+    """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
+    found = (*objects.elsewhere, *objects.in_file)
+    wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.closed else POLICY_KINDS
+    if not any(each.group_kind in wanted for each in found):
+        return None
+    from jobspec.kubernetes.admission.objects import policies_of
+
+    return policies_of(found, closed=objects.closed)
+
+
+def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
+    old = cluster.stored.of(document) if cluster.stored else None
+    if cluster.later and (unknown := _of_later_release(document, cluster)):
+        return Judged(document, unknown, old=old)
+    seen = document
+    found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind == JOBSET):
+        seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
+        if seen is not document:
+            found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    return Judged(document, found.refused() if broken and found.status != "unknown" else found, seen=seen, old=old)
+
+
+def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
+    """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
+    kind = find(document.api_version, document.kind)
+    if not kind or kind.component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        return None
+    release = f"{kind.component} {cluster.later[kind.component]}"
+    message = f"jobspec does not know {release}, and no CRD in --crd defines {document.kind}"
+    problem = document.problem("unknown-kind", message, ("kind",), hint=f"give the CRD of {release}, too")
+    return Verdict("invalid", [problem])
+
+
+def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: PolicyObjects | None = None) -> Judged:
+    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts.
+
+    *policies*: those among the objects.
+    """
+    if judged.by_server.status not in ("valid", "partly"):
+        return judged
+    if judged.document.group_kind in PLUGIN_REVIEWED:
+        return _by_plugins(judged, policies, cluster)
+    return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
+
+
+def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+    document = judged.document
+    if cluster.custom_kinds and cluster.custom_kinds.defines(document):
+        return judged
+    namespace = document.namespace
+    wanted = [(NAMESPACE, "", namespace), (LIMIT_RANGE, namespace, ""), (RESOURCE_QUOTA, namespace, "")]
+    if policies is None and document.group_kind not in (POD, NAMESPACE):
+        return judged.reviewed((), wanted)
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.review import answer
+
+    found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)
+    return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])
+
+
+def _by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
+    """The judgement with the webhooks' answer. They decode objects to the types of their own release, not to those of a CRD in `crds`."""
+    seen, old = judged.seen, judged.old
+    if cluster.custom_kinds or old:
+        by_release = verdict(seen, cluster.target)
+        old = old and as_decoded(old, cluster.target)
+        if by_release.status != "valid":
+            seen = as_decoded(seen, cluster.target)
+            wrong = [] if cluster.custom_kinds else undecodable(by_release)
+            if wrong or cluster.custom_kinds:
+                return judged.reviewed(wrong, seen=seen, old=old)
+    if judged.by_server.status != "valid":
+        return judged.reviewed((), seen=seen, old=old)
+    answer = review(seen, cluster.target, objects, old=old)
+    return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
+
+
+def names_of(document: Document) -> list[Name]:
+    """The names by which webhooks and plugins look up an object; the namespace is empty for kinds without one.
+
+    What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
+    """
+    kind = document.group_kind
+    if kind in GENERATING_KINDS:
+        from jobspec.kubernetes.admission.generated import generated_by
+
+        made = [(each, each["metadata"]) for each in generated_by(document.data)]
+        return [(("", each["kind"]), metadata["namespace"] or "", metadata["name"]) for each, metadata in made]
+    namespace = "" if is_cluster_scoped(document.api_version, document.kind) else document.namespace
+    every = [(kind, namespace, "")] if kind in (LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS) else []
+    return [(kind, namespace, document.name), *every]
+
+
+# Review a document by its operator's webhooks; the rules of a kind are loaded only for documents of that kind.
+
+
+def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
+    """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
+    document, old = _with_spec(document), old and _with_spec(old)
+    if document.group_kind == TRAINJOB:
+        from jobspec.operators.trainer.webhook import answer_to_trainjob
+
+        return answer_to_trainjob(document, target, objects, old=old)
+    RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
+    if document.group_kind == PYTORCHJOB:
+        from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
+    elif document.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
+        from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
+    elif document.group_kind == JOBSET:
+        from jobspec.operators.jobset.webhook import WEBHOOK_RULES as RULES
+    else:
+        return Answer([])
+    return Answer(diagnostics(RULES, Workload(document, old=old), target))
+
+
+def _with_spec(document: Document) -> Document:
+    """The document as Go decodes it: an absent `spec` is an empty one."""
+    return document if document.data.get("spec") is not None else document.changed({**document.data, "spec": {}})

@@ -306,7 +306,7 @@ class DocumentResult:
 class FileResult:
     """One file: the results of its documents, and every diagnostic, sorted by place."""
 
-    __slots__ = ("diagnostics", "documents", "ignored", "path")
+    __slots__ = ("diagnostics", "documents", "ignored", "path", "valid")
 
     def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
         self.path = path
@@ -314,11 +314,8 @@ class FileResult:
         """The number of diagnostics that settings and comments leave out."""
         self.documents = tuple(documents)
         self.diagnostics = tuple(in_order(diagnostics))
-
-    @property
-    def valid(self) -> bool:
+        self.valid = not has_error(self.diagnostics)
         """Whether no diagnostic of severity error stands in the file."""
-        return not has_error(self.diagnostics)
 
     def __repr__(self) -> str:
         found = [f"{number} {severity}" for severity in ("error", "warning", "info") if (number := self._number(severity))]

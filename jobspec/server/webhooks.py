@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from jobspec.cluster import Cluster, StoredObjects
+from jobspec.cluster import Cluster, Judged, StoredObjects, judge
 from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant
 from jobspec.operators.webhooks import as_decoded
-from jobspec.pipeline import Judged, judge
 from jobspec.server.api_server import Resource, Server, ServerAnswer
 from jobspec.server.question import Question
 from jobspec.targets import OPERATORS, Target
