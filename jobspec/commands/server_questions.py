@@ -18,13 +18,11 @@ from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
 from jobspec.server import asking, local
-from jobspec.server.api_server import Server, ServerAnswer
+from jobspec.server.api_server import Server, ServerAnswer, difference
+from jobspec.server.asking import problems_of_pods, with_absent_webhooks
 from jobspec.server.client import Client, of_context
-from jobspec.server.differences import difference
 from jobspec.server.local import control_plane
-from jobspec.server.pods import PodQuestion
-from jobspec.server.question import Question, Questions, questions_about
-from jobspec.server.webhooks import with_absent_webhooks
+from jobspec.server.questions import PodQuestion, Question, Questions, pod_questions, questions_about
 from jobspec.targets import Target
 from jobspec.workloads import is_workload
 
@@ -77,16 +75,12 @@ def _manifests(found: Found, setting: RunContext, *, skip_unknown: bool) -> Mani
 
 def _about_pods(manifests: Sequence[Manifests], setting: RunContext) -> list[PodQuestion]:
     """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
-    from jobspec.server.pods import pod_questions
-
     checked = pipeline.check_files(manifests, lambda each, _: each, setting.cluster, outcome=False)
     return pod_questions(checked, setting.cluster.target)
 
 
 def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> list[FileResult]:
     """The results with what the server says of pods, where it accepts their job."""
-    from jobspec.server.pods import problems_of_pods
-
     accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
     asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
     told = problems_of_pods(asked, answers)

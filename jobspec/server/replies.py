@@ -9,7 +9,7 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.overlays.load import as_text
 from jobspec.server.client import Reply
-from jobspec.server.question import Question
+from jobspec.server.questions import Question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

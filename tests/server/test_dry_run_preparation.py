@@ -13,7 +13,7 @@ from jobspec.server import asking
 from jobspec.server.api_server import Server
 from jobspec.server.client import YAML, Client
 from jobspec.server.local import control_plane
-from jobspec.server.question import questions_about
+from jobspec.server.questions import questions_about
 from jobspec.targets import choose
 from tests.support import manifests, quick_yaml
 from tests.support.checking import read

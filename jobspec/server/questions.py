@@ -1,20 +1,22 @@
-"""The questions to a server: each document of a file that a server has a say in, with the text to send."""
+"""The questions to a server: each document of a file that a server has a say in, and the pods of jobs, with the text to send."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Path
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Path
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.kubernetes.verdict import verdict
-from jobspec.pipeline import Manifests
+from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
+from jobspec.operators.made import with_generated_names
+from jobspec.pipeline import Checked, Manifests
 from jobspec.targets import Target
-from jobspec.workloads import value_at
+from jobspec.workloads import is_workload, resumed, value_at
 
 #: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
@@ -62,7 +64,7 @@ def questions_about(manifests: Manifests, target: Target) -> Questions:
     diagnostics = [each for each in manifests.diagnostics if each.document not in known]
     for document in (each for each in manifests.documents if not each.is_held):
         own = [each for each in manifests.diagnostics if each.document == document.index]
-        if not (bool(document.api_version and document.kind) and document.group_kind[0] not in _NEVER_ON_A_SERVER):
+        if not (document.api_version and document.kind) or document.group_kind[0] in _NEVER_ON_A_SERVER:
             row, wrong = _settled(document, own, target, skip_unknown=manifests.skip_unknown)
             rows.append(row)
             diagnostics += wrong
@@ -87,3 +89,48 @@ def _as_written(document: Document, pieces: Sequence[tuple[str, int]], own: Sequ
     """A document in its own text: the piece of the file between the `---` lines around it."""
     piece, lines_before = pieces[bisect_right(pieces, document.marks.mark.line - 1, key=lambda each: each[1]) - 1]
     return Question(document, piece, lines_before=lines_before, duplicates=[each for each in own if each.rule == "duplicate-key"])
+
+
+# The pods of jobs: a server's quotas, Pod Security and policies answer for what will really run.
+
+
+@dataclass(frozen=True, slots=True)
+class PodQuestion:
+    """The question about the pods of one role of a job, which differ in numbers alone."""
+
+    job: Document
+    role: str
+    """As people write it, such as `Worker`."""
+    question: Question
+
+
+def pod_questions(files: Sequence[Checked], target: Target) -> list[PodQuestion]:
+    """The questions about the pods of all jobs in checked files that a server accepts."""
+    context = [document for file in files for document in file.documents]
+    return [each for file in files for job in _accepted_jobs(file) for each in _of_job(job, context, target)]
+
+
+def _accepted_jobs(file: Checked) -> list[Document]:
+    valid = {(each.index, each.kind, each.name) for each in file.result.documents if each.status == "valid"}
+    return [each for each in file.documents if is_workload(each) and (each.index, each.kind, each.name) in valid]
+
+
+def _of_job(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodQuestion]:
+    own = [each for each in context if each.file == job.file]
+    others = [each for each in context if each.file != job.file]
+    try:
+        expansion = expand(resumed(job), [*own, *others], target, first_and_last_only=True)
+    except JobspecError:  # more pods than anybody could look at
+        return
+    for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles():
+        pod = _pod(job, role)
+        document = Document(pod, role.pod_tree.marks(), file=job.file, index=job.index)
+        yield PodQuestion(job, role.name, Question(document, write([pod])))
+
+
+def _pod(job: Document, role: ExpandedRole) -> dict[str, object]:
+    """A pod of a role under a name of its own, since the job may run already; in the job's namespace, or in none."""
+    data = with_generated_names(role.pod_tree)
+    metadata = {name: each for name, each in data["metadata"].items() if name not in ("name", "namespace", "ownerReferences")}
+    space = {"namespace": job.namespace} if job.namespace else {}
+    return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}
