@@ -1,4 +1,4 @@
-"""Whole files migrated: each job and runtime in them, what is told of it, and the new text of the file."""
+"""Migrate whole files: each job and runtime in them, what is reported of it, and the new text of the file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode
 from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.migrate.facts import compared, job_facts
 from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
-from jobspec.migrate.pods import compared, job_facts
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
@@ -23,8 +23,8 @@ from jobspec.project.rendering import objects_of
 from jobspec.project.tree import Whole, whole
 from jobspec.workloads import is_workload
 
-#: What becomes of a document: the trees that take its place, if any do, and what is told of it.
-Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
+#: The trees that take the place of a document, if any do, and what is reported of it.
+Replaced = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
     """Files in which each PyTorchJob is a TrainJob of the cluster's trainer."""
     there = {id(file): list(file.documents) for file in files}
 
-    def outcome(job: Document, file: File) -> Outcome:
+    def replace(job: Document, file: File) -> Replaced:
         if job.group_kind != PYTORCHJOB:
             return (), ()
         if file.is_rendered:
             return (), [_rendered(job)]
-        found = migrate_pytorchjob(job, _beside(file, files), cluster, gang_scheduler=gang_scheduler)
+        found = migrate_pytorchjob(job, _with_others(file, files), cluster, gang_scheduler=gang_scheduler)
         if not isinstance(found, Migrated):
             return (), [found]
         taken = next((each for each in there[id(file)] for new in found.documents if _identity(each) == _identity(new)), None)
@@ -78,7 +78,7 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         there[id(file)] += found.documents
         return found.trees, loss_report(found)
 
-    return [_migrated(each, outcome) for each in files]
+    return [_migrated(each, replace) for each in files]
 
 
 def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list[MigratedFile]:
@@ -91,7 +91,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
     def new(document: Document) -> Document:
         return as_document(runtimes[id(document)][0], document) if id(document) in runtimes else document
 
-    def outcome(document: Document, file: File) -> Outcome:
+    def replace(document: Document, file: File) -> Replaced:
         if id(document) in runtimes:
             tree, diagnostics = runtimes[id(document)]
             return _if_other(tree, document), diagnostics
@@ -99,7 +99,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             return (), [_rendered(document)]
         if document.group_kind != TRAINJOB:
             return (), ()
-        context = _beside(file, files)
+        context = _with_others(file, files)
         if runtime_of(document, context, before.target) is None:
             ref = RuntimeReference(document.data)
             return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not among the given files; give the file of it, too")]
@@ -110,7 +110,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
         return _if_other(found.trees[0], document), _with_dropped(loss_report(found), dropped)
 
-    return [_migrated(each, outcome) for each in files]
+    return [_migrated(each, replace) for each in files]
 
 
 def _rendered(document: Document) -> Diagnostic:
@@ -123,7 +123,7 @@ def _identity(document: Document) -> tuple[GroupKind, str, str]:
     return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
 
-def _beside(file: File, files: Sequence[File]) -> list[Document]:
+def _with_others(file: File, files: Sequence[File]) -> list[Document]:
     return [*file.documents, *(each for other in files if other is not file for each in other.documents)]
 
 
@@ -132,13 +132,13 @@ def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
 
 
 def _with_dropped(diagnostics: Sequence[Diagnostic], dropped: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What is told of a job's pods, and of the fields that are gone those that it does not tell of."""
+    """What is reported of a job's pods, and of dropped fields those at other places."""
     places = {str(each.mark) for each in diagnostics}
     return [*diagnostics, *(each for each in dropped if str(each.mark) not in places)]
 
 
-def _migrated(file: File, outcome: Callable[[Document, File], Outcome]) -> MigratedFile:
-    outcomes = {place_of(each): (each, *outcome(each, file)) for each in file.documents}
+def _migrated(file: File, replace: Callable[[Document, File], Replaced]) -> MigratedFile:
+    outcomes = {place_of(each): (each, *replace(each, file)) for each in file.documents}
     new = {place: trees for place, (_, trees, _) in outcomes.items() if trees}
     kept = irreplaceable(file.text, file.documents, new)
     diagnostics: list[Diagnostic] = []
@@ -148,12 +148,12 @@ def _migrated(file: File, outcome: Callable[[Document, File], Outcome]) -> Migra
     return MigratedFile(file, replaced(file.text, file.documents, wanted) if wanted else file.text, diagnostics)
 
 
-# A project migrated as a whole: its bases change, its overlays stay, and what is told comes from the pods of its variants.
+# Migrate a project: its bases change, its overlays stay, and losses are found in the pods of its variants.
 
 
 @dataclass(frozen=True, slots=True)
 class MigratedProject:
-    """What becomes of a project: its files, what was wrong with it before, and what its variants have lost."""
+    """A project after the migration: its files, what is reported of its variants, and errors, with which nothing is migrated."""
 
     files: Sequence[MigratedFile] = ()
     told: Sequence[Diagnostic] = ()

@@ -9,9 +9,8 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
-from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, job_facts
-from jobspec.migrate.pytorchjob import ways
-from jobspec.migrate.source import NAME, Difference, Fact, Key, SourceJob
+from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
+from jobspec.migrate.pytorchjob import SourceJob, ways
 from jobspec.programs.command_lines import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.migrate.life import APPLIED, exit_code_rule
-from jobspec.migrate.pods import is_of_job, known_port, with_new_names
-from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migration, of_one_job, of_roles, present
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_marks
+from jobspec.migrate.facts import APPLIED, NAME, NEW_NAME, JobNode, exit_code_rule, is_of_job, known_port, nodes_of, with_new_names
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
+from jobspec.targets import Target
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
@@ -205,6 +207,90 @@ def _scheduled(source: SourceJob, job: dict[str, Any]) -> dict[str, Any]:
     return {**job, "template": {**job["template"], "spec": {**job["template"]["spec"], "template": scheduled}}}
 
 
+# A PyTorchJob as its migration looks at it: its replica types, its policies, and what the operator makes of it.
+
+
+class SourceJob:
+    """One PyTorchJob, and the release that it goes to."""
+
+    __slots__ = ("document", "gang_scheduler", "nodes", "release", "replicas", "spec", "tree")
+
+    def __init__(self, document: Document, objects: Sequence[MarkedTree], target: Target, *, gang_scheduler: str) -> None:
+        """*objects*: what training-operator makes of it."""
+        self.document = document
+        self.release = target["trainer"]
+        self.gang_scheduler = gang_scheduler
+        """What schedules its pods all at once; empty where nothing does."""
+        self.tree = _without_nulls(with_marks(document.data, document.marks))
+        self.spec: MarkedTree = self.tree.value["spec"]
+        self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
+        """Master first."""
+        self.nodes: list[JobNode] = [each for each in nodes_of(objects, document.group_kind) if each.training]
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+        return self.document.name
+
+    @property
+    def is_of_volcano(self) -> bool:
+        """Whether Volcano schedules its pods all at once."""
+        return self.gang_scheduler.lower() == "volcano"
+
+    @property
+    def lead(self) -> MarkedTree:
+        """The replica type of node 0."""
+        lead: MarkedTree = next(iter(self.replicas.values()))
+        return lead
+
+    @property
+    def count(self) -> int:
+        """How many pods it has."""
+        return sum(self.count_of(name) for name in self.replicas)
+
+    def count_of(self, name: str) -> int:
+        """How many pods a replica type has."""
+        given = self.replicas[name].get("replicas")
+        return int(given.value) if given else 1
+
+    def policy(self, *path: str) -> MarkedTree | None:
+        """A field of the run policy."""
+        return self.spec.get("runPolicy", *path)
+
+    def restart(self, replica: MarkedTree) -> str:
+        """The restart policy of a replica type, with the operator's default."""
+        return text(replica, "restartPolicy") or "OnFailure"
+
+    def is_uniform(self) -> bool:
+        """Whether the pods of all replica types are the same."""
+        seen = [(self.restart(each), each.value["template"].data()) for each in self.replicas.values()]
+        return all(each == seen[0] for each in seen)
+
+
+def _without_nulls(tree: MarkedTree) -> MarkedTree:
+    """The tree without null values, which the server drops."""
+    if isinstance(tree.value, dict):
+        return tree.with_value({name: _without_nulls(each) for name, each in tree.value.items() if each.value is not None})
+    return tree.with_value([_without_nulls(each) for each in tree.value]) if isinstance(tree.value, list) else tree
+
+
+# Values that a migration writes, and parts of a job that it moves: each points to the place in the source that caused it.
+
+
+MIGRATION = Mark("jobspec migrate")
+"""The place of what no line of the source says."""
+
+
+def by_migration(data: Any, cause: MarkedTree | None = None) -> MarkedTree:
+    """Plain data, with trees perhaps inside, as a tree; all that is new stands at the place of its *cause*."""
+    return set_by(cause.mark if cause and cause.mark.line else MIGRATION, data)
+
+
+def present(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 # A pod template of a PyTorchJob as one of a runtime: its training container has another name, and a Job restarts pods by its own rules.
 
 
@@ -332,6 +418,29 @@ def _success(source: SourceJob) -> MarkedTree | None:
     return by_migration({"rules": [{"succeededCount": 1}]}, clean) if source.spec.get("elasticPolicy") else None
 
 
+# The names of a PyTorchJob's pods in its texts, replaced by those that the same nodes have as pods of a TrainJob.
+#
+# They begin with a variable for the job's name, so that they are right in a job of another name, too, such as a variant of a project.
+
+
+def renaming(source: SourceJob, new_name: Callable[[int], str]) -> Callable[[str], str]:
+    """What replaces each pod's name in a text. *new_name*: the name of the host with a rank."""
+    names = {node.pod.host_name: new_name(rank) for rank, node in enumerate(source.nodes)}
+    longest_first = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w.-])({longest_first})(?![\w-])")
+    return lambda text: pattern.sub(lambda found: names[found[1]], text)
+
+
+def of_one_job(source: SourceJob) -> Callable[[str], str]:
+    """The renaming where all nodes are pods of the replicated job `node`."""
+    return renaming(source, lambda rank: f"$({NAME})-node-0-{rank}.$({NAME})")
+
+
+def of_roles(source: SourceJob) -> Callable[[str], str]:
+    """The renaming where the Master has a Job `master`, and each Worker one of the Jobs `node`."""
+    return renaming(source, lambda rank: f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})")
+
+
 # The variables by which training-operator tells a program its rank, in a TrainJob: a pod takes its rank from its own metadata.
 
 
@@ -339,7 +448,7 @@ RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
 """Where a pod finds the number of its Job in the JobSet."""
 RANK_OF_POD = COMPLETION_INDEX
 """Where a pod finds its number in its Job."""
-_NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": NAME_FIELD}}})
+_NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{NEW_NAME}']"}}})
 #: Those that only a program reads which nobody has launched.
 _UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
 

@@ -10,9 +10,9 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
+from jobspec.migrate.facts import NAMED, Fact, job_facts
 from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
-from jobspec.migrate.pods import job_facts
-from jobspec.migrate.source import NAMED, Fact, by_migration, present
+from jobspec.migrate.pytorchjob import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape

@@ -16,10 +16,9 @@ from jobspec.documents.comments import comments_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.migrate.facts import compared, job_facts, nodes_of
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import meaning_in, report_of
-from jobspec.migrate.pods import compared, job_facts
-from jobspec.migrate.source import nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
 from jobspec.pipeline import Source

@@ -11,7 +11,7 @@ from jobspec.diagnostics import FileResult
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.migrate.pods import JobFacts, job_facts
+from jobspec.migrate.facts import JobFacts, job_facts
 from jobspec.pipeline import Source
 
 RELEASES = ("2.0", "2.1", "2.2", "2.3")

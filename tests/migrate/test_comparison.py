@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.migrate.pods import compared
+from jobspec.migrate.facts import compared
 from jobspec.programs.command_lines import command_line
 from tests.migrate.jobs import pytorchjob, text_of, view_of
 

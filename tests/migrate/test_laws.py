@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
+from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
 from jobspec.migrate.jobs import Migrated, as_document, loss_report, migrate_pytorchjob, shared_key
-from jobspec.migrate.pods import JobFacts, job_facts
 from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
-from jobspec.migrate.source import Fact, Key
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from tests.migrate.jobs import cluster, documents_of, jobs_among, text_of

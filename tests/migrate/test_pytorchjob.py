@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from jobspec.migrate.facts import NAME
 from jobspec.migrate.jobs import LOST, Migrated, loss_report, migrate_pytorchjob, shared_key
-from jobspec.migrate.source import NAME
 from tests.migrate.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 

@@ -1,0 +1,650 @@
+"""A job as its pods show it: what their programs see, what the scheduler and the kubelet see, and how the job lives.
+
+Operators call pods, ports and hosts by different names; facts have one name for each, so that those of two jobs can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jobspec import kinds
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.kinds import GroupKind
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.batch import RETRIES, UNLIMITED
+from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
+from jobspec.operators.life import RETRYABLE
+from jobspec.operators.training_operator.life import (
+    RESTART_POLICY,
+    counts_restarts,
+    decisive_role,
+    leaves_finished_pods,
+    leaves_running_pods,
+)
+from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
+from jobspec.run.pods import expand_references
+from jobspec.targets import Target
+from jobspec.workloads import CONTAINERS, released
+
+#: The subject, such as `node 0` or `job`, the area, such as `env` or `life`, and what it is about.
+Key = tuple[str, ...]
+#: The lists of a pod in which an item is known by a field; the items of all others count as one value together.
+NAMED = {
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "imagePullSecrets": "name",
+    "schedulingGates": "name",
+    "hostAliases": "ip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value, and the place that it comes from: a line of the job or of its runtime, or who sets it."""
+
+    value: Any
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that is another one afterwards, or is there on one side alone."""
+
+    key: Key
+    before: Fact | None
+    after: Fact | None
+
+    def __repr__(self) -> str:
+        return f"<{' '.join(self.key)}: {self.before and self.before.value!r} -> {self.after and self.after.value!r}>"
+
+
+def differences(before: Mapping[Key, Fact], after: Mapping[Key, Fact]) -> list[Difference]:
+    """What differs, in the order of the first job, and then what only the second has."""
+    found = [Difference(key, fact, after.get(key)) for key, fact in before.items() if key not in after or after[key].value != fact.value]
+    return [*found, *(Difference(key, None, fact) for key, fact in after.items() if key not in before)]
+
+
+def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """Every value of a tree that holds no further one, by its path; an item of a list by its name."""
+    if isinstance(tree.value, dict) and tree.value:
+        for name, child in tree.value.items():
+            yield from flat_field(name, child, key)
+    else:
+        yield key, Fact(tree.data(), tree.place())
+
+
+def flat_field(name: str, tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """The same for one field, whose value may be a list."""
+    named = NAMED.get(name)
+    if named is None or not all(each.get(named) for each in items(tree)):
+        yield from flat(tree, (*key, name))
+        return
+    for each in items(tree):
+        label = str(each.value[named].value)
+        yield from flat(each, (*key, f"{name}[{label}]"))
+
+
+# All facts of a job, and what differs between two jobs.
+
+
+JOBSET = "jobset"
+"""The subject of facts about the JobSet."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """The facts of one job, and why operators cannot create some of its objects."""
+
+    facts: dict[Key, Fact]
+    objects: Sequence[MarkedTree]
+    """The objects that operators make of it, without what the server fills in."""
+    refusals: Sequence[Diagnostic]
+    nodes: int
+    """How many pods train."""
+
+
+def job_facts(job: Document, context: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
+    """The facts of a job that a server accepts. *context*: what it may refer to, such as runtimes and priority classes."""
+    expansion = expand(released(job), context, target, gang_scheduler=gang_scheduler)
+    objects = with_api_defaults(expansion.objects, context, target)
+    nodes = nodes_of(objects, job.group_kind)
+    training = sum(each.training is not None for each in nodes)
+    operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
+    groups = [text(each, "metadata", "name") for each in objects if text(each, "kind") == "PodGroup"]
+    own = JobContext(Hosts(nodes), operator, training, groups)
+    facts = dict(fact for node in nodes for fact in pod_facts(node, own))
+    facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
+    facts |= dict(life_facts(job, objects, nodes))
+    facts |= dict(_facts_beside_pods(objects, nodes, own))
+    return JobFacts(facts, expansion.objects, expansion.diagnostics, training)
+
+
+def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
+    """What differs between two jobs; a JobSet, which a PyTorchJob has none of, is compared with another one."""
+    found = differences(before.facts, after.facts)
+    has_jobset = any(text(each, "kind") == "JobSet" for each in before.objects)
+    return [each for each in found if has_jobset or each.key[0] != JOBSET]
+
+
+def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], job: JobContext) -> Iterator[tuple[Key, Fact]]:
+    """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
+    volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
+    mounted = {text(each, "configMap", "name") for each in volumes}
+    for each in objects:
+        if text(each, "kind") == "JobSet":
+            for field in ("labels", "annotations"):
+                for name, value in each.value["metadata"].entries(field):
+                    yield (JOBSET, field, name), Fact(value.value, value.place())
+        elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
+            for name, value in each.entries("data"):
+                yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
+
+
+# The pods of a job in the order of their ranks, and the names by which they reach each other, which differ from operator to operator.
+
+
+_DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+
+
+@dataclass(frozen=True, slots=True)
+class JobNode:
+    """A pod of a job: one that trains, with its rank, or another one."""
+
+    name: str
+    """`node 0` and so on for pods that train, in the order of their ranks; for others their role and number."""
+    pod: ExpandedPod
+    training: MarkedTree | None
+    """The container that trains, None in a pod that does not."""
+
+
+def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
+    """The pods among a job's objects: the Master, or the first pod of the first replicated job that trains, is node 0."""
+    found = []
+    ranks = 0
+    others: dict[str, int] = {}
+    for pod in pods_among(objects):
+        training = None if pod.role.endswith("-initializer") else pod.container(CONTAINERS[kind])
+        if training:
+            found.append(JobNode(f"node {ranks}", pod, training))
+            ranks += 1
+        else:
+            number = others.get(pod.role, 0)
+            others[pod.role] = number + 1
+            found.append(JobNode(f"{pod.role} {number}", pod, None))
+    return found
+
+
+NAME = "TRAINJOB_NAME"
+"""The variable that has the name of the job, from its pods' metadata."""
+
+
+class Hosts:
+    """Replaces the names of hosts by those of nodes: `train-master-0` and `train-node-0-0.train` both are `<node 0>`."""
+
+    __slots__ = ("_names", "_pattern")
+
+    def __init__(self, nodes: Iterable[JobNode]) -> None:
+        self._names = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
+        names = "|".join(re.escape(each) for each in sorted(self._names, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<![\w.-])({names}){_DOMAIN}(?![\w-])") if names else None
+
+    def in_text(self, text: str) -> str:
+        """A text with each name of a host replaced."""
+        return self._pattern.sub(lambda found: self._names[found[1]], text) if self._pattern else text
+
+
+# What a scheduler and a kubelet see of a pod: all of its spec but names that differ from operator to operator, and its own metadata.
+
+
+TRAINING = "container that trains"
+#: How a pod is called; a job says it seldom, operators do.
+_NAMES = ("hostname", "subdomain")
+#: Fields of a pod that are compared on their own; the restart policy is a part of how the job lives.
+_OWN = frozenset((*_NAMES, "restartPolicy", "containers", "initContainers"))
+#: Fields of a container that are compared as its program, or say what it is called.
+_PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
+#: What operators write on pods to find them again.
+_OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("jobset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/")}
+#: The init container by which Workers wait for the name of the Master; the names of a TrainJob's nodes are known from the beginning.
+_WAITING = "init-pytorch"
+
+
+def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
+    """All facts of a pod."""
+    key = (node.name,)
+    spec = node.pod.tree.value["spec"]
+    for name, child in _renamed(spec, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME)).value.items():
+        if name not in _OWN or (name in _NAMES and _is_said(child, node, job)):
+            yield from flat_field(name, child, (*key, "pod"))
+    yield from _host_ports(node, job)
+    for field in ("initContainers", "containers"):
+        for container in items(spec.get(field)):
+            yield from _container(node, container, field, job)
+    for field in ("labels", "annotations"):
+        for name, each in node.pod.tree.value["metadata"].entries(field):
+            is_operators = name.startswith(_OPERATORS[job.operator]) or str(each.mark).startswith(job.operator)
+            if not is_operators and not (job.operator == "trainer" and is_of_job(name)):
+                yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, job) else each.value, each.place())
+
+
+def _is_said(name: MarkedTree, node: JobNode, job: JobContext) -> bool:
+    """Whether somebody has written how a pod is called: training-operator does not, and JobSet calls it by its host name."""
+    return job.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
+
+
+def _is_group(name: str, value: MarkedTree, job: JobContext) -> bool:
+    """Whether a label or annotation names the pod group of the job, whose name follows that of the job."""
+    return name.startswith("scheduling.") and value.value in job.groups
+
+
+def is_of_job(label: str) -> bool:
+    """Whether a Job writes a label on its pods; it refuses a template in which somebody else has."""
+    return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
+
+
+def _container(node: JobNode, container: MarkedTree, field: str, job: JobContext) -> Iterator[tuple[Key, Fact]]:
+    name = str(container.value["name"].value)
+    if name == _WAITING and job.operator in str(container.mark):
+        return
+    is_training = node.training is not None and field == "containers" and name == node.training.value["name"].value
+    label = TRAINING if is_training else f"{'init container' if field == 'initContainers' else 'container'} {name}"
+    for child_name, child in container.value.items():
+        if child_name == "ports":
+            yield from _ports(child, job, (node.name, label))
+        elif child_name not in _PROGRAM:
+            yield from flat_field(child_name, child, (node.name, label))
+    yield from program_facts(node, container, job, (node.name, label))
+
+
+def _ports(ports: MarkedTree, job: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """The ports but for that of the operator, at which the processes meet."""
+    own = [each for each in items(ports) if not str(each.mark).startswith(job.operator) and not _is_operators(each)]
+    yield from flat_field("ports", ports.with_value(own), key) if own else ()
+
+
+def _host_ports(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
+    """The ports that a pod takes from its machine, where no other pod with one of them can run."""
+    containers = items(node.pod.tree.get("spec", "containers"))
+    ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]
+    if ports:
+        yield (node.name, "pod", "host ports"), Fact(sorted(_number(each, job) for each in ports), ports[0].place())
+
+
+def _number(port: MarkedTree, job: JobContext) -> str:
+    number = str(port.value["hostPort"].value)
+    return THE_PORT if number == known_port(job.operator) else number
+
+
+def _is_operators(port: MarkedTree) -> bool:
+    name = port.get("name")
+    return name is not None and name.value == "pytorchjob-port"
+
+
+# What the label selectors of a pod's placement choose among the pods of its own job.
+#
+# Operators label their pods in words of their own, so that the same selector may choose other pods after a migration.
+
+
+#: The label with the name of the job, by who writes it.
+OLD_NAME, NEW_NAME = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
+_THE_NAME = "<label with the job's name>"
+_FIELDS = ("affinity", "topologySpreadConstraints")
+
+
+def selector_facts(node: JobNode, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    """For each label selector that places a pod, the nodes of its own job that it chooses."""
+    spec = node.pod.tree.value["spec"]
+    found = [each for field in _FIELDS if field in spec.value for each in _selectors(spec.value[field])]
+    for number, selector in enumerate(found):
+        chosen = [each.name for each in nodes if _matches(selector, _labels(each))]
+        yield (node.name, "pod", f"labelSelector {number}"), Fact(chosen, selector.place())
+
+
+def _selectors(tree: MarkedTree) -> Iterator[MarkedTree]:
+    for name, child in tree.value.items() if isinstance(tree.value, dict) else ():
+        if name == "labelSelector":
+            yield child
+        else:
+            yield from _selectors(child)
+    for child in items(tree):
+        yield from _selectors(child)
+
+
+def _labels(node: JobNode) -> dict[str, str]:
+    return {name: str(each.value) for name, each in node.pod.tree.value["metadata"].entries("labels")}
+
+
+def _matches(selector: MarkedTree, labels: Mapping[str, str]) -> bool:
+    wanted = all(labels.get(name) == str(each.value) for name, each in selector.entries("matchLabels"))
+    return wanted and all(_fits(each.data(), labels) for each in items(selector.get("matchExpressions")))
+
+
+def _fits(expression: dict[str, object], labels: Mapping[str, str]) -> bool:
+    key, operator, values = str(expression["key"]), expression["operator"], expression.get("values") or []
+    assert isinstance(values, list)
+    if operator in ("Exists", "DoesNotExist"):
+        return (key in labels) == (operator == "Exists")
+    return (labels.get(key) in values) == (operator == "In")
+
+
+def with_new_names(tree: MarkedTree) -> MarkedTree:
+    """A pod's spec in which selectors use JobSet's label for the job's name in place of training-operator's."""
+    return _renamed(tree, {OLD_NAME: NEW_NAME})
+
+
+def _renamed(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
+    if isinstance(tree.value, list):
+        return tree.with_value([_renamed(each, names) for each in tree.value])
+    if not isinstance(tree.value, dict):
+        return tree
+    return tree.with_value({name: _in_field(name, each, names) for name, each in tree.value.items()})
+
+
+def _in_field(name: str, tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
+    if name == "matchLabels":
+        return tree.with_value({names.get(key, key): each for key, each in tree.value.items()})
+    if name == "matchExpressions":
+        return tree.with_value([_expression(each, names) for each in items(tree)])
+    return _renamed(tree, names)
+
+
+def _expression(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
+    key = tree.value["key"]
+    return tree.with_value({**tree.value, "key": key.with_value(names.get(key.value, key.value))})
+
+
+# What the program of a container sees: its command line, and its variables after a launcher has set its own.
+#
+# torchrun takes the `PET_*` variables as settings, and sets `RANK`, `WORLD_SIZE` and the others for each process that it starts.
+#
+# The number of processes follows `determine_local_world_size`, torch/distributed/run.py, 2.7: `auto` is `gpu` where there are GPUs. The
+# rank of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
+
+
+_OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
+THE_PORT = "<the operator's port>"
+#: GPUs that torch counts as such.
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """One of two jobs: where its nodes are, and who runs it."""
+
+    hosts: Hosts
+    operator: str
+    """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
+    size: int
+    """How many nodes there are."""
+    groups: Collection[str]
+    """The names of its pod groups."""
+
+
+def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """The facts of a container's program, by the beginning *key*."""
+    variables, values = _variables(node, container, job)
+    known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
+    command, arguments = (_words(container, field, known, job) for field in ("command", "args"))
+    line = command_line(command, arguments)
+    mark = _place(container)
+    yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
+    yield (*key, "program", "words"), Fact(line.program, mark)
+    if line.how == LAUNCHER:
+        has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
+        yield from _launcher_facts(line, variables, job, (*key, "launcher"), mark, has_gpus=has_gpus)
+    for name, fact in variables.items():
+        if name != _OF_JOBS and (line.how != LAUNCHER or (name not in OF_PROCESSES and not _steers(name))):
+            yield (*key, "env", name), fact
+    for number, source in enumerate(items(container.get("envFrom"))):
+        yield (*key, "envFrom", str(number)), Fact(source.data(), source.place())
+
+
+def _steers(name: str) -> bool:
+    return name.startswith("PET_") and name[4:].lower() in SETTINGS
+
+
+def _variables(node: JobNode, container: MarkedTree, job: JobContext) -> tuple[dict[str, Fact], dict[str, str]]:
+    """The variables as facts, and with their values as the kubelet has them; the last of a name counts."""
+    found: dict[str, Fact] = {}
+    known: dict[str, str] = {}
+    for variable in items(container.get("env")):
+        name = str(variable.value["name"].value)
+        given = variable.get("value") or variable.get("valueFrom") or variable
+        value = expand_references(value_of(variable, node.pod.tree), known) + _if_any(variable)
+        known[name] = value
+        found.pop(name, None)
+        found[name] = Fact(_seen(name, value, job), given.place())
+    return found, known
+
+
+def _if_any(variable: MarkedTree) -> str:
+    """Whether a pod starts without that which a variable is taken from."""
+    source = variable.get("valueFrom")
+    optional = any(each.get("optional") and each.value["optional"].value for each in (source.value.values() if source else ()))
+    return " (if there is one)" if optional else ""
+
+
+def _seen(name: str, value: str, job: JobContext) -> str:
+    """A value with nodes in place of host names; the port of the operator, where nobody chose another one, is the same on both sides."""
+    if name == NAME:
+        return "<the job's name>"
+    if name in PORTS and value == known_port(job.operator):
+        return THE_PORT
+    return job.hosts.in_text(value)
+
+
+def known_port(operator: str) -> str:
+    """The port at which an operator has processes meet, unless the job says another one."""
+    return "29500" if operator == "trainer" else "23456"
+
+
+def _words(container: MarkedTree, field: str, known: dict[str, str], job: JobContext) -> list[str]:
+    return [job.hosts.in_text(expand_references(str(each.value), known)) for each in items(container.get(field))]
+
+
+def _place(container: MarkedTree) -> Mark:
+    return (container.get("command") or container.get("args") or container.get("image") or container).place()
+
+
+def _launcher_facts(
+    line: CommandLine, variables: dict[str, Fact], job: JobContext, key: Key, mark: Mark, *, has_gpus: bool
+) -> Iterator[tuple[Key, Fact]]:
+    """What the launcher goes by, and so the ranks and the world of the program."""
+    known = {name: fact.value for name, fact in variables.items()}
+    for name in SETTINGS:
+        value = _as_torchrun_reads(name, line.setting(name, known), line, known, job)
+        if name == "nproc_per_node" and has_gpus and value in ("auto", "gpu"):
+            value = "one for each GPU"
+        variable = variables.get(f"PET_{name.upper()}")
+        yield (*key, name), Fact(value, variable.mark if variable and name not in line.options else mark)
+    for name in line.options.keys() - SETTINGS.keys():
+        yield (*key, name), Fact(line.options[name], mark)
+
+
+def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str, str], job: JobContext) -> str:
+    is_alone = line.setting("nnodes", known) in ("1", "1:1") or "standalone" in line.options or "PET_STANDALONE" in known
+    if name == "nnodes":
+        least, _, most = value.partition(":")
+        return least if least == (most or least) else value
+    meets = line.setting("rdzv_backend", known) != "static"
+    if name in ("master_addr", "master_port") and (is_alone or meets):
+        return "the node's own"
+    if name == "node_rank" and meets:
+        return "as the nodes agree"
+    if name == "master_port" and value == SETTINGS[name]:
+        return THE_PORT
+    if name == "master_addr" and job.size == 1 and value == "127.0.0.1":
+        return "<node 0>"
+    return value
+
+
+# How a job lives: what becomes of a container that fails, when the job has succeeded or failed, and what stays afterwards.
+#
+# Follows `JobController.ReconcileJobs`, `ReconcilePods` and `PastBackoffLimit`, github.com/kubeflow/training-operator
+# pkg/controller.v1/common, and `UpdateJobStatus`, pkg/controller.v1/pytorch, 1.7.0 to 1.9.4; `syncJob` and `pastBackoffLimitOnFailure`,
+# k8s.io/kubernetes pkg/controller/job, 1.36; and `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+
+
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl keeps what it has applied last."""
+_OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
+
+
+def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    """The facts of a job's life, those of the job and those of each node."""
+    tree = with_marks(job.data, job.marks)
+    training = [each for each in nodes if each.training]
+    yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
+    for field in ("labels", "annotations"):
+        for name, each in tree.value["metadata"].entries(field):
+            if name != APPLIED:
+                yield ("job", field, name), Fact(each.value, each.place())
+    scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")
+    if scheduling and scheduling.value and not any(text(each, "kind") == "PodGroup" for each in objects):
+        yield from flat(scheduling, ("job", "schedulingPolicy"))  # which others than the operator may read
+    for each in objects:
+        if text(each, "kind") == "PodGroup":
+            yield from flat(each.value["spec"], ("job", "gang"))
+        elif text(each, "kind") == "HorizontalPodAutoscaler":
+            yield from flat(each.value["spec"].value["metrics"], ("job", "autoscaler"))
+
+
+def _fact(name: str, value: Any, tree: MarkedTree) -> tuple[Key, Fact]:
+    return ("job", "life", name), Fact(value, tree.place())
+
+
+def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    spec = job.value["spec"]
+    policy = spec.get("runPolicy") or spec.with_value({})
+    for node in nodes:
+        yield from _restarts_of_replica(node, spec, policy)
+    yield from _said(policy)
+    replicas = dict(spec.entries("pytorchReplicaSpecs"))
+    clean = policy.get("cleanPodPolicy")
+    cleaning = clean.value if clean else None
+    mark = clean or spec.value["pytorchReplicaSpecs"]
+    others = "run on" if leaves_running_pods(cleaning) else "are ended"
+    decisive = decisive_role([name.lower() for name in replicas], elastic=bool(spec.get("elasticPolicy")))
+    if len(nodes) > 1 and decisive:
+        who = "node 0 has" if decisive == "master" else "any node has"
+        yield _fact("succeeds", f"once {who}, and the others {others}", mark)
+    else:
+        yield _fact("succeeds", "once all nodes have", mark)
+    ttl = policy.get("ttlSecondsAfterFinished")
+    if ttl is not None and ttl.value is not None:
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and so is the job", ttl)
+    if len(nodes) > 1:
+        yield _fact("others after a failure", others, mark)
+    yield _fact("finished pods", "stay" if leaves_finished_pods(cleaning) else "are deleted", mark)
+
+
+def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+    replica = spec.value["pytorchReplicaSpecs"].value[node.pod.role.capitalize()]
+    given = replica.get("restartPolicy")
+    word = given.value if given else RESTART_POLICY
+    place = (given or replica).place()
+    how = {"Never": "the job fails", "ExitCode": "a new pod from exit code 128 on", "OnFailure": "in place"}.get(word, "always, in place")
+    yield (node.name, "life", "restart"), Fact(how, place)
+    if word == "Never":
+        return
+    limit = policy.get("backoffLimit")
+    counted = limit is not None and counts_restarts(word)
+    value = limit.value if limit is not None and counted else "any number"
+    yield (node.name, "life", "restarts"), Fact(value, limit.place() if limit is not None and counted else place)
+
+
+def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+    for name in ("activeDeadlineSeconds", "suspend", "managedBy"):
+        each = policy.get(name)
+        if each is not None and each.value not in (None, False, *_OWN_MANAGERS):
+            yield _fact(name, each.value, each)
+
+
+def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    spec = job.value["spec"]
+    jobs = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Job"}
+    for node in nodes:
+        yield from _restarts_of_job(node, jobs[_job_of(node)])
+    yield from _said(spec)
+    for each in jobs.values():
+        deadline = each.get("spec", "activeDeadlineSeconds")
+        if deadline:
+            yield _fact("activeDeadlineSeconds", deadline.value, deadline)
+    for each in objects:
+        if text(each, "kind") == "JobSet":
+            yield from _of_jobset(each, list(jobs.values()), nodes)
+    limits = [jobs[name].get("spec", "backoffLimit") for name in dict.fromkeys(map(_job_of, nodes))]
+    if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
+        yield _fact("restarts are counted", "for each Job by itself", spec)
+    if len(nodes) > 1:
+        yield _fact("others after a failure", "are ended", spec)
+    yield _fact("finished pods", "stay", spec)
+
+
+def _job_of(node: JobNode) -> str:
+    """The name of a pod's Job."""
+    return text(items(node.pod.tree.get("metadata", "ownerReferences"))[0], "name")
+
+
+def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+    limit = job.get("spec", "backoffLimit")
+    allowed = limit.value if limit else RETRIES
+    policy = node.pod.tree.value["spec"].get("restartPolicy")
+    place = (policy or job).place()
+    failing = [_plain_rule(each) for each in items(job.get("spec", "podFailurePolicy", "rules"))]
+    how = "in place" if policy and policy.value == "OnFailure" else "a new pod"
+    if how == "a new pod" and failing == [exit_code_rule()]:
+        how = "a new pod from exit code 128 on"
+    elif how == "a new pod" and not failing and allowed == 0:
+        yield (node.name, "life", "restart"), Fact("the job fails", place)
+        return
+    elif failing:
+        yield (node.name, "life", "podFailurePolicy"), Fact(failing, job.value["spec"].value["podFailurePolicy"].place())
+    yield (node.name, "life", "restart"), Fact(how, place)
+    yield (node.name, "life", "restarts"), Fact("any number" if allowed == UNLIMITED else allowed, (limit or job).place())
+
+
+def _plain_rule(rule: MarkedTree) -> dict[str, Any]:
+    return {name: value for name, value in rule.data().items() if value not in ([], None)}
+
+
+def exit_code_rule() -> dict[str, Any]:
+    """The rule of a Job's `podFailurePolicy` by which exit codes below 128 of the training container fail the job."""
+    codes = list(range(1, RETRYABLE))
+    return {"action": "FailJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": codes}}
+
+
+def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
+    spec = jobset.value["spec"]
+    ttl = spec.get("ttlSecondsAfterFinished")
+    if ttl:
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and the job stays", ttl)
+    restarts = spec.get("failurePolicy", "maxRestarts")
+    if restarts and restarts.value:
+        yield _fact("restarts of all pods", restarts.value, restarts)
+    found = _success(spec, jobs) if len(nodes) > 1 else "once all nodes have"
+    yield _fact("succeeds", found, spec.get("successPolicy") or spec)
+
+
+def _success(spec: MarkedTree, jobs: Sequence[MarkedTree]) -> str:
+    rules = [each for job in jobs for each in items(job.get("spec", "successPolicy", "rules"))]
+    if len(rules) == 1 and text(rules[0], "succeededIndexes") == "0" and rules[0].get("succeededCount") is None:
+        return "once node 0 has, and the others are ended"
+    count = rules[0].get("succeededCount") if len(rules) == 1 else None
+    if count and count.value == 1 and rules[0].get("succeededIndexes") is None:
+        return "once any node has, and the others are ended"
+    targets = [each.value for each in items(spec.get("successPolicy", "targetReplicatedJobs"))]
+    names = [text(each, "name") for each in items(spec.get("replicatedJobs"))]
+    if not rules and targets and targets == names[:1] and len(names) > 1:
+        return "once node 0 has, and the others are ended"
+    return "once all nodes have" if not rules and not targets else "as its own success policy says"
