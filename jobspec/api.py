@@ -111,12 +111,12 @@ class Fixed:
 
 def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
     """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay."""
-    from jobspec.fixes import mend_files
+    from jobspec.fixes import fix_texts
 
     def judge(texts: Mapping[str, str], paths: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         return {path: lint(texts[path], cluster=cluster, name=path).diagnostics for path in paths}
 
-    mended = mend_files({name: text}, judge)[name]
+    mended = fix_texts({name: text}, judge)[name]
     return Fixed(mended.text, mended.done, lint(mended.text, cluster=cluster, name=name).diagnostics)
 
 

@@ -1,4 +1,4 @@
-"""Fixes: remedies of mistakes, made in the text of files until nothing changes, where every other byte stays as it is."""
+"""Fix mistakes in the text of files by their remedies, until nothing changes; every other byte stays as it is."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import is_json, pieces, read_piece
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, Unfit, all_applied, edited, edits_of, unquoted
 
-#: Everything that is said of a file.
+#: All diagnostics of a file.
 Found = Sequence[Diagnostic]
-#: The texts of all files, and the paths of some of them, to what is said of these.
+#: The texts of all files, and the paths of some of them, to the diagnostics of these.
 Judge = Callable[[Mapping[str, str], Collection[str]], Mapping[str, Found]]
-#: The path of a file, its text, and what is said of it, to what is to be mended.
+#: The path of a file, its text, and its diagnostics, to those that are to be fixed.
 Choose = Callable[[str, str, Found], Sequence[Diagnostic]]
 
-_MOST = 50  # rounds; each mends at least one mistake
+_MOST = 50  # rounds; each fixes at least one mistake
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class FixedText:
     """A file's text after its fixes."""
 
     text: str
     done: Sequence[Diagnostic]
-    """What was mended, in the order in which it was."""
+    """What was fixed, in that order."""
     refused: Sequence[Diagnostic]
     """What has a remedy that cannot be made in the text, or after which the file would be worse."""
 
     @property
     def has_any(self) -> bool:
-        """Whether anything was mended, or was to be."""
+        """Whether anything was fixed, or was to be."""
         return bool(self.done or self.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A file's text after a round, what was mended in it, and everything that is said of it then."""
+    """A file's text after a round, what was fixed in it, and its diagnostics then."""
 
     text: str
     made: Sequence[Diagnostic]
@@ -50,14 +50,14 @@ class _Step:
 
 
 def everything(_path: str, _text: str, found: Found) -> Sequence[Diagnostic]:
-    """The choice to mend whatever can be."""
+    """Choose whatever can be fixed."""
     return found
 
 
-def mend_files(texts: Mapping[str, str], judge: Judge, choose: Choose = everything) -> dict[str, Mended]:
+def fix_texts(texts: Mapping[str, str], judge: Judge, choose: Choose = everything) -> dict[str, FixedText]:
     """The files by path, with every remedy that ends its diagnostic and leaves valid what was.
 
-    All files are mended at once, and after a round only those that changed are judged; at the end all are, since a file's change can
+    All files are fixed at once, and after a round only those that changed are judged; at the end all are, since a file's change can
     show a mistake in another one.
     """
     now = dict(texts)
@@ -65,8 +65,8 @@ def mend_files(texts: Mapping[str, str], judge: Judge, choose: Choose = everythi
     found = dict(judge(now, now))
     waiting, is_all_judged = set(now), True
     for _ in range(_MOST):
-        wished = {path: each for path in now if path in waiting and (each := _wished(found[path], path, now[path], choose))}
-        steps = _round(now, wished, found, judge)
+        remedies = {path: each for path in now if path in waiting and (each := _fixable(found[path], path, now[path], choose))}
+        steps = _round(now, remedies, found, judge)
         if not steps and is_all_judged:
             break
         for path, step in steps.items():
@@ -75,24 +75,24 @@ def mend_files(texts: Mapping[str, str], judge: Judge, choose: Choose = everythi
         waiting, is_all_judged = set(steps), len(now) == 1
         if not steps:
             found, waiting, is_all_judged = dict(judge(now, now)), set(now), True
-    return {path: Mended(text, done[path], _wished(found[path], path, text, choose)) for path, text in now.items()}
+    return {path: FixedText(text, done[path], _fixable(found[path], path, text, choose)) for path, text in now.items()}
 
 
-def _wished(found: Found, path: str, text: str, choose: Choose) -> list[Diagnostic]:
+def _fixable(found: Found, path: str, text: str, choose: Choose) -> list[Diagnostic]:
     if not any(each.changes for each in found):
         return []
     return [each for each in choose(path, text, found) if each.changes and each.mark.file == path and not each.mark.layer]
 
 
-def _round(texts: Mapping[str, str], wished: Mapping[str, Found], found: Mapping[str, Found], judge: Judge) -> dict[str, _Step]:
+def _round(texts: Mapping[str, str], remedies: Mapping[str, Found], found: Mapping[str, Found], judge: Judge) -> dict[str, _Step]:
     """What one round makes of the files that it changes; each attempt is judged for all files together."""
     steps: dict[str, _Step] = {}
-    tried = {path: _attempts(each) for path, each in wished.items()}
+    tried = {path: _attempts(each) for path, each in remedies.items()}
     chosen = {path: next(each) for path, each in tried.items()}
     while chosen:
         made = {path: _made(texts[path], each, path) for path, each in chosen.items()}
-        said = _judged(judge, texts, {path: text for path, (text, mending) in made.items() if mending})
-        failed = {path: _failed(chosen[path], mending, found[path], said.get(path, ())) for path, (_, mending) in made.items()}
+        said = _judged(judge, texts, {path: text for path, (text, fixing) in made.items() if fixing})
+        failed = {path: _failed(chosen[path], fixing, found[path], said.get(path, ())) for path, (_, fixing) in made.items()}
         steps |= {path: _Step(*made[path], said[path]) for path, indices in failed.items() if not indices}
         following_ones = {path: _next_attempt(tried[path], indices) for path, indices in failed.items() if indices}
         chosen = {path: each for path, each in following_ones.items() if each}
@@ -104,28 +104,28 @@ def _judged(judge: Judge, texts: Mapping[str, str], new: Mapping[str, str]) -> M
 
 
 def _made(text: str, chosen: Sequence[Diagnostic], file: str) -> tuple[str, list[Diagnostic]]:
-    """The text with as many of the remedies as can be made at once, and what they mend."""
-    new, wishes = mended(text, [(_index_of(each), each.changes) for each in chosen], file=file)
-    made = {id(changes) for _, changes in wishes}
+    """The text with as many of the remedies as can be made at once, and what they fix."""
+    new, remedies = with_remedies(text, [(_index_of(each), each.changes) for each in chosen], file=file)
+    made = {id(changes) for _, changes in remedies}
     return new, [each for each in chosen if new != text and id(each.changes) in made]
 
 
-def _failed(chosen: Sequence[Diagnostic], mending: Sequence[Diagnostic], before: Found, after: Found) -> set[int]:
+def _failed(chosen: Sequence[Diagnostic], fixing: Sequence[Diagnostic], before: Found, after: Found) -> set[int]:
     """The documents that an attempt leaves as they were, or makes worse; none where it may stay."""
-    idle = set(map(_index_of, chosen)) - set(map(_index_of, mending))
-    worse = _worse(mending, before, after) if mending else set()
-    return idle | worse if worse or not mending else set()
+    idle = set(map(_index_of, chosen)) - set(map(_index_of, fixing))
+    worse = _worse(fixing, before, after) if fixing else set()
+    return idle | worse if worse or not fixing else set()
 
 
-def _worse(mending: Sequence[Diagnostic], before: Found, after: Found) -> set[int]:
-    """The documents in which something that was to be mended is left, or which have errors now; in a valid file, any that have."""
+def _worse(fixing: Sequence[Diagnostic], before: Found, after: Found) -> set[int]:
+    """The documents in which something that was to be fixed is left, or which have errors now; in a valid file, any that have."""
     had, has = ({_index_of(each) for each in found if each.severity == "error"} for found in (before, after))
-    worse = has if not had else has & set(map(_index_of, mending)) - had
+    worse = has if not had else has & set(map(_index_of, fixing)) - had
     left = {(each.rule, each.document, each.field) for each in after}
     fewer = Counter(map(_kind, before))
-    fewer.subtract(map(_kind, mending))
+    fewer.subtract(map(_kind, fixing))
     number = Counter(map(_kind, after))
-    stays = (each for each in mending if (each.rule, each.document, each.field) in left and number[_kind(each)] > fewer[_kind(each)])
+    stays = (each for each in fixing if (each.rule, each.document, each.field) in left and number[_kind(each)] > fewer[_kind(each)])
     return worse.union(map(_index_of, stays))
 
 
@@ -136,17 +136,17 @@ def _kind(each: Diagnostic) -> tuple[str, int | None]:
 # What is tried of a file's remedies, one attempt after the other, until one leaves the file as good as it was.
 
 
-#: Remedies to try; it is sent the documents that they do not mend, by index.
+#: Remedies to try; it is sent the documents that they do not fix, by index.
 Attempts = Generator[Sequence[Diagnostic], Collection[int], None]
 
 
-def _attempts(wished: Sequence[Diagnostic]) -> Attempts:
+def _attempts(remedies: Sequence[Diagnostic]) -> Attempts:
     """All remedies at first; then, of each document that fails, one by one; at last each document by itself.
 
-    So the number of attempts depends on what one document wishes, not on the number of documents.
+    So the number of attempts depends on the remedies of one document, not on the number of documents.
     """
     by_document: dict[int, list[Diagnostic]] = {}
-    for each in wished:
+    for each in remedies:
         by_document.setdefault(_index_of(each), []).append(each)
     turns = {index: [several, *([each] for each in several if len(several) > 1)] for index, several in by_document.items()}
     while chosen := [each for turn in turns.values() for each in turn[0]]:
@@ -175,48 +175,48 @@ def _index_of(each: Diagnostic) -> int:
 
 
 #: The index of a document in its file, and changes of it that belong together.
-Wish = tuple[int, Sequence[Change]]
+Remedy = tuple[int, Sequence[Change]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A wish, its changes without `quote`, and the edits that make them."""
+    """A remedy, its changes without `quote`, and the edits that make them."""
 
-    wish: Wish
+    remedy: Remedy
     changes: Sequence[Change]
     edits: Sequence[TextEdit]
 
 
-def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[Wish]]:
-    """The text with as many of the wishes as can be made at once, and those that were made.
+def with_remedies(text: str, remedies: Sequence[Remedy], *, file: str) -> tuple[str, list[Remedy]]:
+    """The text with as many of the remedies as can be made at once, and those that were made.
 
     Each is made in its own parts of the text: one that would touch those of another waits until the next time.
     """
     plain = text.removeprefix("\ufeff")
     parts: list[str] = [text.removesuffix(plain)]
-    made: list[Wish] = []
-    by_document: dict[int, list[Wish]] = {}
-    for each in wishes:
+    made: list[Remedy] = []
+    by_document: dict[int, list[Remedy]] = {}
+    for each in remedies:
         by_document.setdefault(each[0], []).append(each)
     index = 0
     for piece in pieces(plain, file=file):
         documents, problems = list[Document](), list[Diagnostic]()
         index = read_piece(piece, index, documents, problems)
-        wished = [(document, wish) for document in documents for wish in by_document.get(document.index, ())]
-        planned = _planned(TextPlaces(piece.text, piece.first_line, of_json=is_json(plain)), wished) if wished else []
-        fitting = _largest(_together(_apart(planned)), partial(_is_as_wished, piece, documents, len(problems)))
+        wanted = [(document, remedy) for document in documents for remedy in by_document.get(document.index, ())]
+        planned = _planned(TextPlaces(piece.text, piece.first_line, of_json=is_json(plain)), wanted) if wanted else []
+        fitting = _largest(_together(_apart(planned)), partial(_has_changed_as_planned, piece, documents, len(problems)))
         parts.append(_text_of(piece, fitting))
-        made += [each.wish for each in fitting]
+        made += [each.remedy for each in fitting]
     return "".join(parts), made
 
 
-def _planned(places: TextPlaces, wished: Iterable[tuple[Document, Wish]]) -> list[_Planned]:
-    """What is wished of documents, where it can be edited."""
+def _planned(places: TextPlaces, remedies: Iterable[tuple[Document, Remedy]]) -> list[_Planned]:
+    """The remedies of documents, where these can be edited."""
     found = []
-    for document, wish in wished:
+    for document, remedy in remedies:
         try:
-            plain = [unquoted(places, document, each) for each in wish[1]]
-            found.append(_Planned(wish, plain, [edit for each in plain for edit in edits_of(places, document, each)]))
+            plain = [unquoted(places, document, each) for each in remedy[1]]
+            found.append(_Planned(remedy, plain, [edit for each in plain for edit in edits_of(places, document, each)]))
         except (Uncuttable, Unfit):
             continue
     return found
@@ -244,12 +244,12 @@ def _touches(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
 
 
 def _text_of(piece: Piece, planned: Sequence[_Planned]) -> str:
-    """The edited text; the same edit of several wishes is made once, as where an alias stands."""
+    """The edited text; the same edit of several remedies is made once, as where an alias stands."""
     return edited(piece.text, dict.fromkeys(edit for each in planned for edit in each.edits))
 
 
 def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
-    """The wishes that make the same edits, as where an alias or a merge key stands for what is written once."""
+    """The remedies that make the same edits, as where an alias or a merge key stands for what is written once."""
     groups: dict[tuple[tuple[int, int, str], ...], list[_Planned]] = {}
     for each in planned:
         groups.setdefault(tuple((edit.start, edit.end, edit.text) for edit in each.edits), []).append(each)
@@ -259,7 +259,7 @@ def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
 def _largest(
     groups: Sequence[list[_Planned]], is_good: Callable[[Sequence[_Planned]], bool], kept: Sequence[_Planned] = ()
 ) -> list[_Planned]:
-    """The wishes that are good together with those that are kept: half of them at a time, and half of that, where not all are."""
+    """The remedies that are good together with those that are kept: half of them at a time, and half of that, where not all are."""
     planned = [*kept, *(each for group in groups for each in group)]
     if not groups or is_good(planned):
         return planned
@@ -269,15 +269,15 @@ def _largest(
     return _largest(groups[half:], is_good, _largest(groups[:half], is_good, kept))
 
 
-def _is_as_wished(piece: Piece, documents: Sequence[Document], problems: int, planned: Sequence[_Planned]) -> bool:
+def _has_changed_as_planned(piece: Piece, documents: Sequence[Document], problems: int, planned: Sequence[_Planned]) -> bool:
     """Whether the edited text holds the documents as they were, with the changes made in their data, and as many problems of YAML."""
     after, wrong = list[Document](), list[Diagnostic]()
     read_piece(Piece(_text_of(piece, planned), piece.first_line, piece.file, ""), 0, after, wrong)
-    wished: dict[int, list[Change]] = {each.index: [] for each in documents}
+    changes: dict[int, list[Change]] = {each.index: [] for each in documents}
     for each in planned:
-        wished[each.wish[0]] += each.changes
+        changes[each.remedy[0]] += each.changes
     try:
-        wanted = [all_applied(each.data, wished[each.index]) for each in documents]
+        wanted = [all_applied(each.data, changes[each.index]) for each in documents]
     except Unfit:
         return False
     are_same = len(wanted) == len(after) and all(_same(*each) for each in zip(wanted, (each.data for each in after), strict=True))

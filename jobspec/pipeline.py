@@ -163,7 +163,8 @@ class Checked:
 # The whole way of several files, which are checked one by one, and then with each other.
 
 
-def _one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    """The work for each item, in this process."""
     return [work(item) for item in items]
 
 
@@ -175,7 +176,7 @@ def check_files(
     outcome: bool,
     documents: bool = True,
     definitions: bool = True,
-    run: Run = _one_by_one,
+    run: Run = one_by_one,
     worlds: Sequence[str] = (),
     has_placeholders: Callable[[T], bool] = lambda _: False,
 ) -> list[Checked]:

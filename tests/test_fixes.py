@@ -16,7 +16,7 @@ from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import Unfit, applied
-from jobspec.fixes import Mended, mend_files, mended
+from jobspec.fixes import FixedText, fix_texts, with_remedies
 from jobspec.lint.linting import lint
 from tests.support.any_data import MAPPINGS
 from tests.support.checking import mend
@@ -33,7 +33,7 @@ def _judge(text: str) -> Sequence[Diagnostic]:
     return pipeline.foresee(pipeline.checked(pipeline.Source("a.yaml", text), (), _CLUSTER), _CLUSTER).result.diagnostics
 
 
-def _mend(text: str) -> Mended:
+def _mend(text: str) -> FixedText:
     return mend(text, _judge, file="a.yaml")
 
 
@@ -125,7 +125,7 @@ _EDITS = [
 
 @pytest.mark.parametrize(("text", "remedy", "expected"), _EDITS)
 def test_a_remedy_touches_its_place_alone(text: str, remedy: Change, expected: str) -> None:
-    after, made = mended(text, [(0, [remedy])], file="a")
+    after, made = with_remedies(text, [(0, [remedy])], file="a")
     assert (after, bool(made)) == (expected or text, bool(expected))
 
 
@@ -133,8 +133,8 @@ def test_changes_that_belong_together_are_made_together_or_not_at_all() -> None:
     text = "a:\n  b: 1 # c\nl: [1]\n"
     both = [set_to(("a", "x"), 1), set_to(("a", "z"), [2]), set_to(("l", 1), "v"), set_to(("m",), None)]
     expected = "a:\n  b: 1 # c\n  x: 1\n  z:\n  - 2\nl: [1, v]\nm: null\n"
-    assert mended(text, [(0, both)], file="a") == (expected, [(0, both)])
-    assert mended(text, [(0, [*both, set_to(("a", "b", "c"), 1)])], file="a") == (text, [])
+    assert with_remedies(text, [(0, both)], file="a") == (expected, [(0, both)])
+    assert with_remedies(text, [(0, [*both, set_to(("a", "b", "c"), 1)])], file="a") == (text, [])
 
 
 def _remedies(data: Any, chance: random.Random) -> list[Change]:
@@ -166,7 +166,7 @@ def test_remedies_of_any_text_change_its_data_as_they_say_and_keep_comments(data
     text = restyled(write([data]), chance)
     before = _data(text)
     wishes = [(0, [each]) for each in _remedies(before[0], chance)]
-    after, made = mended(text, wishes, file="a")
+    after, made = with_remedies(text, wishes, file="a")
     assert all(wish in wishes for wish in made)
     assert (after == text) or made
     if len(made) == 1 and made[0][1][0].action != "quote":
@@ -188,7 +188,7 @@ def test_most_remedies_of_ordinary_text_can_be_made() -> None:
                 try:
                     if remedy.action != "quote":
                         applied(data, remedy)
-                    done += bool(mended(text, [(0, [remedy])], file="a")[1])
+                    done += bool(with_remedies(text, [(0, [remedy])], file="a")[1])
                     wished += 1
                 except Unfit:
                     pass
@@ -268,7 +268,7 @@ _JOB = (ROOT / "tests" / "cases" / "fixes" / "misspelt.yaml").read_text()
 _BY_HAND = (ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text()
 
 
-def _judgements(texts: dict[str, str]) -> tuple[dict[str, Mended], list[int]]:
+def _judgements(texts: dict[str, str]) -> tuple[dict[str, FixedText], list[int]]:
     """The mended files, and how many were judged each time."""
     numbers: list[int] = []
 
@@ -276,7 +276,7 @@ def _judgements(texts: dict[str, str]) -> tuple[dict[str, Mended], list[int]]:
         numbers.append(len(about))
         return {path: pipeline.checked(pipeline.Source(path, now[path]), (), _CLUSTER).result.diagnostics for path in sorted(about)}
 
-    return mend_files(texts, judge), numbers
+    return fix_texts(texts, judge), numbers
 
 
 def test_files_are_mended_together_and_only_changed_ones_are_judged_again() -> None:

@@ -20,7 +20,7 @@ from jobspec.documents.atomic_writes import Replacement, interrupted, replace_fi
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.fixes import Mended, mend_files
+from jobspec.fixes import FixedText, fix_texts
 from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.rules.ignores import ReportFilter
@@ -38,7 +38,7 @@ class FixedFile:
 
     found: Found
     before: str
-    mended: Mended
+    mended: FixedText
 
 
 def fix_files(options: Options, setting: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
@@ -75,12 +75,12 @@ def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilt
     def choose(path: str, text: str, said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
         return wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
 
-    mended = mend_files(texts, judge, choose)
+    mended = fix_texts(texts, judge, choose)
     return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in mended.items() if each.has_any]
 
 
-def _of_page(mended: Mended) -> Mended:
-    return Mended(page_of(mended.text), mended.done, mended.refused)
+def _of_page(mended: FixedText) -> FixedText:
+    return FixedText(page_of(mended.text), mended.done, mended.refused)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.pipeline import one_by_one
 from jobspec.reports.formats import report
 
 TYPE_CHECKING = False
@@ -31,11 +32,6 @@ def with_progress(
     if sys.stderr and is_terminal(sys.stderr):
         return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
     return run(items, work)
-
-
-def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
-    """`[work(item) for item in items]`."""
-    return [work(item) for item in items]
 
 
 def how_to_run(items: Sequence[object]) -> Callable[..., list[Any]]:

@@ -20,7 +20,7 @@ from jobspec.commands.options import (
     kind_options,
     repository_options,
 )
-from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
+from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
@@ -177,7 +177,7 @@ def check_files(
         return pipeline.load(source_of(each, skip_unknown=skip_unknown, values=setting.values), setting.overlays, cluster)
 
     def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
-        return with_progress(items, work, how_to_run(items) if outcome or not documents else one_by_one)
+        return with_progress(items, work, how_to_run(items) if outcome or not documents else pipeline.one_by_one)
 
     if setting.wrong:
         return []

@@ -271,10 +271,10 @@ def _write_into(folder: str, wanted: Wanted) -> None:
 
 def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
     """Make files of a folder, by path with `/`, those of *after* instead of those of *before*."""
-    within = os.path.abspath(folder)
-    before, after = ({os.path.join(within, path): each for path, each in files.items()} for files in (before, after))
-    _exchange(_moves(before, after, lambda _: within), before, after)
-    _forget([within])
+    folder = os.path.abspath(folder)
+    before, after = ({os.path.join(folder, path): each for path, each in files.items()} for files in (before, after))
+    _exchange(_moves(before, after, lambda _: folder), before, after)
+    _forget([folder])
 
 
 # The journal: what was interrupted, and how it comes to its end.

@@ -213,6 +213,11 @@ def _tree(data: Any, marks: Marks) -> MarkedTree:
     return MarkedTree(data, marks.mark, marks.key)
 
 
+def as_document(tree: MarkedTree, source: Document, *, index: int | None = None) -> Document:
+    """A tree as a document in the place of another, or behind it under another *index*."""
+    return Document(tree.data(), tree.marks, file=source.file, index=source.index if index is None else index)
+
+
 def set_by(operator: Mark, data: Any) -> MarkedTree:
     """Plain data as a tree that an operator makes: all of it, but for trees inside, stands at the *operator*'s place."""
     if type(data) is str:

@@ -9,6 +9,7 @@ from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
 from jobspec.lint.communication import ACCELERATOR_RULES
 from jobspec.lint.linted import Documents, LintedDocument, linted_job
+from jobspec.pipeline import one_by_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,16 +47,12 @@ RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
 USUAL_RULES = tuple(rule for rule in RULES if rule.by_default)
 
 
-def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
-    return [work(each) for each in files]
-
-
 def lint(
     files: Sequence[Checked],
     target: Target,
     rules: Sequence[Rule] = USUAL_RULES,
     *,
-    run: Run = _one_by_one,
+    run: Run = one_by_one,
     only: Container[str] | None = None,
 ) -> list[FileResult]:
     """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.

@@ -1,1 +1,1 @@
-"""A job turned into one of another kind or release, and what is different, told from the pods of both sides."""
+"""Migrate a job to another kind or release, and report what its pods lose."""

@@ -9,11 +9,11 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, as_document
 from jobspec.documents.reader import decode
 from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.migrate.facts import compared, job_facts
-from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
+from jobspec.migrate.jobs import LOST, Migrated, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
@@ -234,10 +234,10 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
     return report_of([meaning_in(seen.facts, each) for each in differences], differences, job)
 
 
-def _once(told: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
-    """What several variants have lost at one place, told once; with the variants' names where not all of them have."""
+def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
+    """What several variants have lost at one place, reported once; with the variants' names where not all of them have."""
     groups: dict[tuple[str, str, str], list[tuple[str, Diagnostic]]] = {}
-    for name, each in told:
+    for name, each in found:
         groups.setdefault((each.rule, str(each.mark), each.message), []).append((name, each))
     return [_named(group, count) for group in groups.values()]
 

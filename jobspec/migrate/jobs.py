@@ -8,7 +8,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, walk, with_marks
+from jobspec.documents.marked_tree import MarkedTree, as_document, walk, with_marks
 from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
 from jobspec.migrate.pytorchjob import SourceJob, ways
 from jobspec.programs.command_lines import LAUNCHER, SETTINGS
@@ -37,13 +37,12 @@ class Migrated:
         self.documents = [as_document(each, job) for each in trees]
         """The same as documents."""
         self.before = before
-        around = [*self.documents, *context]
         self.refusals: list[str] = _refusals(self.documents, context, cluster)
-        """Why a server or an operator takes the new manifests not, empty where they do."""
+        """Why a server or an operator refuses the new manifests; empty where they take them."""
         self.after: JobFacts | None = None
         self.differences: list[Difference] = []
         if not self.refusals:
-            after = job_facts(self.documents[-1], around, cluster.target)
+            after = job_facts(self.documents[-1], [*self.documents, *context], cluster.target)
             self.after = after
             self.differences = compared(before, after)
             self.refusals = [each.message for each in after.refusals if each.severity == "error"]
@@ -57,13 +56,8 @@ class Migrated:
         return _REFUSED if self.refusals else sum(COST[rule] for rule in self.rules())
 
 
-def as_document(tree: MarkedTree, source: Document) -> Document:
-    """A tree as a document in the place of another."""
-    return Document(tree.data(), tree.marks(), file=source.file, index=source.index)
-
-
 def _refusals(documents: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> list[str]:
-    """What a server says against new manifests, beside others that it has."""
+    """Why a server that has the *context* refuses new manifests; empty where it does not."""
     around = pipeline.check(pipeline.Manifests("", [*context]), cluster) if context else None
     checked = pipeline.check(pipeline.Manifests(documents[-1].file, documents), cluster)
     resolved = pipeline.resolve([checked, *([around] if around else [])], cluster)[0]
@@ -126,7 +120,7 @@ def _meaning(difference: Difference, how: str, words: str) -> str:
 
 
 def _variable(name: str, difference: Difference, how: str, words: str) -> str:
-    """What steers torchrun is nothing to a program that is no launcher, and may be something to one that nobody sees."""
+    """Variables of torchrun mean nothing to a program that is no launcher, and may be read by one in an unknown image."""
     if name == NAME:
         return NOTE
     if not name.startswith("PET_"):
@@ -138,7 +132,7 @@ def _variable(name: str, difference: Difference, how: str, words: str) -> str:
 
 
 def _setting(difference: Difference) -> str:
-    """Nodes that did not know where to meet are none that lose anything."""
+    """Nodes without a place to meet lose nothing."""
     name = difference.key[-1]
     if name in _MEETING and difference.before and difference.before.value == SETTINGS[name]:
         return CHANGED
@@ -163,7 +157,7 @@ def _life(about: str, difference: Difference) -> str:
 
 _SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "info"}
 _LONGEST = 80
-#: About the life of a job: what is told of it, with `{before}` and `{after}`.
+#: What is reported of the life of a job, with `{before}` and `{after}`.
 _LIFE = {
     "restart": "a container that fails is handled otherwise: {after}; it was: {before}",
     "restarts": "containers are started again {after} times in all before the job fails; it was {before}",

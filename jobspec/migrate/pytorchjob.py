@@ -441,7 +441,7 @@ def of_roles(source: SourceJob) -> Callable[[str], str]:
     return renaming(source, lambda rank: f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})")
 
 
-# The variables by which training-operator tells a program its rank, in a TrainJob: a pod takes its rank from its own metadata.
+# The variables that give a program its rank: training-operator's, and in a TrainJob the pod's own metadata.
 
 
 RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
@@ -449,7 +449,7 @@ RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
 RANK_OF_POD = COMPLETION_INDEX
 """Where a pod finds its number in its Job."""
 _NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{NEW_NAME}']"}}})
-#: Those that only a program reads which nobody has launched.
+#: Those that a launcher replaces by its own.
 _UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
 
 

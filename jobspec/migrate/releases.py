@@ -48,16 +48,13 @@ def _path(dropped: Dropped, document: Document) -> tuple[str | int, ...]:
 def migrate_trainjob(
     job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
 ) -> tuple[Migrated, list[Diagnostic]]:
-    """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects beside it, before and after."""
+    """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects that it may refer to, before and after."""
     seen = job_facts(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
     dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
     first = Migrated(job, [tree], seen, cluster, new)
-    best = first
-    for repaired in _repaired(tree, first):
-        candidate = Migrated(job, [repaired], seen, cluster, new)
-        best = min(best, candidate, key=Migrated.cost)
-    return best, [_reported(each, job, cluster.target) for each in dropped]
+    others = [Migrated(job, [repaired], seen, cluster, new) for repaired in _repaired(tree, first)]
+    return min(first, *others, key=Migrated.cost) if others else first, [_reported(each, job, cluster.target) for each in dropped]
 
 
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
@@ -150,8 +147,8 @@ def read_changes(spec: MarkedTree) -> list[JobSetChange]:
     """The changes that a TrainJob's spec makes, in whichever words it has."""
     return [
         *_of_jobset(spec),
-        *map(_pod_spec, items(spec.get(FIELDS[0]))),
-        *map(_pod_template, items(spec.get(FIELDS[1]))),
+        *(_override(each, is_spec=True) for each in items(spec.get(FIELDS[0]))),
+        *(_override(each, is_spec=False) for each in items(spec.get(FIELDS[1]))),
         *_patches(spec),
     ]
 
@@ -161,16 +158,10 @@ def _of_jobset(spec: MarkedTree) -> list[JobSetChange]:
     return [JobSetChange(spec, (), jobset=next(iter(found.values())).with_value(found))] if found else []
 
 
-def _pod_spec(entry: MarkedTree) -> JobSetChange:
-    rest = entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})
-    return _targeted(entry, entry.with_value({"spec": rest}))
-
-
-def _pod_template(entry: MarkedTree) -> JobSetChange:
-    return _targeted(entry, entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"}))
-
-
-def _targeted(entry: MarkedTree, template: MarkedTree) -> JobSetChange:
+def _override(entry: MarkedTree, *, is_spec: bool) -> JobSetChange:
+    """An entry for the jobs that it names, whose other fields are a pod template, or its spec."""
+    fields = entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})
+    template = entry.with_value({"spec": fields}) if is_spec else fields
     return JobSetChange(entry, [JobChange(each.value["name"], template) for each in items(entry.get("targetJobs"))])
 
 

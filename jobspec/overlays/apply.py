@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec import workloads
 from jobspec.diagnostics import Diagnostic, Key, Path, deduplicated, spell
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.documents.marked_tree import MarkedTree, as_document, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.overlays.flags import set_flags
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.targets import Target
 
-    #: Tells the settings of a patch.
+    #: Gives the settings of a patch.
     Settings = Callable[[], Iterator[OverlayValue]]
 
 
@@ -48,7 +48,8 @@ class Applied:
         if jobs:
             added, found = companions(overlays, _namespaces(jobs))
             problems += [*found, *unshared_volumes(jobs, self.documents, added)]
-            self.documents += _as_documents(added, self.documents)
+            first = self.documents[-1].index + 1
+            self.documents += [as_document(each, self.documents[0], index=index) for index, each in enumerate(added, first)]
         self.diagnostics = deduplicated(problems)
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
 
@@ -83,12 +84,6 @@ def _namespaces(jobs: Sequence[OverlaidJob]) -> list[MarkedTree | None]:
     for job in jobs:
         found.setdefault(job.result.namespace, job.tree.get("metadata", "namespace"))
     return list(found.values())
-
-
-def _as_documents(added: Sequence[MarkedTree], before: Sequence[Document]) -> list[Document]:
-    """Companions as documents that follow those of a file."""
-    first = before[-1].index + 1
-    return [Document(tree.data(), tree.marks, file=before[0].file, index=number) for number, tree in enumerate(added, first)]
 
 
 # Apply one overlay to one job.
@@ -227,7 +222,7 @@ class Application:
 
 
 def _all(settings: list[Settings]) -> list[OverlayValue]:
-    return [each for told in settings for each in told()]
+    return [each for values in settings for each in values()]
 
 
 # Apply overlays to one job.
@@ -265,7 +260,7 @@ class OverlaidJob:
     def result(self) -> Document:
         """The job with the overlays, made on first use."""
         if self._made is None:
-            self._made = _as_document(self.tree, self.document)
+            self._made = as_document(self.tree, self.document)
         return self._made
 
     def with_overlay(self, overlay: LoadedOverlay) -> OverlaidJob:
@@ -307,7 +302,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     if any(changes_pod_set(overlay, document.kind) for overlay in overlays):
         for overlay in overlays:
             tree = Application(document, shape, overlay, found).changed_job(tree)
-        with_roles = _as_document(tree, document)
+        with_roles = as_document(tree, document)
     warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
     pods = _pods(with_roles, shape, others, target)
     job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings)
@@ -323,10 +318,6 @@ def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
     metadata = fields.get("metadata")
     inside = metadata.value if metadata and isinstance(metadata.value, dict) else ()
     return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
-
-
-def _as_document(tree: MarkedTree, base: Document) -> Document:
-    return Document(tree.data(), tree.marks, file=base.file, index=base.index)
 
 
 def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
@@ -345,7 +336,7 @@ def _conflicts(earlier: Iterable[Application], later: Application) -> Iterator[D
             yield from (conflict(*pair, (each.overlay.name, name)) for pair in conflicting(each.settings, later.settings))
 
 
-# The manifests that overlays add beside a job.
+# The manifests that overlays add to a job.
 
 
 def companions(overlays: Iterable[LoadedOverlay], namespaces: Sequence[MarkedTree | None]) -> tuple[list[MarkedTree], list[Diagnostic]]:

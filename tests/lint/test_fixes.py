@@ -12,7 +12,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.fixes import Mended, mend_files
+from jobspec.fixes import FixedText, fix_texts
 from jobspec.lint.linting import RULES, lint, sections, seen
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
@@ -27,7 +27,7 @@ CASES = sorted((ROOT / "tests" / "cases" / "lint").glob("*.yaml"))
 FIXED = ROOT / "tests" / "cases" / "lint-fixed"
 
 
-def mended(text: str, cluster: Cluster, *, name: str) -> tuple[Mended, Sequence[Diagnostic]]:
+def mended(text: str, cluster: Cluster, *, name: str) -> tuple[FixedText, Sequence[Diagnostic]]:
     """A text with its fixes, and all that is said of it then."""
 
     def judge(new: str) -> Sequence[Diagnostic]:
@@ -96,7 +96,7 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}
     for rule in {each.rule for each in first if each.changes and each.severity != "error"}:
-        mended = mend_files(texts, judge, lambda _path, _text, found, rule=rule: [each for each in found if each.rule == rule])
+        mended = fix_texts(texts, judge, lambda _path, _text, found, rule=rule: [each for each in found if each.rule == rule])
         before, after = (expanded(each, cluster) for each in (texts, {path: each.text for path, each in mended.items()}))
         changed[rule] = {path for path in before.keys() | after.keys() if before.get(path, ...) != after.get(path, ...)}
     return changed

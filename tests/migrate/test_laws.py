@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import as_document
 from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
-from jobspec.migrate.jobs import Migrated, as_document, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.jobs import Migrated, loss_report, migrate_pytorchjob, shared_key
 from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand

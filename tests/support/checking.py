@@ -7,7 +7,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
-from jobspec.fixes import Mended, mend_files
+from jobspec.fixes import FixedText, fix_texts
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.pipeline import Checked, Manifests, Source
 
@@ -32,9 +32,9 @@ def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
     return pipeline.read(_source(path), target)
 
 
-def mend(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> Mended:
+def mend(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> FixedText:
     """The text of a file by itself with every remedy that its diagnostics have."""
-    return mend_files({file: text}, lambda texts, _: {file: judge(texts[file])})[file]
+    return fix_texts({file: text}, lambda texts, _: {file: judge(texts[file])})[file]
 
 
 def _source(path: Path | str) -> Source:
