@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Rule, has_error
 from jobspec.documents.document import Document
-from jobspec.findings import Answer, Rule
 from jobspec.kinds import (
     CLUSTER_TRAINING_RUNTIME,
     GENERATING_KINDS,
@@ -24,7 +23,7 @@ from jobspec.kinds import (
     find,
     is_cluster_scoped,
 )
-from jobspec.kubernetes.verdict import Verdict, verdict
+from jobspec.kubernetes.verdict import Answer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
 from jobspec.targets import OPERATORS, complete, is_later, reported
 from jobspec.workloads import Workload
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from jobspec.documents.manifest import Manifest
-    from jobspec.findings import Name
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
     from jobspec.targets import Target

@@ -1,11 +1,11 @@
-"""One problem in one place, what fixes it, and the results of files; and the places of all values of a document."""
+"""What is wrong, where, and what fixes it: diagnostics, what rules find, the results of files, and the places of values."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, Protocol, TypeAlias
 
     from jobspec.explanations import Stage as Stage
 
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     Span = tuple[str, str, int, int, int, int]
     #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
     Status = Literal["valid", "invalid", "partly", "skipped"]
+
+    #: What a rule of lint is called with: the `LintedJob` of a job of either kind or of one, of a runtime that is looked at alone, or of
+    #: both jobs and runtimes (`pods`); the `LintedDocument` of any document, or of a runtime.
+    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
+
+    class Placed(Protocol):
+        """A value of what is made of a document, such as a `MarkedTree`, which knows its place."""
+
+        @property
+        def mark(self) -> Mark:
+            """Where it was written."""
+
+        def place(self) -> Mark:
+            """Where to point."""
+
+    #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
+    Place: TypeAlias = "Path | Placed | Mark | None"
 
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
@@ -245,6 +262,85 @@ def remove(path: Path) -> Change:
 def quote(path: Path) -> Change:
     """Make a scalar text, as it is written: `value: 010` becomes `value: "010"`."""
     return Change("quote", path)
+
+
+# What rules find: a rule is a generator over what it looks at, and `Document.diagnostic` makes diagnostics of its findings.
+
+
+class Finding:
+    """What a rule finds: where, a sentence, how to fix it, and the edits that do so where that is safe and there is one way alone."""
+
+    __slots__ = ("at", "changes", "edits", "field", "hint", "message", "rule", "severity")
+
+    def __init__(
+        self,
+        at: Place,
+        message: str,
+        hint: str = "",
+        *,
+        rule: str = "",
+        field: str = "",
+        edits: Sequence[Edit] = (),
+        changes: Sequence[Change] = (),
+        severity: Severity | None = None,
+    ) -> None:
+        self.at = at
+        self.message = message
+        self.hint = hint
+        self.rule = rule
+        """The name of the rule, where that is not its function's."""
+        self.field = field
+        """The field as an operator spells it; empty where that is the path's own spelling."""
+        self.edits = edits
+        self.changes = changes
+        """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
+        self.severity = severity
+        """Where it is another one than the rule's."""
+
+
+class Edit:
+    """One change of the text behind a place: a value that is set below it, or the removal of what is there."""
+
+    __slots__ = ("at", "removes", "steps", "value")
+
+    def __init__(self, at: Place, steps: Path = (), value: Any = None, *, removes: bool = False) -> None:
+        self.at = at
+        self.steps = steps
+        """From the place to the value that is changed; what is missing on the way is made."""
+        self.value = value
+        self.removes = removes
+
+
+class Rule:
+    """A check, how much its findings weigh, and where it is called: for what it sees and reads, at which releases."""
+
+    __slots__ = ("by_default", "check", "kinds", "name", "reads", "sees", "severity", "since", "until")
+
+    def __init__(
+        self,
+        check: Callable[..., Iterator[Finding]],
+        severity: Severity = "error",
+        *,
+        sees: Sees = "pods",
+        reads: Iterable[str] = (),
+        kinds: Sequence[tuple[str, str]] = (),
+        since: str = "",
+        until: str = "",
+        by_default: bool = True,
+    ) -> None:
+        self.check = check
+        self.name = check.__name__.replace("_", "-")
+        """The rule's name in the catalogue: the function's, in kebab-case."""
+        self.severity: Severity = severity
+        self.sees: Sees = sees
+        self.reads = [each.lower() for each in reads]
+        """Parts of keys and texts: it finds nothing in a job that says none of them, unless a document is of one of the `kinds`."""
+        self.kinds = kinds
+        self.since = since
+        """The release of the operator from which on it holds, and `until` that from which on it holds no more; empty without a limit."""
+        self.until = until
+        self.by_default = by_default
+        """Whether it is looked at where nobody chooses it by name."""
 
 
 # What was found in files: the status of each document, the diagnostics, and the counts of both.

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster, Judged
     from jobspec.diagnostics import Status
-    from jobspec.findings import Name
-    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
     from jobspec.kustomize import InBuild
     from jobspec.operators.webhooks import Objects
     from jobspec.overlays.load import LoadedOverlay

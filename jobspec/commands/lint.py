@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from jobspec.commands.project import Plan
-    from jobspec.findings import Rule
+    from jobspec.diagnostics import Rule
     from jobspec.rules.ignores import ReportFilter
 
 

@@ -15,8 +15,7 @@ from jobspec.commands.inputs import RunContext, load_setting
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
-from jobspec.findings import Rule
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from jobspec.diagnostics import Change, Severity, Status
+    from jobspec.diagnostics import Change, Finding, Severity, Status
     from jobspec.kinds import GroupKind
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
@@ -135,6 +135,26 @@ class Document:
         mark = marks.key if at_key and marks.key else marks.place()
         changes = (remedy.below(self.inside),) if remedy and (self.inside or not self.is_item) else ()
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
+
+    def diagnostic(self, finding: Finding, rule: str = "") -> Diagnostic:
+        """What a rule finds as a diagnostic, at the name of the document where no line is the cause."""
+        at, field = finding.at, finding.field
+        if isinstance(at, tuple):
+            field = field or spell(at)
+            at = self.marks.nearest(at).place()
+        elif at is not None and not isinstance(at, Mark):
+            place = at.place()
+            at = place if place.line else None
+        return Diagnostic(
+            rule or finding.rule,
+            finding.message,
+            at or self.marks.nearest(("metadata", "name")).place(),
+            field=field,
+            document=self.index,
+            severity=finding.severity or "error",
+            hint=finding.hint,
+            changes=[each.below(self.inside) for each in finding.changes],
+        )
 
 
 class OnePlace:

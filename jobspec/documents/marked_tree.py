@@ -213,6 +213,30 @@ def _tree(data: Any, marks: Marks) -> MarkedTree:
     return MarkedTree(data, marks.mark, marks.key)
 
 
+def place_of(tree: MarkedTree | None) -> Mark | None:
+    """The line of a value; None where an operator sets it."""
+    place = tree.place() if tree else None
+    return place if place and place.line else None
+
+
+def place_in(tree: MarkedTree, path: Path) -> Mark | None:
+    """The line of the value at a path, or else of the innermost value around it that has one; None where an operator set all of them."""
+    here, found = tree, place_of(tree)
+    for step in path:
+        child = child_of(here, step)
+        if child is None:
+            break
+        here, found = child, place_of(child) or found
+    return found
+
+
+def child_of(tree: MarkedTree, step: str | int) -> MarkedTree | None:
+    """The value at a key or an index, None where there is none."""
+    inside = tree.value
+    known = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int) and step < len(inside)
+    return inside[step] if known else None
+
+
 def as_document(tree: MarkedTree, source: Document, *, index: int | None = None) -> Document:
     """A tree as a document in the place of another, or behind it under another *index*."""
     return Document(tree.data(), tree.marks, file=source.file, index=source.index if index is None else index)

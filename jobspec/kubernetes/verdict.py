@@ -14,10 +14,11 @@ from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
     from jobspec.targets import Target
 
@@ -45,6 +46,16 @@ class Verdict:
     def refused(self) -> Verdict:
         """The same diagnostics with the status `invalid`, for a document whose YAML has an error."""
         return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
+
+
+class Answer:
+    """What webhooks and plugins say of a document: errors and warnings, and the names of looked-up objects that are not in its file."""
+
+    __slots__ = ("diagnostics", "wanted")
+
+    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
+        self.diagnostics = diagnostics
+        self.wanted = wanted
 
 
 def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.linted import OTHER_ACCELERATORS, written
 from jobspec.programs import command_lines

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.trainer.runtimes import RESERVED

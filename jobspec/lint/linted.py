@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any
 
-    from jobspec.findings import Sees
+    from jobspec.diagnostics import Sees
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path, remove, set_to, span_of, spell
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
 from jobspec.lint.communication import ACCELERATOR_RULES
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Change, FileResult, Span
-    from jobspec.findings import Edit, Finding, Place, Rule
+    from jobspec.diagnostics import Change, Edit, FileResult, Finding, Place, Rule, Span
     from jobspec.pipeline import Checked
     from jobspec.targets import Target
 
@@ -151,7 +149,7 @@ def _written(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document,
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
         return linted.given, path, linted.given.marks.nearest(path).place()
-    mark, place = (at.mark, at.place()) if isinstance(at, MarkedTree) else (at, at)
+    mark, place = (at, at) if isinstance(at, Mark) else (at.mark, at.place())
     span = span_of(mark)
     for document in _documents_of(linted, mark) if mark.line else ():
         if id(document) not in paths:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.workloads import is_workload, items_at, value_at
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.go.quantities import Quantity
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import nanos, requested

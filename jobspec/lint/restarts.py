@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.operators.trainer.life import has_deadline
 from jobspec.operators.training_operator.life import cleans_up_at_limits_too
 from jobspec.workloads import value_at

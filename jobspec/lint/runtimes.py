@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Path
+from jobspec.diagnostics import Diagnostic, Finding, Path, Rule
 from jobspec.documents.marked_tree import items, text
-from jobspec.findings import Finding, Rule
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeReference
 from jobspec.workloads import roles_in, value_at
@@ -170,7 +169,7 @@ def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
         return runtime.refused
     made = runtime.expanded
     found = [*refused_objects(made), *unknown_address(made, started(made)), *restarts_forever(made)]
-    return [each.diagnostic(made.job) for each in found]
+    return [made.job.diagnostic(each) for each in found]
 
 
 def several_launchers(job: LintedJob) -> Iterator[Finding]:

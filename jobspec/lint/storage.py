@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
 from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import amount, bytes_of, volumes_of, written

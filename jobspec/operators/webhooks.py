@@ -6,9 +6,8 @@ the object without the defaults that an operator fills in later.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Path
+from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
-from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
 from jobspec.kinds import JOBSET, TRAINJOB, find
@@ -73,7 +72,7 @@ def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> li
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind
-    return [each.diagnostic(document, name) for name, each in findings(rules, workload, target, target[kind.component])]
+    return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, target[kind.component])]
 
 
 # Names of jobs, which begin the names of Services and pods, and names of managers.

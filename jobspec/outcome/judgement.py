@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Problem, has_error
+from jobspec.diagnostics import Diagnostic, Finding, JobspecError, Mark, Path, Problem, has_error
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Finding, child_of, place_in, place_of
+from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.expansion import ExpandedJob, expand
@@ -87,7 +86,7 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnos
     """The diagnostics, one for each rule and place, however many pods and objects it hits."""
     first: dict[tuple[str, str], Diagnostic] = {}
     for each in outcomes:
-        found = each.diagnostic(job)
+        found = job.diagnostic(each)
         first.setdefault((found.rule, str(found.mark)), found)
     return list(first.values())
 

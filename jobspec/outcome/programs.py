@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics import Finding, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Finding, place_in, place_of
+from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.made import with_generated_names

@@ -31,7 +31,6 @@ ORDER = [
     "jobspec.models",
     "jobspec.schemas",
     "jobspec.documents",
-    "jobspec.findings",
     "jobspec.go",
     "jobspec.fixes",
     "jobspec.kubernetes",

@@ -47,10 +47,10 @@ spec:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 27, 140),
-        (("lint", "simple.yaml"), 46, 410),
-        (("render", "simple.yaml", "--overlay", "cpu"), 34, 430),
-        (("render",), 56, 1000),
+        (("validate", "simple.yaml"), 25, 135),
+        (("lint", "simple.yaml"), 44, 405),
+        (("render", "simple.yaml", "--overlay", "cpu"), 32, 335),
+        (("render",), 54, 980),
     ],
     ids=["validate", "lint", "render with an overlay", "render two variants"],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.findings import Rule
+from jobspec.diagnostics import Rule
 from jobspec.lint.linting import RULES, SECTIONS, sections
 from jobspec.rules.catalogue import page
 from tests.support import quick_yaml

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Problem
-from jobspec.findings import Answer
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
 from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
 from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.verdict import Answer
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.findings import Name
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.targets import Target
 
     Data = dict[str, Any]

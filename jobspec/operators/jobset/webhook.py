@@ -5,10 +5,9 @@ Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
+from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
-from jobspec.findings import Finding, Rule
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX

@@ -5,8 +5,7 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, remove
-from jobspec.findings import Finding, Rule
+from jobspec.diagnostics import Finding, Key, Path, Rule, remove
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RESERVED, RuntimeReference, ancestor
 from jobspec.targets import is_at_least

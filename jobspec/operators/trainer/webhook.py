@@ -6,11 +6,11 @@ pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path
+from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.documents.document import Document
-from jobspec.findings import Answer, Finding, Rule
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.verdict import Answer
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeReference, ancestor, is_meant, runtime_of, shipped
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Severity
-    from jobspec.findings import Name
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.targets import Target
 
 
@@ -259,14 +259,14 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     ref = RuntimeReference(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
-        return Answer([*alone, _refused(ref).diagnostic(job, _RULE)] if objects.closed else alone)  # the runtime's own error says why
+        return Answer([*alone, job.diagnostic(_refused(ref), _RULE)] if objects.closed else alone)  # the runtime's own error says why
     runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
     wanted = [] if runtime in objects.in_file else [_name_of_runtime(ref, job)]
     if not runtime:
-        return Answer([*alone, _no_runtime(ref, job, target, objects).diagnostic(job, _RULE)], wanted)
+        return Answer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
-    absent = [_no_priority_class(name, objects).diagnostic(job, _RULE) for name in missing]
+    absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
     found = diagnostics(rules_for(job), workload, target)
     return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 

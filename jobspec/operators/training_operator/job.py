@@ -5,10 +5,9 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path
+from jobspec.diagnostics import Diagnostic, Finding, Key, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by
-from jobspec.findings import Finding
 from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, stored
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import job_name
@@ -236,7 +235,7 @@ def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnosti
 
 def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> Iterator[Diagnostic]:
     """What the operator itself finds, at fields as the document spells them, and not as a webhook does."""
-    return (Finding(each.at, each.message, each.hint).diagnostic(document, rule) for each in found)
+    return (document.diagnostic(Finding(each.at, each.message, each.hint), rule) for each in found)
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:

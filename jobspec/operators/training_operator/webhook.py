@@ -5,8 +5,7 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, rename, set_to
-from jobspec.findings import Finding, Rule
+from jobspec.diagnostics import Finding, Key, Path, Rule, rename, set_to
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload
