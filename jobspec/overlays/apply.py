@@ -348,8 +348,7 @@ def companions(overlays: Iterable[LoadedOverlay], namespaces: Sequence[MarkedTre
     problems = []
     for overlay in sorted(overlays, key=lambda each: each.name):
         substitution = Substitution(overlay.values)
-        declared = overlay.spec.get("resources")
-        manifests = [each for each in map(substitution, declared.value if declared else ()) if each]
+        manifests = [each for each in map(substitution, items(overlay.spec.get("resources"))) if each]
         problems += substitution.problems
         for companion in (each for manifest in manifests for each in _in_namespaces(manifest, namespaces)):
             name = _object_id(companion)

@@ -69,9 +69,7 @@ def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: 
     values = _by_overlay(given, trees, broken=bool(problems))
     overlays = []
     for name, tree in trees.items():
-        spec = tree.get("spec")
-        assert spec
-        found_values, found = parameter_values(name, spec.get("parameters"), values.get(name, {}))
+        found_values, found = parameter_values(name, tree.get("spec", "parameters"), values.get(name, {}))
         problems += found
         overlays.append(LoadedOverlay(tree, found_values))
     return overlays, problems
@@ -102,28 +100,28 @@ def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Di
         problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
     if problems:
         return None, problems
+    tree, problems = _checked(document, target)
+    return None if problems else tree, problems
+
+
+def _checked(document: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
+    """The tree of an overlay that is valid by its schema, and what else is wrong with it."""
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
     tree = _without_nulls(with_marks(document.data, document.marks), shape)
-    problems = check_overlay(tree)
-    return (tree, []) if not problems else (None, problems)
+    return tree, check_overlay(tree)
 
 
 def overlay_problems(document: Document, target: Target) -> list[Diagnostic]:
     """Everything that is wrong with a valid document of the kind Overlay by itself, and unknown fields of its partial manifests."""
-    shape = shapes.load(document.api_version, document.kind, target)
-    assert shape
-    tree = _without_nulls(with_marks(document.data, document.marks), shape)
-    found = check_overlay(tree)
+    tree, found = _checked(document, target)
     template = shapes.load("v1", "PodTemplate", target)
     assert template
-    spec = tree.get("spec")
-    pods = spec.get("pods") if spec else None
-    for index, entry in enumerate(pods.value if pods else ()):
+    for index, entry in enumerate(items(tree.get("spec", "pods"))):
         if child := entry.get("template"):
             found += _unknown_fields(child, template.at(("template",)), ("spec", "pods", index, "template"))
     for version, kind in workloads.KINDS:
-        job = dict(spec.entries("job")).get(kind) if spec else None
+        job = tree.get("spec", "job", kind)
         if job and isinstance(job.value, dict):
             found += _unknown_fields(job, shapes.load(version, kind, target), ("spec", "job", kind))
     return found
@@ -188,27 +186,21 @@ class LoadedOverlay:
 
     def __init__(self, tree: MarkedTree, values: Mapping[str, Any], given: Mapping[str, Mark] | None = None) -> None:
         self.tree = tree
-        spec = tree.get("spec")
-        assert spec
-        self.spec = spec
+        self.spec: MarkedTree = tree.value["spec"]
         self.name = name_of(tree)
-        override = spec.get("override")
-        self.override = bool(override and override.value)
+        self.override = bool(field_value(self.spec, "override"))
         self.values = values
         self.given: Mapping[str, Mark] = given or {}
         """Where a file gives parameters their values."""
 
     def conflicts(self) -> list[MarkedTree]:
         """The names of overlays that cannot be applied together with this one."""
-        named = self.spec.get("conflicts")
-        return list(named.value) if named else []
+        return items(self.spec.get("conflicts"))
 
 
 def name_of(tree: MarkedTree) -> str:
     """The `metadata.name` of an overlay, which has one."""
-    name = tree.get("metadata", "name")
-    assert name
-    return str(name.value)
+    return str(tree.value["metadata"].value["name"].value)
 
 
 # Check an overlay by itself: undeclared parameters, unknown directives, contradictions.
@@ -216,8 +208,7 @@ def name_of(tree: MarkedTree) -> str:
 
 def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:
     """Everything that is wrong with an overlay, whatever job it is applied to."""
-    spec = overlay.get("spec")
-    assert spec
+    spec: MarkedTree = overlay.value["spec"]
     check = _Check(dict(spec.entries("parameters")))
     check.parameters()
     check.pods(spec)
@@ -243,14 +234,12 @@ class _Check:
                 self._problem(f"`{name}` cannot be a parameter's name", declaration, "use letters, digits, `-` and `_`")
 
     def pods(self, spec: MarkedTree) -> None:
-        entries = spec.get("pods")
-        for entry in entries.value if entries else ():
+        for entry in items(spec.get("pods")):
             roles = entry.get("roles")
             if roles and not roles.value:
                 self._problem("`roles` names no role", roles, "remove it to mean every training pod")
             for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND, REMOVE))):
-                child = entry.get(field)
-                if child:
+                if child := entry.get(field):
                     self._walk(child, directives, pod=True)
 
     def jobs(self, spec: MarkedTree) -> None:
@@ -272,8 +261,7 @@ class _Check:
                 self._problem(f"an overlay cannot change the `{field}` of a job", child, f"write `{value}`, or remove it")
 
     def resources(self, spec: MarkedTree) -> None:
-        entries = spec.get("resources")
-        for entry in entries.value if entries else ():
+        for entry in items(spec.get("resources")):
             self._walk(entry, (WHEN,))
             if not all((child := entry.get(key)) and isinstance(child.value, str) for key in ("apiVersion", "kind")):
                 message = "an entry of `resources` is a manifest: a mapping with text as `apiVersion` and `kind`"
