@@ -20,6 +20,7 @@ from jobspec.kinds import (
     TRAINING_RUNTIME,
     TRAINJOB,
     WEBHOOK_LOOKUPS,
+    Name,
     find,
     is_cluster_scoped,
 )
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from jobspec.documents.manifest import Manifest
-    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
     from jobspec.targets import Target

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 #: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
 GroupKind = tuple[str, str]
+#: Group and kind, namespace (empty where the kind has none) and name of an object.
+Name = tuple[GroupKind, str, str]
 
 PYTORCHJOB: GroupKind = ("kubeflow.org", "PyTorchJob")
 TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")

@@ -19,6 +19,7 @@ from jobspec.kinds import (
     RESOURCE_QUOTA,
     WEBHOOK_LOOKUPS,
     WRAPPING_KINDS,
+    Name,
 )
 from jobspec.workloads import is_workload
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster, Judged
     from jobspec.diagnostics import Status
-    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kustomize import InBuild
     from jobspec.operators.webhooks import Objects
     from jobspec.overlays.load import LoadedOverlay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Problem, has_error
-from jobspec.kinds import Kind
+from jobspec.kinds import Kind, Name
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import closest, nearest
 from jobspec.kubernetes.structural import schema_problems
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import Name
     from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
     from jobspec.targets import Target
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
-    #: Group and kind, namespace (empty where the kind has none) and name of an object.
-    Name = tuple[GroupKind, str, str]
 
 
 _KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import Name
+    from jobspec.kinds import Name
     from jobspec.targets import Target
 
     Data = dict[str, Any]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Severity
-    from jobspec.kubernetes.admission.objects import Name
+    from jobspec.kinds import Name
     from jobspec.targets import Target
 
 
