@@ -91,16 +91,13 @@ def _round(texts: Mapping[str, str], remedies: Mapping[str, Found], found: Mappi
     chosen = {path: next(each) for path, each in tried.items()}
     while chosen:
         made = {path: _made(texts[path], each, path) for path, each in chosen.items()}
-        said = _judged(judge, texts, {path: text for path, (text, fixing) in made.items() if fixing})
+        new = {path: text for path, (text, fixing) in made.items() if fixing}
+        said = judge({**texts, **new}, new) if new else {}
         failed = {path: _failed(chosen[path], fixing, found[path], said.get(path, ())) for path, (_, fixing) in made.items()}
         steps |= {path: _Step(*made[path], said[path]) for path, indices in failed.items() if not indices}
         following_ones = {path: _next_attempt(tried[path], indices) for path, indices in failed.items() if indices}
         chosen = {path: each for path, each in following_ones.items() if each}
     return steps
-
-
-def _judged(judge: Judge, texts: Mapping[str, str], new: Mapping[str, str]) -> Mapping[str, Found]:
-    return judge({**texts, **new}, new) if new else {}
 
 
 def _made(text: str, chosen: Sequence[Diagnostic], file: str) -> tuple[str, list[Diagnostic]]:

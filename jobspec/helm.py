@@ -12,6 +12,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Mark, Marks, Path
@@ -53,26 +54,26 @@ class RenderedChart(Build):
 _SOURCE = "# Source: "
 
 
+@dataclass(frozen=True, slots=True)
 class _ChartMarks:
     """Makes the marks of an object that helm rendered."""
 
-    def __init__(self, data: Any, template: str, values: Sequence[str]) -> None:
-        self._data = data
-        self._template = template
-        self._values = values
+    data: Any
+    template: str
+    values: Sequence[str]
 
     def __call__(self) -> Marks:
         values: dict[tuple[type, Any], list[Marks]] = {}
-        for path in self._values:
+        for path in self.values:
             for document in documents_in(path):
                 for value, marks in _scalars(document.data, document.marks):
                     values.setdefault((type(value), value), []).append(marks)
         try:
-            with open(self._template, encoding="utf-8", errors="replace") as file:
+            with open(self.template, encoding="utf-8", errors="replace") as file:
                 lines = file.read().splitlines()
         except OSError:
             lines = []
-        return self._marks(self._data, (), values, lines)
+        return self._marks(self.data, (), values, lines)
 
     def _marks(self, data: Any, path: Path, values: dict[tuple[type, Any], list[Marks]], lines: Sequence[str]) -> Marks:
         if not isinstance(data, (dict, list)):
@@ -93,8 +94,8 @@ class _ChartMarks:
             found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []
             if len(found) == 1:
                 line = lines[found[0] - 1]
-                return Mark(self._template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
-        return Mark(self._template, 1, 1)
+                return Mark(self.template, found[0], len(line) - len(line.lstrip()) + 1, found[0], len(line) + 1)
+        return Mark(self.template, 1, 1)
 
 
 def _scalars(data: Any, marks: Marks) -> Iterator[tuple[Any, Marks]]:

@@ -478,8 +478,7 @@ def _locked(folders: Iterable[str]) -> Iterator[None]:
 
     with ExitStack() as held:
         for folder in folders:
-            descriptor = os.open(folder, os.O_RDONLY)
-            held.callback(os.close, descriptor)
+            descriptor = held.enter_context(_opened(folder))
             with suppress(OSError):  # NFS cannot lock a file that is open for reading only
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -488,14 +487,20 @@ def _locked(folders: Iterable[str]) -> Iterator[None]:
 # Single files, by the system's own calls: a file object of Python's costs as much again, and a tree has thousands.
 
 
-def _content(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY)
+@contextmanager
+def _opened(path: str, flags: int = os.O_RDONLY) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o666)
     try:
-        pieces = []
-        while piece := os.read(descriptor, _PIECE):
-            pieces.append(piece)
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _content(path: str) -> bytes:
+    pieces = []
+    with _opened(path) as descriptor:
+        while piece := os.read(descriptor, _PIECE):
+            pieces.append(piece)
     return b"".join(pieces)
 
 
@@ -513,26 +518,20 @@ def _digest(content: bytes | None) -> str | None:
 def _write_flushed(files: Mapping[str, bytes]) -> None:
     """Write files that outlive a loss of power: each is flushed, or many at once where the system can flush a whole file system."""
     for path, content in files.items():
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        try:
+        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
             rest = memoryview(content)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
             if len(files) <= _MANY:
                 os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
     if len(files) > _MANY:
         _flush_all(files)
 
 
 def _flush_all(files: Iterable[str]) -> None:
     for path in {os.stat(path).st_dev: path for path in files}.values():
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
+        with _opened(path) as descriptor:
             number = _system_call("syncfs", descriptor)
-        finally:
-            os.close(descriptor)
         if number == errno.ENOSYS:
             _flush(files)
             return
@@ -542,11 +541,8 @@ def _flush_all(files: Iterable[str]) -> None:
 def _flush(paths: Iterable[str]) -> None:
     """Have files, or the renames in folders, reach the disk."""
     for each in paths:
-        descriptor = os.open(each, os.O_RDONLY)
-        try:
+        with _opened(each) as descriptor:
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _system_call(name: str, *arguments: object) -> int:

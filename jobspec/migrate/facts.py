@@ -142,12 +142,18 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], 
     mounted = {text(each, "configMap", "name") for each in volumes}
     for each in objects:
         if text(each, "kind") == "JobSet":
-            for field in ("labels", "annotations"):
-                for name, value in each.value["metadata"].entries(field):
-                    yield (JOBSET, field, name), Fact(value.value, value.place())
+            for field, name, value in _metadata(each):
+                yield (JOBSET, field, name), Fact(value.value, value.place())
         elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
             for name, value in each.entries("data"):
                 yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
+
+
+def _metadata(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
+    """The labels and annotations of an object: the field, the name and the value of each."""
+    for field in ("labels", "annotations"):
+        for name, each in tree.value["metadata"].entries(field):
+            yield field, name, each
 
 
 # The pods of a job in the order of their ranks, and the names by which they reach each other, which differ from operator to operator.
@@ -230,11 +236,10 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     for field in ("initContainers", "containers"):
         for container in items(spec.get(field)):
             yield from _container(node, container, field, job)
-    for field in ("labels", "annotations"):
-        for name, each in node.pod.tree.value["metadata"].entries(field):
-            is_operators = name.startswith(_OPERATORS[job.operator]) or str(each.mark).startswith(job.operator)
-            if not is_operators and not (job.operator == "trainer" and is_of_job(name)):
-                yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, job) else each.value, each.place())
+    for field, name, each in _metadata(node.pod.tree):
+        is_operators = name.startswith(_OPERATORS[job.operator]) or str(each.mark).startswith(job.operator)
+        if not is_operators and not (job.operator == "trainer" and is_of_job(name)):
+            yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, job) else each.value, each.place())
 
 
 def _is_said(name: MarkedTree, node: JobNode, job: JobContext) -> bool:
@@ -505,10 +510,9 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     tree = with_marks(job.data, job.marks)
     training = [each for each in nodes if each.training]
     yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
-    for field in ("labels", "annotations"):
-        for name, each in tree.value["metadata"].entries(field):
-            if name != APPLIED:
-                yield ("job", field, name), Fact(each.value, each.place())
+    for field, name, each in _metadata(tree):
+        if name != APPLIED:
+            yield ("job", field, name), Fact(each.value, each.place())
     scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")
     if scheduling and scheduling.value and not any(text(each, "kind") == "PodGroup" for each in objects):
         yield from flat(scheduling, ("job", "schedulingPolicy"))  # which others than the operator may read

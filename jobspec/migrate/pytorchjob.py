@@ -127,14 +127,14 @@ def _processes(source: SourceJob) -> MarkedTree | None:
 def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
     """A runtime with one replicated job, and the job."""
     replica = source.lead
-    without = (*_OF_JOB, "resources")
+    has_claims = training_container(replica.value["template"]).get("resources", "claims") is not None
     template = pod_template(
         source,
         replica,
         source.nodes[0],
         rank=RANK_OF_POD,
         renamed=of_one_job(source),
-        without=without if not (training_container(source.lead.value["template"]).get("resources", "claims") is not None) else _OF_JOB,
+        without=_OF_JOB if has_claims else (*_OF_JOB, "resources"),
         has_port=torch,
     )
     job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from jobspec.diagnostics import Severity
     from jobspec.schemas.shapes import Shape
 
 
@@ -62,9 +63,8 @@ class Merge:
             there = merged.get(name)
             if (there is None or there.value is None) and only_removes(child):
                 continue  # what is to be removed is not there, nor will be what it would stand in
-            below = shape.at((name,)) if shape else None
-            step = Key(name) if shape and shape.fields is None else name
-            merged[name] = self(there, child, below, (*path, step))
+            step, inner = below(shape, name)
+            merged[name] = self(there, child, inner, (*path, step))
             if not merged[name].value and items(child) and not (shape and name in shape.required):
                 del merged[name]  # its last item was removed
         return old.with_value(merged)
@@ -114,7 +114,7 @@ class Merge:
                 names = [other for other in names if other != name]
             elif name in names:
                 index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
-                change = _beside_keys(item, kept[index], shape)
+                change = _without_keys(item, kept[index], shape)
                 kept[index] = share_rank(self(kept[index], change, shape.items, (*path, index)), rank)
             elif path[-1] in MUST_EXIST and not appending:
                 self._missing_container(item, names, path)
@@ -144,22 +144,25 @@ class Merge:
         known = ", ".join(f"`{name}`" for name in there) or "none"
         hint = closest(wanted.value, there) or "to add a container, write `{$append: [...]}` in place of the list"
         message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}"
-        self.problems.append(Diagnostic("missing-container", message, wanted.place(), field=spell(path), hint=hint))
+        self._problem("missing-container", message, wanted, path, hint)
 
     def _warn_replaced(self, patch: MarkedTree, path: Path) -> None:
         message = f"`{path[-1]}` of the base is replaced as a whole"
         hint = "use `flags` to set single ones" if path[-1] in ("args", "command") else "write `{$append: [...]}` to add to it"
-        self.problems.append(Diagnostic("list-replaced", message, patch.place(), field=spell(path), severity="warning", hint=hint))
+        self._problem("list-replaced", message, patch, path, hint, severity="warning")
 
     def _warn_other_volume(self, name: str, patch: MarkedTree, path: Path) -> None:
         message = f"`{name}` of a volume of the base goes, and whatever mounts it now mounts this one"
         hint = "give the overlay's volume another name, if both are wanted"
-        self.problems.append(
-            Diagnostic("volume-replaced", message, patch.place(), field=spell((*path, name)), severity="warning", hint=hint)
-        )
+        self._problem("volume-replaced", message, patch, (*path, name), hint, severity="warning")
 
-    def _problem(self, rule: str, message: str, tree: MarkedTree, path: Path, hint: str = "") -> None:
-        self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), hint=hint))
+    def _problem(self, rule: str, message: str, tree: MarkedTree, path: Path, hint: str = "", *, severity: Severity = "error") -> None:
+        self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), severity=severity, hint=hint))
+
+
+def below(shape: Shape | None, name: str) -> tuple[str, Shape | None]:
+    """The step to a field of an object, or to a key of a map, and the shape of its value."""
+    return (Key(name) if shape and shape.fields is None else name), shape.at((name,)) if shape else None
 
 
 def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:
@@ -190,8 +193,8 @@ def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:
     return None if None in found else tuple(map(str, found))
 
 
-def _beside_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTree:
-    """What an item says beside the keys by which it finds the one that is *there*, whose keys stay its own."""
+def _without_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTree:
+    """An item without the keys by which it found the one that is *there*, whose own keys stay."""
     keys = [key for key in shape.merge if (own := there.get(key)) and (said := item.get(key)) and own.data() == said.data()]
     return item.with_value({name: child for name, child in item.value.items() if name not in keys})
 
@@ -237,8 +240,8 @@ def _wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Itera
     patch = patch.get(APPEND) or patch
     if isinstance(patch.value, dict):
         for name, child in patch.value.items():
-            step = Key(name) if shape and shape.fields is None else name
-            yield from _wrong_removals(child, shape.at((name,)) if shape else None, (*path, step))
+            step, inner = below(shape, name)
+            yield from _wrong_removals(child, inner, (*path, step))
     for number, item in enumerate(items(patch)):
         if is_removal(item):
             yield from _wrong_removal(item, shape, path)
@@ -296,8 +299,8 @@ def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterat
         for name in chosen(patch, shape):
             yield OverlayValue((*address, _ONE_OF), name, value[name].place())
         for name, child in value.items():
-            step = Key(name) if shape and shape.fields is None else name
-            yield from settings_of(child, shape.at((name,)) if shape else None, (*address, step))
+            step, inner = below(shape, name)
+            yield from settings_of(child, inner, (*address, step))
     elif isinstance(value, list) and shape and shape.merge:
         yield from _keyed(value, shape, address)
     else:
@@ -348,8 +351,8 @@ def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) 
         address = setting.address
         around = [other for length in range(len(address)) for other in exact.get(address[:length], ()) if other.value != _OPEN]
         here = [other for other in exact.get(address, ()) if other.value != setting.value]
-        within = inside.get(address, ()) if setting.value != _OPEN else ()
-        for other in (*around, *here, *within):
+        deeper = inside.get(address, ()) if setting.value != _OPEN else ()
+        for other in (*around, *here, *deeper):
             if other not in reported:
                 yield other, setting
             if other in around:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.merge import APPEND, Merge, excludes, identity, is_removal, only_removes
+from jobspec.overlays.merge import APPEND, Merge, below, excludes, identity, is_removal, only_removes
 from jobspec.overlays.trainjob import CONTAINER, TRAINER_FIELD, WAY_OUT, PodSource, TrainJobPods, nested, same_field
 from jobspec.schemas.shapes import Shape
 
@@ -234,8 +234,8 @@ def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> It
         yield TemplateChange(path, template, shape)
     if isinstance(value, dict) and not appended:
         for name, child in value.items():
-            step = Key(name) if shape and shape.fields is None else name
-            yield from changes_in(child, shape.at((name,)) if shape else None, (*path, step))
+            step, inner = below(shape, name)
+            yield from changes_in(child, inner, (*path, step))
 
 
 def at_address(tree: MarkedTree | None, path: Path, shape: Shape | None) -> MarkedTree | None:
