@@ -45,12 +45,7 @@ def rendered(files: Sequence[Checked], *, companions_once: bool) -> RenderedDocu
 
 def text_of(documents: Iterable[Document], target: Target) -> str:
     """The text of documents, each with its fields in the order in which people write them."""
-    return write(_arranged(each, target) for each in documents)
-
-
-def _arranged(document: Document, target: Target) -> Any:
-    shape = shapes.load(document.api_version, document.kind, target)
-    return arrange(document.data, shape)
+    return write(arrange(each.data, shapes.load(each.api_version, each.kind, target)) for each in documents)
 
 
 def files_of(documents: Sequence[Document]) -> dict[str, Document]:

@@ -119,17 +119,13 @@ def _over_limit(document: Document) -> Iterator[Diagnostic]:
 
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
-    if any(each in piece.text for each in _READ_DIFFERENTLY) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
+    has_tag_before_comma = "!" in piece.text and any("," in word.partition("!")[2] for word in piece.text.split())
+    if has_tag_before_comma or any(each in piece.text for each in _READ_DIFFERENTLY):
         from jobspec.documents.syntax import Events
 
         return Events(piece.text, is_later=piece.first_line > 0).next
     next_event: Callable[[], Any] = CParser(piece.text).get_event
     return next_event
-
-
-def _has_tag_before_comma(text: str) -> bool:
-    """Whether a comma follows a `!` in the same word."""
-    return any("," in word.partition("!")[2] for word in text.split())
 
 
 class _MarksLater:
@@ -621,17 +617,17 @@ def _binary(text: str) -> str:
 def _integer(text: str) -> int | None:
     """Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`: 0x, 0o, 0b and a leading 0 choose the base."""
     if text.startswith(("0b-", "0b+")):  # go-yaml reads what follows `0b` once more, with a sign
-        return _within(text[2], text[3:], 2)
+        return _in_64_bits(text[2], text[3:], 2)
     sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     base = _BASES.get(digits[:2].lower())
     if base:
-        return _within(sign, digits[2:], base)
+        return _in_64_bits(sign, digits[2:], base)
     if len(digits) > 1 and digits[0] == "0":
-        return _within(sign, digits[1:], 8)
-    return _within(sign, digits, 10)
+        return _in_64_bits(sign, digits[1:], 8)
+    return _in_64_bits(sign, digits, 10)
 
 
-def _within(sign: str, digits: str, base: int) -> int | None:
+def _in_64_bits(sign: str, digits: str, base: int) -> int | None:
     digits = digits.lstrip("0") or digits[:1]
     if not digits or len(digits) > 64 or not _DIGITS[base].issuperset(digits):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, walk, with_marks
 from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
@@ -155,7 +155,7 @@ def _life(about: str, difference: Difference) -> str:
 # The differences between a job and its migration in words, at the lines of the job: one diagnostic for what all its nodes share.
 
 
-_SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "info"}
+SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "info"}
 _LONGEST = 80
 #: What is reported of the life of a job, with `{before}` and `{after}`.
 _LIFE = {
@@ -209,8 +209,9 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document) -> 
     hint = next((_HINTS[name] for name in key if name in _HINTS and rule != NOTE), "")
     mark = first.before.mark if first.before else None
     if mark and mark.line and mark.file != job.file:  # an overlay, or a runtime in another file
-        return Diagnostic(rule, message, mark, severity=_SEVERITIES[rule], hint=hint)
-    return job.problem(rule, message, _path(first.before, job), hint=hint, severity=_SEVERITIES[rule])
+        return Diagnostic(rule, message, mark, severity=SEVERITIES[rule], hint=hint)
+    path = path_at(mark, job) if mark else ("kind",)
+    return job.problem(rule, message, path, hint=hint, severity=SEVERITIES[rule])
 
 
 def _sentence(key: Key, difference: Difference) -> str:
@@ -249,12 +250,7 @@ def _value(fact: Fact | None) -> str:
     return short if isinstance(fact.value, str) and " " in text else f"`{short}`"
 
 
-def _path(fact: Fact | None, job: Document) -> tuple[str | int, ...]:
-    """The path of the job's value that stands where a fact comes from; that of its kind where none does."""
-    return ("kind",) if fact is None else path_at(fact.mark, job)
-
-
-def path_at(mark: Mark, job: Document) -> tuple[str | int, ...]:
+def path_at(mark: Mark, job: Document) -> Path:
     """The path of the value of a document at a place; that of its kind where there is none."""
     if not mark.line or mark.file != job.file:
         return ("kind",)

@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.facts import NAMED, Fact, job_facts
-from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
+from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, Migrated, path_at
 from jobspec.migrate.pytorchjob import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
@@ -29,20 +29,15 @@ def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list
 
 
 def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
-    name = dropped.path[-1]
+    name, path = dropped.path[-1], path_at(dropped.tree.place(), document)
     if name == "numProcPerNode":
         is_default = dropped.tree.value == "auto"
         message = f"a runtime of trainer {target['trainer']} says no number of processes"
         hint = "" if is_default else "say `spec.trainer.numProcPerNode` in the TrainJobs that use it"
-        return document.problem(
-            NOTE if is_default else LOST, message, _path(dropped, document), hint=hint, severity="info" if is_default else "warning"
-        )
+        rule = NOTE if is_default else LOST
+        return document.problem(rule, message, path, hint=hint, severity=SEVERITIES[rule])
     message = f"`{name}` has no counterpart in trainer {target['trainer']}"
-    return document.problem(LOST, message, _path(dropped, document), severity="warning")
-
-
-def _path(dropped: Dropped, document: Document) -> tuple[str | int, ...]:
-    return path_at(dropped.tree.place(), document)
+    return document.problem(LOST, message, path, severity=SEVERITIES[LOST])
 
 
 def migrate_trainjob(

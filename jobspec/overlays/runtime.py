@@ -150,7 +150,8 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
     """The job with a list of the runtime's pods in its own entry, where the change appends to that list."""
     sources = pods.sources(job, name)
     (own,) = [source for source in sources if source.own]
-    if _filled(at_address(own.template, change.path, pods.template_shape)):
+    there = at_address(own.template, change.path, pods.template_shape)
+    if there is not None and there.value is not None:
         return job
     found = last_source(sources[: sources.index(own)], change.path, pods.template_shape)
     if found:
@@ -166,10 +167,6 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
         field = spell(change.path)
         pods.problems.append(Diagnostic("unresolved-reference", what, change.tree.place(), field=field, hint=hint))
     return job
-
-
-def _filled(tree: MarkedTree | None) -> bool:
-    return tree is not None and tree.value is not None
 
 
 def _partial_at(value: MarkedTree, path: Path, shape: Shape | None) -> MarkedTree:

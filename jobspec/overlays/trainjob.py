@@ -343,7 +343,8 @@ def without_useless_removals(patch: MarkedTree, own: MarkedTree | None) -> Marke
     if patch.value is None:
         return patch if own and own.value is not None else None
     if isinstance(patch.value, list):
-        return _without_useless_item_removals(patch, own)
+        kept_items = [each for item in items(patch) for each in (_removals(item, own) if is_removal(item) else [item])]
+        return patch.with_value(kept_items) if kept_items or not patch.value else None
     if not isinstance(patch.value, dict) or not patch.value:
         return patch
     changed = {}
@@ -370,11 +371,6 @@ def _without_useless_container_removals(patch: MarkedTree, own: MarkedTree | Non
         if kept and len(kept.value) > 1:
             changed.append(kept)
     return patch.with_value({APPEND: appended.with_value(changed)}) if changed else None
-
-
-def _without_useless_item_removals(patch: MarkedTree, own: MarkedTree | None) -> MarkedTree | None:
-    kept = [each for item in items(patch) for each in (_removals(item, own) if is_removal(item) else [item])]
-    return patch.with_value(kept) if kept or not patch.value else None
 
 
 def _removals(item: MarkedTree, own: MarkedTree | None) -> list[MarkedTree]:

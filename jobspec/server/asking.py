@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -303,7 +303,7 @@ def with_absent_webhooks(
     kinds = absent_webhooks(server, {each.gvk for each in answers})
     unseen = [question for question in answers if question.gvk in kinds]
     for file in dict.fromkeys(question.document.file for question in unseen):
-        context = {each.document: each for each in answers if each.document.file == file and _matters(each, kinds)}
+        context = {each.document: each for each in answers if each.document.file == file and (each.gvk in kinds or _is_looked_up(each))}
         for judged in judge(list(context), _cluster(context.values(), completed, server, target, closed=closed)):
             question = context[judged.document]
             if question.gvk in kinds and completed[question].accepts:
@@ -340,9 +340,9 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
     ]
 
 
-def _matters(question: Question, kinds: Container[tuple[str, str]]) -> bool:
-    """Whether a document is of one of *kinds*, or of a kind that webhooks look up."""
-    return question.gvk in kinds or question.document.group_kind in WEBHOOK_LOOKUPS
+def _is_looked_up(question: Question) -> bool:
+    """Whether a document is of a kind that webhooks look up."""
+    return question.document.group_kind in WEBHOOK_LOOKUPS
 
 
 def _cluster(
@@ -351,7 +351,7 @@ def _cluster(
     """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
     context = list(context)
     stored = StoredObjects(_live(live, question) for question in context if (live := answers[question].live))
-    others = [each for each in answers if each not in context and each.document.group_kind in WEBHOOK_LOOKUPS and answers[each].accepts]
+    others = [each for each in answers if each not in context and _is_looked_up(each) and answers[each].accepts]
     objects = [each.document for each in others]
     for job in context:
         if job.document.group_kind == TRAINJOB:
