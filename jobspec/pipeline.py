@@ -177,7 +177,7 @@ def check_files(
     documents: bool = True,
     definitions: bool = True,
     run: Run = one_by_one,
-    worlds: Sequence[str] = (),
+    folders: Sequence[str] = (),
     has_placeholders: Callable[[T], bool] = lambda _: False,
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other.
@@ -185,7 +185,7 @@ def check_files(
     *load* gives the documents of a file, with overlays applied that a cluster takes. *outcome*: what becomes of accepted jobs is reported,
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
     the results alone come back, without *definitions* of CRDs their names. *run* goes through the files, in several processes for example.
-    *worlds*: of each file, what is applied together with it, such as its folder: quotas and limits without a namespace reach no further.
+    *folders*: of each file, the folder whose files are applied together: quotas and limits without a namespace reach no further.
     *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked.
     """
 
@@ -205,14 +205,14 @@ def check_files(
         return run(files, check_one)
 
     checked = all_in(cluster, files)
-    worlds = worlds or [""] * len(files)
-    clusters = _clusters_with_policies(checked, worlds, cluster) if outcome and len(files) > 1 else {}
-    for world, with_policies in clusters.items():
-        again = [number for number, each in enumerate(checked) if each.has_jobs and worlds[number] == world]
+    folders = folders or [""] * len(files)
+    clusters = _clusters_with_policies(checked, folders, cluster) if outcome and len(files) > 1 else {}
+    for folder, with_policies in clusters.items():
+        again = [number for number, each in enumerate(checked) if each.has_jobs and folders[number] == folder]
         for number, each in zip(again, all_in(with_policies, [files[number] for number in again]), strict=True):
             checked[number] = each
-    resolved = resolve(checked, cluster, worlds)
-    return _foresee_rest(resolved, [clusters.get(world, cluster) for world in worlds]) if outcome else resolved
+    resolved = resolve(checked, cluster, folders)
+    return _foresee_rest(resolved, [clusters.get(folder, cluster) for folder in folders]) if outcome else resolved
 
 
 def _without_definitions(documents: Sequence[Document]) -> list[Document]:
@@ -422,10 +422,10 @@ def _as_info(found: Diagnostic) -> Diagnostic:
 # What files say of each other: references between them.
 
 
-def resolve(files: Sequence[Checked], cluster: Cluster, worlds: Sequence[str] = ()) -> list[Checked]:
+def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] = ()) -> list[Checked]:
     """The files with references between them resolved: documents can refer to accepted objects of other files, too.
 
-    Only documents with such a reference are reviewed again. *worlds*: as in `check_files`.
+    Only documents with such a reference are reviewed again. *folders*: as in `check_files`.
     """
     holders: dict[Name, list[tuple[int, Document]]] = {}
     for number, file in enumerate(files):
@@ -434,20 +434,20 @@ def resolve(files: Sequence[Checked], cluster: Cluster, worlds: Sequence[str] = 
                 holders.setdefault(name, []).append((number, document))
     if not holders:
         return list(files)
-    worlds = worlds or [""] * len(files)
+    folders = folders or [""] * len(files)
 
     def of_name(name: Name, number: int) -> list[Document]:
         """The documents of other files that hold, or make, an object of a name; some are made in namespaces that nobody names."""
         kind, _, own = name
         found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
-        return [each for at, each in found if at != number and _reaches(each, worlds[at], worlds[number])]
+        return [each for at, each in found if at != number and _reaches(each, folders[at], folders[number])]
 
     return [_resolved(file, lambda name, number=number: of_name(name, number), cluster) for number, file in enumerate(files)]  # type: ignore[misc]
 
 
-def _reaches(document: Document, world: str, other: str) -> bool:
-    """Whether an object of one world counts in another one: quotas and limits without a namespace do not."""
-    return world == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
+def _reaches(document: Document, folder: str, other: str) -> bool:
+    """Whether an object of one folder counts in another one: quotas and limits without a namespace do not."""
+    return folder == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
 
 
 def _resolved(file: Checked, of_name: Callable[[Name], Sequence[Document]], cluster: Cluster) -> Checked:
@@ -575,17 +575,17 @@ def _policies_in(documents: Sequence[Document], cluster: Cluster, others: Policy
     return policies_among(documents, others, closed=cluster.closed)
 
 
-def _clusters_with_policies(files: Sequence[Checked], worlds: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
-    """By world, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
+def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
+    """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
     from jobspec.outcome.programs import decides
 
     holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, closed=cluster.closed)]
     found = {}
-    for world in dict.fromkeys(worlds[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
-        met = [(number, each) for number, each in holders if _reaches(each, worlds[number], world)]
+    for folder in dict.fromkeys(folders[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
+        met = [(number, each) for number, each in holders if _reaches(each, folders[number], folder)]
         places = {number for number, _ in met}
-        if any(places - {number} for number, file in enumerate(files) if file.has_jobs and worlds[number] == world):
-            found[world] = cluster.with_objects([each for _, each in met])
+        if any(places - {number} for number, file in enumerate(files) if file.has_jobs and folders[number] == folder):
+            found[folder] = cluster.with_objects([each for _, each in met])
     return found
 
 

@@ -47,8 +47,8 @@ def run(options: Options) -> int:
     if isinstance(project, FileResult):
         return _report([project], options, Cluster(), found)
     cluster = _cluster(options, project)
-    read = [pipeline.checked(source_of(each, skip_unknown=options.skip_unknown), (), cluster) for each in found]
-    checked = pipeline.resolve(read, cluster)
+    sources = [source_of(each, skip_unknown=options.skip_unknown) for each in found]
+    checked = pipeline.check_files(sources, lambda each, cluster: pipeline.load(each, (), cluster), cluster, outcome=False)
     results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
     failed = [each for each in results if not each.valid]
     files = [(file, each) for file, each, result in zip(found, checked, results, strict=True) if result.valid]

@@ -186,7 +186,7 @@ def check_files(
     def has_placeholders(each: Found) -> bool:
         return not setting.overlays and is_judged_in_build(each, skip_unknown=skip_unknown)
 
-    worlds = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
+    folders = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
     return pipeline.check_files(
         parts,
         load,
@@ -195,7 +195,7 @@ def check_files(
         documents=documents,
         definitions=definitions,
         run=run,
-        worlds=worlds,
+        folders=folders,
         has_placeholders=has_placeholders,
     )
 
