@@ -250,7 +250,7 @@ def rename(path: Path, name: str) -> Change:
 
 
 def move(path: Path, into: Path) -> Change:
-    """Move a field into a mapping beside it, which becomes one around it where it is not there: `spec.a` into `spec.b` is `spec.b.a`."""
+    """Move a field into another mapping of its object, made where there is none: `spec.a` into `spec.b` is `spec.b.a`."""
     return Change("move", path, into)
 
 
@@ -374,9 +374,9 @@ class DocumentResult:
         self.name = name
         self.status = status
         self.diff = diff
-        """What an apply would change in the live object; None where nobody asked."""
+        """What an apply would change in the live object; None without `--diff`."""
         self.runs = runs
-        """Whether a training job will run; None where that is not known, or nobody looked."""
+        """Whether a training job will run; None where that is not known, or was not checked."""
         self.reason = reason
         """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
 
@@ -528,7 +528,7 @@ class Marks:
         return next(self.paths_to(mark), None) is not None
 
     def paths_to(self, mark: Mark) -> Iterator[Path]:
-        """The paths of the values, from this one inwards, that a mark is that of: of several where an alias stands for one."""
+        """The paths, from this value inwards, of the values with a mark; several where aliases repeat one."""
         if str(self.mark) == str(mark):
             yield ()
         children = self.children or ()
@@ -579,7 +579,7 @@ class Piece:
         self.file = file
         self.layer = layer
         self.has_other_breaks = not text.isascii() and any(each in text for each in "\x85\u2028\u2029")
-        """Whether it has line breaks that are some in YAML 1.1 only: nobody else counts lines by them."""
+        """Whether it has line breaks of YAML 1.1 alone (NEL, LS, PS), which editors do not count."""
 
 
 def mark_of(piece: Piece, start: Any, end: Any = None) -> Mark:

@@ -48,7 +48,7 @@ class Document:
         self.is_item = is_item
         """Whether it is a part of another document, such as an item of a `v1` List."""
         self.is_held = is_held
-        """Whether a ConfigMap holds it, which nobody may apply."""
+        """Whether it is text in a ConfigMap, which may never be applied."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.api_version = _text(data, "apiVersion")
@@ -60,7 +60,7 @@ class Document:
 
     @property
     def is_shown(self) -> bool:
-        """Whether a page shows it: then others beside it may be further ways of writing the same object."""
+        """Whether it stands in a Markdown page, where other documents may show the same object in another form."""
         return self.file.endswith(PAGES)
 
     @property
@@ -93,7 +93,7 @@ class Document:
         return self._with(data, self._marks)
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
-        """The same document with further metadata, which stands at that which it has."""
+        """The same document with further metadata, whose place is that of its own."""
         data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}
         return self._with(data, _MarksWithMetadata(self, tuple(metadata)))
 

@@ -92,7 +92,7 @@ class MarkedTree:
 
 
 class _UnreadTree(MarkedTree):
-    """A tree whose value is made for the first who looks at it."""
+    """A tree whose value is made on first use."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ class _UnreadTree(MarkedTree):
 
 
 class PlainTree(_UnreadTree):
-    """Plain data, all of which stands at one place: what is inside becomes trees when somebody looks at it."""
+    """Plain data with one place for all of it; the trees inside are made on first use."""
 
     __slots__ = ("plain",)
 
@@ -141,7 +141,7 @@ class PlainTree(_UnreadTree):
 
 
 class LateTree(_UnreadTree):
-    """A text that takes long to make, and few look at: it is made for the first who does."""
+    """A text that is expensive to make, made on first use."""
 
     __slots__ = ("_make",)
 

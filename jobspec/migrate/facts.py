@@ -213,7 +213,7 @@ class Hosts:
 
 
 TRAINING = "container that trains"
-#: How a pod is called; a job says it seldom, operators do.
+#: Fields that name a pod's host; JobSet sets them, users seldom.
 _NAMES = ("hostname", "subdomain")
 #: Fields of a pod that are compared on their own; the restart policy is a part of how the job lives.
 _OWN = frozenset((*_NAMES, "restartPolicy", "containers", "initContainers"))
@@ -243,7 +243,7 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
 
 
 def _is_said(name: MarkedTree, node: JobNode, job: JobContext) -> bool:
-    """Whether somebody has written how a pod is called: training-operator does not, and JobSet calls it by its host name."""
+    """Whether a user has set `hostname` or `subdomain`: training-operator sets neither, and JobSet's are parts of the pod's host name."""
     return job.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
 
 
@@ -253,7 +253,7 @@ def _is_group(name: str, value: MarkedTree, job: JobContext) -> bool:
 
 
 def is_of_job(label: str) -> bool:
-    """Whether a Job writes a label on its pods; it refuses a template in which somebody else has."""
+    """Whether a label is one that Jobs write on their pods; a template that has it already is refused."""
     return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 

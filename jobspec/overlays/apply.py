@@ -108,7 +108,7 @@ class Application:
 
     @property
     def settings(self) -> list[OverlayValue]:
-        """What the overlay sets and removes, which few ask for."""
+        """What the overlay sets and removes, made on demand, since only conflicts need it."""
         return _all(self._set)
 
     def changed_job(self, job: MarkedTree) -> MarkedTree:

@@ -21,9 +21,8 @@ from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
 from jobspec.operators.webhooks import as_decoded
-from jobspec.server import client
 from jobspec.server.api_server import Resource, Server, ServerAnswer
-from jobspec.server.client import APPLY, MANAGER, Client
+from jobspec.server.client import APPLY, MANAGER, Client, in_threads
 from jobspec.server.questions import PodQuestion, Question
 from jobspec.targets import OPERATORS, Target
 
@@ -47,7 +46,7 @@ def ask(
     """
 
     def ask_all(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
-        return dict(zip(some, client.each(some, server.ask, done=done), strict=True))
+        return dict(zip(some, in_threads(some, server.ask, done=done), strict=True))
 
     answers = ask_all([each for each in questions if each.gvk in _FIRST])
     if owned:

@@ -249,7 +249,7 @@ def _client(configuration: Any, name: str, namespace: str) -> Client:
 _AT_A_TIME = 8
 
 
-def each(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[], None]) -> list[R]:
+def in_threads(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[], None]) -> list[R]:
     """`[work(item) for item in items]`, several at a time; *done* is called after each. The first exception is raised at once.
 
     The threads are daemons, so that the process can end while a server is slow; an executor would wait for them.

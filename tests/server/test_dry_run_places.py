@@ -164,7 +164,7 @@ def test_a_slow_server_is_not_waited_for_for_ever(own: Client) -> None:
     while _listens(own.url):  # Python leaves a socket open whose connection is reset before TLS begins
         time.sleep(0.01)
     with pytest.raises(JobspecError, match=r"cannot reach the server at https://127.0.0.1:\d+: Connection refused; is it running\?"):
-        client.each(range(20), lambda _: own.get("/version"), done=lambda: None)
+        client.in_threads(range(20), lambda _: own.get("/version"), done=lambda: None)
 
 
 def test_a_busy_server_and_a_lost_connection_are_tried_again() -> None:
