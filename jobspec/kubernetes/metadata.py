@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+#: Metadata that the server writes.
+WRITTEN_BY_SERVER = frozenset(("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"))
+#: The annotation in which kubectl keeps the whole object that it has applied last, as text.
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024

@@ -15,10 +15,12 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import GroupKind
+from jobspec.kubernetes.metadata import LAST_APPLIED
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
 from jobspec.operators.life import RETRYABLE
+from jobspec.operators.training_operator.job import PORT
 from jobspec.operators.training_operator.life import (
     RESTART_POLICY,
     counts_restarts,
@@ -292,7 +294,7 @@ def _number(port: MarkedTree, job: JobContext) -> str:
 
 def _is_operators(port: MarkedTree) -> bool:
     name = port.get("name")
-    return name is not None and name.value == "pytorchjob-port"
+    return name is not None and name.value == PORT
 
 
 # What the label selectors of a pod's placement choose among the pods of its own job.
@@ -500,9 +502,7 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
 # k8s.io/kubernetes pkg/controller/job, 1.36; and `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 
 
-APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation in which kubectl keeps what it has applied last."""
-_OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
+OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
 
 
 def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
@@ -511,7 +511,7 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     training = [each for each in nodes if each.training]
     yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
     for field, name, each in _metadata(tree):
-        if name != APPLIED:
+        if name != LAST_APPLIED:
             yield ("job", field, name), Fact(each.value, each.place())
     scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")
     if scheduling and scheduling.value and not any(text(each, "kind") == "PodGroup" for each in objects):
@@ -570,7 +570,7 @@ def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) ->
 def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     for name in ("activeDeadlineSeconds", "suspend", "managedBy"):
         each = policy.get(name)
-        if each is not None and each.value not in (None, False, *_OWN_MANAGERS):
+        if each is not None and each.value not in (None, False, *OWN_MANAGERS):
             yield _fact(name, each.value, each)
 
 
@@ -625,7 +625,7 @@ def _plain_rule(rule: MarkedTree) -> dict[str, Any]:
 def exit_code_rule() -> dict[str, Any]:
     """The rule of a Job's `podFailurePolicy` by which exit codes below 128 of the training container fail the job."""
     codes = list(range(1, RETRYABLE))
-    return {"action": "FailJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": codes}}
+    return {"action": "FailJob", "onExitCodes": {"containerName": CONTAINERS[kinds.TRAINJOB], "operator": "In", "values": codes}}
 
 
 def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:

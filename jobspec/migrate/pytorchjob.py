@@ -9,19 +9,20 @@ from typing import Any
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_marks
-from jobspec.migrate.facts import APPLIED, NAME, NEW_NAME, JobNode, exit_code_rule, is_of_job, known_port, nodes_of, with_new_names
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
+from jobspec.migrate.facts import NAME, NEW_NAME, OWN_MANAGERS, JobNode, exit_code_rule, is_of_job, known_port, nodes_of, with_new_names
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.life import has_deadline, makes_again
-from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, knows_volcano, takes_words_for_processes
+from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
+from jobspec.operators.training_operator.job import PORT
 from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 from jobspec.targets import Target
+from jobspec.workloads import CONTAINERS
 
 SHIPPED = "torch-distributed"
-_MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
-#: What a server writes in the metadata of an object that it has.
-_SERVERS = frozenset(("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"))
 _OF_JOB = ("image", "command", "args", "env")
 
 
@@ -42,7 +43,7 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
     ref = {"name": runtime} if shipped else {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime}
     managed = source.policy("managedBy")
     spec = {
-        "managedBy": managed if managed and managed.value not in _MANAGED else None,
+        "managedBy": managed if managed and managed.value not in OWN_MANAGERS else None,
         "suspend": source.policy("suspend"),
         "activeDeadlineSeconds": _deadline(source),
         "runtimeRef": by_migration(ref),
@@ -59,8 +60,8 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
 
 def _metadata(given: MarkedTree) -> MarkedTree:
     """The metadata of a job without what a server has written for the old one."""
-    fields = {name: each for name, each in given.value.items() if name not in _SERVERS}
-    notes = {name: each for name, each in given.entries("annotations") if name != APPLIED}
+    fields = {name: each for name, each in given.value.items() if name not in WRITTEN_BY_SERVER}
+    notes = {name: each for name, each in given.entries("annotations") if name != LAST_APPLIED}
     if "annotations" in fields and len(notes) < len(fields["annotations"].value):
         kept = {"annotations": fields["annotations"].with_value(notes)} if notes else {}
         fields = {name: each for name, each in fields.items() if name != "annotations"} | kept
@@ -294,15 +295,13 @@ def present(fields: dict[str, Any]) -> dict[str, Any]:
 # A pod template of a PyTorchJob as one of a runtime: its training container has another name, and a Job restarts pods by its own rules.
 
 
-TRAINING = "node"
-_V1 = "pytorch"
-_OPERATORS_PORT = "pytorchjob-port"
+_OLD_CONTAINER, _NEW_CONTAINER = CONTAINERS[PYTORCHJOB], CONTAINERS[TRAINJOB]
 
 
 def training_container(template: MarkedTree) -> MarkedTree:
     """The container that trains in a template of a PyTorchJob."""
     containers = {text(each, "name"): each for each in items(template.get("spec", "containers"))}
-    return containers[_V1]
+    return containers[_OLD_CONTAINER]
 
 
 def pod_template(
@@ -326,7 +325,7 @@ def pod_template(
     takes_port = not has_port and host_network is not None and host_network.value is True
 
     def container(each: MarkedTree) -> MarkedTree:
-        is_training = text(each, "name") == _V1
+        is_training = text(each, "name") == _OLD_CONTAINER
         made = _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
         return _with_port(made, node) if is_training and takes_port else made
 
@@ -356,8 +355,8 @@ def _container(
 ) -> MarkedTree:
     fields = {name: child for name, child in each.value.items() if name not in without}
     if training:
-        fields["name"] = each.value["name"].with_value(TRAINING)
-    ports = [port for port in items(each.get("ports")) if not training or text(port, "name") != _OPERATORS_PORT]
+        fields["name"] = each.value["name"].with_value(_NEW_CONTAINER)
+    ports = [port for port in items(each.get("ports")) if not training or text(port, "name") != PORT]
     fields.pop("ports", None)
     if ports:
         fields["ports"] = each.value["ports"].with_value(ports)
@@ -375,9 +374,9 @@ def _container(
 def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
     """A container that takes the port at which processes meet from its node, as that of training-operator does."""
     made = node.training
-    given = next(each for each in items(made and made.get("ports")) if text(each, "name") == _OPERATORS_PORT)
+    given = next(each for each in items(made and made.get("ports")) if text(each, "name") == PORT)
     number = port_of_trainer(text_of(given.value["containerPort"]))
-    port = by_migration({"name": _OPERATORS_PORT, "containerPort": int(number)}, given)
+    port = by_migration({"name": PORT, "containerPort": int(number)}, given)
     ports = container.get("ports")
     others = items(ports)
     return container.with_value({**container.value, "ports": (ports or port).with_value([*others, port])})
@@ -390,7 +389,7 @@ def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
 
 def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
     """The template of a replicated job: its label, its pods, and how they live."""
-    labels = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}} if labelled else {}
+    labels = {"metadata": {"labels": {ANCESTOR: TRAINER}}} if labelled else {}
     return {**labels, "spec": {**_life(source, replica, nodes=nodes), "template": template}}
 
 

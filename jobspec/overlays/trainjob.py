@@ -10,6 +10,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     API_VERSION,
@@ -23,7 +24,7 @@ from jobspec.operators.trainer.runtimes import (
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.workloads import TEMPLATE, roles_in, value_at
+from jobspec.workloads import CONTAINERS, TEMPLATE, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -398,7 +399,7 @@ def nested(tree: MarkedTree, path: Path) -> MarkedTree:
 # Follows `Builder.Trainer`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
 
 
-CONTAINER = "node"
+CONTAINER = CONTAINERS[TRAINJOB]
 JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 
 

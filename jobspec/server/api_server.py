@@ -13,6 +13,7 @@ from urllib.parse import quote
 from jobspec.diagnostics import Diagnostic, JobspecError, has_error
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
+from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
 from jobspec.rendering import arrange
 from jobspec.schemas import shapes
 from jobspec.server import replies
@@ -151,9 +152,6 @@ def _answer(question: Question, reply: Reply, *, live: dict[str, Any] | None = N
 # The diff between a live object and the object after an apply.
 
 
-#: Metadata that the server writes.
-_BY_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more, as text
 _SECRET = ("v1", "Secret")
 
 
@@ -195,8 +193,8 @@ def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str
 
 def _written(metadata: dict[str, Any]) -> dict[str, Any]:
     """An object's metadata without the server's own."""
-    written = {key: value for key, value in metadata.items() if key not in _BY_SERVER}
+    written = {key: value for key, value in metadata.items() if key not in WRITTEN_BY_SERVER}
     annotations = written.get("annotations")
-    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
-        written["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
+    if isinstance(annotations, dict) and LAST_APPLIED in annotations:
+        written["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
     return written
