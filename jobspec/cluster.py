@@ -32,7 +32,7 @@ from jobspec.workloads import Workload
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
-    from typing import Literal
+    from typing import Any, Literal
 
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -110,34 +110,24 @@ class Cluster:
 
     def for_bases(self) -> Cluster:
         """The cluster that bases of overlays are checked in: they are never sent, so no webhook sees them, and they update nothing."""
-        return Cluster(self._wished, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
+        return self._changed(stored=None, webhooks=False, contracts=None)
 
     def updating(self, stored: StoredObjects) -> Cluster:
         """The same cluster, where manifests are updates of these objects."""
-        return self._changed(self.objects, stored, self.contracts)
+        return self._changed(stored=stored)
 
     def with_contracts(self, contracts: Mapping[str, Contract]) -> Cluster:
         """The same cluster, where more is known of images."""
-        return self._changed(self.objects, self.stored, contracts)
+        return self._changed(contracts=contracts)
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""
-        return self._changed([*self.objects, *objects], self.stored, self.contracts)
+        return self._changed(objects=[*self.objects, *objects])
 
-    def _changed(self, objects: Sequence[Document], stored: StoredObjects | None, contracts: Mapping[str, Contract]) -> Cluster:
-        return Cluster(
-            self._wished,
-            custom_kinds=self.custom_kinds,
-            objects=objects,
-            stored=stored,
-            webhooks=self.webhooks,
-            closed=self.closed,
-            contracts=contracts,
-        )
-
-    @property
-    def _wished(self) -> Target:
-        return {**self.target, **self.later} if self.later else self.target
+    def _changed(self, **changed: Any) -> Cluster:
+        attributes = ("custom_kinds", "objects", "stored", "webhooks", "closed", "contracts")
+        target = {**self.target, **self.later} if self.later else self.target
+        return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
 
 
 def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:
