@@ -54,7 +54,15 @@ def choose(wishes: Iterable[str]) -> Target:
     A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
     what is not known.
     """
-    return complete(dict(map(parse_target, wishes)))
+    return complete_options(dict(map(parse_target, wishes)))
+
+
+def complete_options(wishes: Mapping[str, str]) -> Target:
+    """`complete` for releases that options give, which its errors name."""
+    try:
+        return complete(wishes)
+    except JobspecError as error:
+        raise JobspecError(f"--target {error}") from None
 
 
 def complete(wishes: Mapping[str, str]) -> Target:
@@ -79,11 +87,13 @@ def _known(component: str, release: str) -> str:
     """The newest known patch of a release; of Kubernetes, the release of a patch."""
     if component not in CHOSEN:
         raise JobspecError(f"no operator `{component}`: the operators are {', '.join(OPERATORS)}, and there is `kubernetes`")
+    if not isinstance(release, str):
+        raise JobspecError(f'{component}: a release is text, such as "{list(RELEASES[component])[-1]}", not {release!r}')
     known = known_releases(component, release)
     if known:
         return known[-1]
-    way_out = "; for a later one, give its CRDs with --crd" if component in OPERATORS and is_later(component, release) else ""
-    raise JobspecError(f"--target {component}={release}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
+    way_out = "; for a later one, give its CRDs" if component in OPERATORS and is_later(component, release) else ""
+    raise JobspecError(f"{component}={release}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
 
 
 def known_releases(component: str, release: str) -> list[str]:
