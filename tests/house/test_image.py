@@ -55,6 +55,7 @@ def test_the_image_runs_the_command_line_without_root(built: containers.Image, t
     config = built.config()
     assert (config["User"], config["WorkingDir"], config["Entrypoint"]) == ("1000", "/work", ["jobspec"])
     write(tmp_path, {"job.yaml": JOB})
+    tmp_path.chmod(0o755)  # for another user
     assert built.run(["jobspec", "--version"], tmp_path) == f"jobspec {__version__}\n"
     assert built.run(["jobspec", "validate", "/data/job.yaml"], tmp_path).startswith("1 document: 1 valid")
     assert (

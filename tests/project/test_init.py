@@ -106,7 +106,7 @@ def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str)
     assert [re.sub("-[0-9a-f]{8}$", "", each["metadata"]["name"]) for each in documents] == ["bert-large-cpu", "bert-large-gpu"]
     assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
     assert quick_yaml.load(tree["base/bert-large.yaml"])["kind"] == kind
-    assert len(tree["README.md"].decode().splitlines()) == 6
+    assert len(tree["README.md"].decode().splitlines()) == 7
     words = rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b|ENGINE|SYNCED|_URL"
     assert not [path for path, content in tree.items() if not path.startswith("engines/") and re.search(words, content)]
 
