@@ -335,10 +335,10 @@ def write_project(options: Options, path: str) -> int:
 def _note(folder: str, merge: Merge, rendered: RenderedProject) -> str:
     """What a render says that overwrote what a merge had left in a tree."""
     runs = [path for path in rendered.earlier if path not in merge.sides[0] and path in merge.sides[1]] if folder == rendered.output else []
-    kept = f"; kept from the other side: {', '.join(runs)}" if runs else ""
+    kept = f", and kept the other side's runs {', '.join(runs)}" if runs else ""
     number = len(merge.conflicts)
     what = f"{number} conflicting file{'s' * (number != 1)}" if number else "what the merge left"
-    return f"{folder}: rendered the merged sources in place of {what}{kept}; next: git add --all {folder}\n"
+    return f"{folder}: resolved {what} by rendering the merged sources{kept}; next: git add --all {folder}\n"
 
 
 def trees_of(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:

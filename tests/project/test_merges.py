@@ -121,7 +121,7 @@ def test_branches_that_changed_the_same_variant_are_rendered_again(tmp_path: Pat
     here.branch("left", ("numNodes: 2", "numNodes: 3", "base.yaml"))
     here.branch("right", lr("two", 3))
     here.merge("left", conflicts=True)
-    assert "rendered: rendered the merged sources in place of 5 conflicting files; next: git add --all rendered\n" in here.render()
+    assert "rendered: resolved 5 conflicting files by rendering the merged sources; next: git add --all rendered\n" in here.render()
     assert here.rates("two") == ["3"]
     here.finish()
 
@@ -143,7 +143,7 @@ def test_the_runs_of_both_sides_stay(tmp_path: Path) -> None:
     here.git("checkout", "--ours", "jobspec.yaml")
     here.change("--lr: 3", "--lr: 4")
     said = here.render()
-    assert re.search(r"; kept from the other side: one/trainjob-one-[0-9a-f]{8}\.yaml; next", said), said
+    assert re.search(r", and kept the other side's runs one/trainjob-one-[0-9a-f]{8}\.yaml; next", said), said
     assert here.rates("one") == ["1", "2", "3", "4"]
     here.git("add", "jobspec.yaml")
     here.finish()
