@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.diagnostics import Severity
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.linted import LintedJob
     from jobspec.operators.expansion import ExpandedRole
@@ -80,19 +81,18 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         restartPolicy: OnFailure
     Evidence: kubeflow/trainer#1589, kubeflow/trainer#2045
     """
-    if _deadline(job) or next(partial_restart(job), None):
+    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
+    if policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None or next(partial_restart(job), None):
         return
-    if not job.is_pytorchjob:
-        for limit, _ in _retries_of_runtime(job):
-            if limit and limit.value == UNLIMITED:
-                yield Finding(limit, f"retries forever: a `backoffLimit` of {UNLIMITED}", "set a smaller `backoffLimit`")
-                return
-    elif job.get("spec", "runPolicy", "backoffLimit") is None:
-        for _, spec in job.replica_specs:
-            said = spec.get("restartPolicy")
-            if said and said.value in ("OnFailure", "Always") and said.mark.line:
-                yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
-                return
+    for _, spec in job.replica_specs:
+        said = spec.get("restartPolicy")
+        if said and said.value in ("OnFailure", "Always") and said.mark.line:
+            yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
+            return
+    for limit, _ in () if job.is_pytorchjob else _retries_of_runtime(job):
+        if limit and limit.value == UNLIMITED:
+            yield Finding(limit, f"retries forever: a `backoffLimit` of {UNLIMITED}", "set a smaller `backoffLimit`")
+            return
 
 
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
@@ -107,18 +107,23 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
-    elastic = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "elasticPolicy"))
-    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy") or elastic:
+    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy"):
         return
-    hint = "use `restartPolicy: Never`, or elastic training: torchrun then restarts all ranks"
-    places = [spec.get("restartPolicy") or spec for role, spec in job.replica_specs if _restart_policy(role) in ("OnFailure", "Always")]
-    if not job.is_pytorchjob:
-        hint = "set `backoffLimit: 0`, and `failurePolicy.maxRestarts` of the runtime's JobSet: then all ranks restart"
-        found = [policy or limit for limit, policy in _retries_of_runtime(job) if limit is None or limit.value]
-        places = [each for each in found if each]
-    for place in places[:1]:
-        message = "a restarted rank cannot rejoin, the others hang in the collective"
-        yield Finding(place, message, hint, severity="warning" if job.gpus else "info")
+    message = "a restarted rank cannot rejoin, the others hang in the collective"
+    severity: Severity = "warning" if job.gpus else "info"
+    for role, spec in job.replica_specs:
+        if _restart_policy(role) in ("OnFailure", "Always"):
+            hint = "use `restartPolicy: Never`, or elastic training: torchrun then restarts all ranks"
+            yield Finding(spec.get("restartPolicy") or spec, message, hint, severity=severity)
+            return
+    if job.is_pytorchjob or (job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "elasticPolicy"))):
+        return
+    for limit, policy in _retries_of_runtime(job):
+        place = policy or limit
+        if place and (limit is None or limit.value):
+            hint = "set `backoffLimit: 0`, and `failurePolicy.maxRestarts` of the runtime's JobSet: then all ranks restart"
+            yield Finding(place, message, hint, severity=severity)
+            return
 
 
 def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
@@ -287,10 +292,6 @@ def _can_have_deadline(job: LintedJob) -> bool:
 def _restart_policy(role: ExpandedRole) -> str:
     """The policy of a role's pods; with ExitCode, the operator makes a failed pod again itself, and its own policy is Never."""
     return text(role.pod_tree, "spec", "restartPolicy")
-
-
-def _deadline(job: LintedJob) -> bool:
-    return any(job.get(*path, "activeDeadlineSeconds") is not None for path in (("spec",), ("spec", "runPolicy")))
 
 
 def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, MarkedTree | None]]:
