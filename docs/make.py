@@ -30,6 +30,16 @@ PICTURES = {
     "expand": "jobspec expand bert.yaml -o table",
 }
 _COLUMNS = 112
+#: The stages of rules, as headings.
+_STAGES = {
+    "lint": "Advice on what is accepted",
+    "outcome": "Accepted, and will not run as it should",
+    "admission": "Refused by the API server or a webhook",
+    "schema": "Against the schema",
+    "decoding": "Not readable",
+    "render": "Projects and overlays",
+    "migration": "What a migration changes",
+}
 
 
 def main() -> int:
@@ -85,17 +95,31 @@ def rule_pages() -> dict[str, str]:
     for name, text in rules().items():
         body = re.sub(r"^### .*\n", "", as_markdown(advice[name])) if name in advice else f"\n*{severity_of(name)}.* {text}\n"
         pages[f"rules/{name}.md"] = f"# {name}\n{body}\nStage: `{stage_of(name)}`. Ignore it with `# jobspec: ignore[{name}] reason`.\n"
-    head = "# Lint rules\n\n| rule | severity | what it finds |\n|---|---|---|\n"
-    rows = (f"| [`{name}`]({name}.md) | {severity_of(name)} | {_sentence(text)} |\n" for name, text in rules().items())
-    return {**pages, "rules/index.md": head + "".join(rows)}
+    head = "\n| rule | severity | what it finds |\n|---|---|---|\n"
+    text_of = rules()
+    sections = [
+        f"\n## {_STAGES[stage]}\n{head}"
+        + "".join(f"| [`{name}`]({name}.md) | {severity_of(name)} | {_sentence(text_of[name])} |\n" for name in names)
+        for stage, names in _by_stage().items()
+    ]
+    return {**pages, "rules/index.md": "# Lint rules\n" + "".join(sections)}
+
+
+def _by_stage() -> dict[str, list[str]]:
+    """The names of all rules by their stage."""
+    found: dict[str, list[str]] = {stage: [] for stage in _STAGES}
+    for name in sorted(rules()):
+        found[stage_of(name)].append(name)
+    return found
 
 
 def _sentence(text: str) -> str:
     return text.partition(". ")[0].rstrip(".").replace("|", "\\|")
 
 
-def _rule_menu() -> list[str]:
-    return ["rules/index.md", *(f"rules/{name}.md" for name in rules())]
+def _rule_menu() -> list[str | dict[str, list[str]]]:
+    """The list of all rules, and their pages by stage."""
+    return ["rules/index.md", *({_STAGES[stage]: [f"rules/{name}.md" for name in names]} for stage, names in _by_stage().items())]
 
 
 def command_pages() -> dict[str, str]:
@@ -107,7 +131,7 @@ def command_pages() -> dict[str, str]:
 
 
 def _help(name: str) -> str:
-    surroundings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    surroundings = {**os.environ, "COLUMNS": "86", "NO_COLOR": "1"}
     words = [sys.executable, "-m", "jobspec", name, "--help"]
     return subprocess.run(words, capture_output=True, text=True, check=True, env=surroundings).stdout
 

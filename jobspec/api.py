@@ -8,7 +8,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error, summary
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.pipeline import Checked
@@ -34,6 +34,9 @@ class Rendered:
     """YAML, with the same meaning under YAML 1.1 and 1.2; empty where a diagnostic of severity error stands against it."""
     documents: Sequence[Document]
     diagnostics: Sequence[Diagnostic]
+
+    def __repr__(self) -> str:
+        return _repr(self, self.text, self.diagnostics)
 
     @property
     def valid(self) -> bool:
@@ -108,6 +111,9 @@ class Fixed:
     remaining: Sequence[Diagnostic]
     """What is left to fix by hand."""
 
+    def __repr__(self) -> str:
+        return f"<Fixed: {len(self.fixed)} fixed, remaining: {summary(self.remaining)}>"
+
 
 def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
     """Fix in a manifest's text what has one safe fix, as `jobspec lint --fix` does; comments, order and quotes stay."""
@@ -127,6 +133,10 @@ class Expanded:
     objects: Sequence[dict[str, Any]]
     """Pods, Services, JobSets and so on, in the order of the jobs."""
     diagnostics: Sequence[Diagnostic]
+
+    def __repr__(self) -> str:
+        names = [f"{each['kind']} {each['metadata']['name']}" for each in self.objects]
+        return f"<Expanded: {', '.join(names) or 'no objects'}; {summary(self.diagnostics)}>"
 
     @property
     def valid(self) -> bool:
@@ -172,6 +182,9 @@ class Migrated:
     diagnostics: Sequence[Diagnostic]
     """What is lost (`migration-loss`), done otherwise (`migration-change`) or another value (`migration-note`)."""
 
+    def __repr__(self) -> str:
+        return _repr(self, self.text, self.diagnostics)
+
     @property
     def lossless(self) -> bool:
         """Whether nothing is lost, and every job was migrated."""
@@ -201,6 +214,9 @@ class RenderedTree:
     """The text of each file by its path from the project's folder; none where there is an error."""
     diagnostics: Sequence[Diagnostic]
 
+    def __repr__(self) -> str:
+        return f"<RenderedTree: {len(self.files)} file{'' if len(self.files) == 1 else 's'}, {summary(self.diagnostics)}>"
+
     @property
     def valid(self) -> bool:
         """Whether it has no diagnostic of severity error."""
@@ -214,6 +230,8 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
         JobspecError: the file cannot be read, or holds anything but a project.
 
     """
+    from os.path import dirname, join, relpath
+
     from jobspec.commands.options import Options
     from jobspec.commands.project import render_project as rendered_project
     from jobspec.commands.project import trees_of
@@ -222,8 +240,9 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
     found = [each for result in rendered.results for each in result.diagnostics]
     if not rendered.valid:
         return RenderedTree({}, found)
-    files = {f"{tree.folder}/{name}": content.decode() for tree in trees_of(rendered, ()) for name, content in tree.wanted({}).items()}
-    return RenderedTree(files, found)
+    here = dirname(path) or "."
+    trees = [(relpath(tree.folder, here), tree.wanted({})) for tree in trees_of(rendered, ())]
+    return RenderedTree({join(folder, name): content.decode() for folder, files in trees for name, content in files.items()}, found)
 
 
 def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
@@ -255,6 +274,11 @@ def render(
     (result,) = rendered.results
     text = rendering.text_of(rendered.documents, cluster.target) if result.valid else ""
     return Rendered(text, rendered.documents, result.diagnostics)
+
+
+def _repr(result: object, text: str, diagnostics: Sequence[Diagnostic]) -> str:
+    lines = text.count("\n")
+    return f"<{type(result).__name__}: {lines} line{'' if lines == 1 else 's'} of YAML, {summary(diagnostics)}>"
 
 
 def _checked(

@@ -103,6 +103,9 @@ class Cluster:
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""
 
+    def __repr__(self) -> str:
+        return f"<Cluster of {', '.join(' '.join(each) for each in self.releases.items())}>"
+
     @property
     def releases(self) -> dict[str, str]:
         """The releases that a report names."""

@@ -149,6 +149,13 @@ class Diagnostic:
         return f"<{self.rule} {self.mark} {self.message!r}>"
 
 
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """How many diagnostics there are of each severity, in words."""
+    numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in ("error", "warning", "info")}
+    said = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in numbers.items() if number]
+    return ", ".join(said) or "nothing found"
+
+
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether any is of severity error."""
     return any(each.severity == "error" for each in diagnostics)
@@ -414,11 +421,8 @@ class FileResult:
         """Whether no diagnostic of severity error stands in the file."""
 
     def __repr__(self) -> str:
-        found = [f"{number} {severity}" for severity in ("error", "warning", "info") if (number := self._number(severity))]
-        return f"<{self.path}: {len(self.documents)} documents, {', '.join(found) or 'nothing found'}>"
-
-    def _number(self, severity: str) -> int:
-        return sum(each.severity == severity for each in self.diagnostics)
+        number = len(self.documents)
+        return f"<{self.path}: {number} document{'' if number == 1 else 's'}, {summary(self.diagnostics)}>"
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""

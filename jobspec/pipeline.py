@@ -252,7 +252,7 @@ def read(source: Source, target: Target) -> Manifests:
     text = decode(raw, source.name)
     documents: list[Document] = []
     if isinstance(text, Diagnostic):
-        problems, text = [text], ""
+        problems, text = [text.in_document(0)], ""
     else:
         documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
         lost = _lost_indentation(text, problems, target) if problems else {}

@@ -54,14 +54,17 @@ def choose(wishes: Iterable[str]) -> Target:
     A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
     what is not known.
     """
-    return complete(dict(map(parse_target, wishes)))
+    return complete(dict(map(parse_target, wishes)), options=True)
 
 
-def complete(wishes: Mapping[str, str]) -> Target:
-    """The target with these releases, and the newest of all other components. Raises JobspecError for what is not known."""
+def complete(wishes: Mapping[str, str], *, options: bool = False) -> Target:
+    """The target with these releases, and the newest of all other components.
+
+    Raises JobspecError for what is not known, in the words of the command line where *options* give the releases.
+    """
     if wishes.keys() == RELEASES.keys():
         return wishes
-    chosen = {each: _known(each, release) for each, release in wishes.items() if each != "jobspec"}
+    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each != "jobspec"}
     target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
@@ -75,15 +78,19 @@ def parse_target(wish: str) -> tuple[str, str]:
     return operator, release
 
 
-def _known(component: str, release: str) -> str:
+def _known(component: str, release: str, *, options: bool) -> str:
     """The newest known patch of a release; of Kubernetes, the release of a patch."""
     if component not in CHOSEN:
         raise JobspecError(f"no operator `{component}`: the operators are {', '.join(OPERATORS)}, and there is `kubernetes`")
+    if not isinstance(release, str):
+        raise JobspecError(f'{component}: a release is text, such as "{list(RELEASES[component])[-1]}", not {release!r}')
     known = known_releases(component, release)
     if known:
         return known[-1]
-    way_out = "; for a later one, give its CRDs with --crd" if component in OPERATORS and is_later(component, release) else ""
-    raise JobspecError(f"--target {component}={release}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
+    crds = "with --crd" if options else "as `crds`"
+    way_out = f"; for a later one, give its CRDs {crds}" if component in OPERATORS and is_later(component, release) else ""
+    wish = f"{'--target ' if options else ''}{component}={release}"
+    raise JobspecError(f"{wish}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
 
 
 def known_releases(component: str, release: str) -> list[str]:

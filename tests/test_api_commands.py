@@ -1,5 +1,6 @@
 """What commands do, in Python: lint, fix, expand, migrate, projects and their changes, with typed results."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -34,9 +35,27 @@ def test_lint_reports_what_the_command_does() -> None:
     assert "unpinned-image" in {each.rule for each in result.diagnostics}
     assert {each.rule for each in api.lint(LATEST, select=["unpinned-image"]).diagnostics} == {"unpinned-image"}
     assert "unpinned-image" not in {each.rule for each in api.lint(LATEST, ignore=["unpinned-image"]).diagnostics}
-    assert repr(result).startswith("<job.yaml: 1 documents, ")
+    assert repr(result).startswith("<job.yaml: 1 document, ")
     with pytest.raises(jobspec.JobspecError, match="there is no rule `unpined-image`; did you mean `unpinned-image`"):
         api.lint(LATEST, ignore=["unpined-image"])
+
+
+def test_results_and_models_are_readable() -> None:
+    assert repr(jobspec.Cluster({"trainer": "2.2"})) == "<Cluster of training-operator 1.9.4, trainer 2.2.1>"
+    assert repr(api.expand(TRAINJOB)).startswith("<Expanded: ConfigMap bert-runtime-snapshot, JobSet bert, ")
+    assert repr(api.fix(JOB)) == "<Fixed: 1 fixed, remaining: 1 info>"
+    assert re.fullmatch(r"<Migrated: \d+ lines of YAML, 2 warnings, 1 info>", repr(api.migrate(JOB)))
+    rendered = jobspec.render("a: 1")
+    assert repr(rendered) == "<Rendered: 0 lines of YAML, 1 error>"
+    assert repr(jobspec.read(JOB, file="job.yaml")[0]) == "[<PyTorchJob train of job.yaml>]"
+    assert repr(ObjectMeta(name="bert")) == "ObjectMeta(name='bert')"
+
+
+def test_errors_speak_of_arguments() -> None:
+    for target, said in (({"trainer": "9.9"}, "trainer=9.9: the known releases"), ({"trainer": 2.2}, "a release is text, such as")):
+        with pytest.raises(jobspec.JobspecError, match=said) as raised:
+            jobspec.Cluster(target)  # type: ignore[arg-type]
+        assert "--" not in str(raised.value)
 
 
 def test_fix_fixes_the_text() -> None:
@@ -69,6 +88,8 @@ def test_a_project_renders_as_the_command_writes_it(tmp_path: Path, monkeypatch:
     assert run_here("render", cwd=tmp_path).returncode == 0
     written = {path: content.decode() for path, content in files_in(tmp_path).items() if path.startswith("rendered/")}
     assert tree.files == written
+    monkeypatch.chdir(tmp_path.parent)
+    assert api.render_project(str(tmp_path / "jobspec.yaml")).files == written
 
 
 def test_a_change_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--engine", choices=list(ENGINES), default="argocd", help="what syncs the tree; `argocd` by default")
     url = "https://git.example/ml/jobs.git"
     add("--repository", metavar="URL", default=url, help=f"the URL from which the engine fetches the repository; {url} by default")
-    add("--checks", action="store_true", help="write the hooks and the workflow alone, into the root of a repository that has a project")
+    add(
+        "--checks",
+        action="store_true",
+        help="write hooks, workflow and .gitattributes alone, into the root of a repository that has a project",
+    )
 
 
 def run(options: Options) -> int:
@@ -56,7 +60,7 @@ def _write_checks(folder: str) -> int:
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is not a project that can be checked: see `jobspec validate {path}`")
-    wanted = checks(os.path.normpath(project.output))
+    wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write(folder, {name: text for name, text in wanted.items() if name not in there})
     for name, text in sorted(there.items()):
@@ -72,7 +76,7 @@ def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None =
     return 0
 
 
-# The files of a new repository: a project of two variants, hooks, a workflow, and the tree that the project renders to.
+# The files of a new repository: a project of two variants, hooks, a workflow, Git's attributes, and the tree that the project renders to.
 
 
 #: The kinds of jobs that a repository can begin with, each the name of its template, too.
@@ -97,18 +101,23 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
     }
     templates = {"README.md": "README.md", FILE: FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
     texts = {path: _filled(each, words) for path, each in templates.items()}
-    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT), **_rendered(texts, tree)}
+    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered(texts, tree)}
 
 
-def checks(output: str) -> dict[str, bytes]:
-    """The hooks and the workflow of a repository whose project renders to *output*.
+def checks(output: str, engine_output: str) -> dict[str, bytes]:
+    """The hooks, the workflow and Git's attributes of a repository whose project renders to *output* and *engine_output*.
 
     Raises JobspecError for a folder that a shell or a pattern would read in another way.
     """
-    if not set(output.lower()) <= _ALLOWED | set("/._"):
-        raise JobspecError(f"the hooks cannot name the folder `{output}`: write its name with letters, digits, `-`, `_` and `.` alone")
-    words = {"OUTPUT_FOLDER": output, "JOBSPEC_VERSION": __version__}
-    templates = {".pre-commit-config.yaml": "pre-commit.yaml", ".github/workflows/jobspec.yaml": "workflow.yaml"}
+    for folder in (output, engine_output):
+        if not set(folder.lower()) <= _ALLOWED | set("/._"):
+            raise JobspecError(f"the hooks cannot name the folder `{folder}`: write its name with letters, digits, `-`, `_` and `.` alone")
+    words = {"OUTPUT_FOLDER": output, "ENGINE_FOLDER": engine_output, "JOBSPEC_VERSION": __version__}
+    templates = {
+        ".gitattributes": "gitattributes",
+        ".pre-commit-config.yaml": "pre-commit.yaml",
+        ".github/workflows/jobspec.yaml": "workflow.yaml",
+    }
     return {path: _filled(each, words).encode() for path, each in templates.items()}
 
 

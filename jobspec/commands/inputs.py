@@ -61,7 +61,8 @@ def load_setting(options: Options, *, stored: StoredObjects | None = None, for_s
     Raises JobspecError for what is not there and for unknown releases.
     """
     wished = dict(map(parse_target, options.target))
-    target = complete({each: release for each, release in wished.items() if not (options.crd and is_later(each, release))})
+    known = {each: release for each, release in wished.items() if not (options.crd and is_later(each, release))}
+    target = complete(known, options=True)
     crds, wrong = _crds(options, target, for_server=for_server)
     overlays, wrong_overlays = _overlays(options, target)
     kinds = _custom_kinds(crds, options.schema_location) if not wrong else None

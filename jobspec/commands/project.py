@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from jobspec.cluster import Cluster
+from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.inputs import RunContext, load_setting
+from jobspec.commands.merges import Merge
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
@@ -320,21 +322,34 @@ def write_project(options: Options, path: str) -> int:
         lines = owned_trees.compare(trees_of(rendered, options.only))
         sys.stdout.writelines(lines)
         return 1 if lines else 0
-    changed = owned_trees.write(trees_of(rendered, options.only)) if rendered.valid else []
-    if options.output == "text":
-        sys.stdout.writelines(f"{path}\n" for path in changed)
+    if rendered.valid:
+        written = owned_trees.write(trees_of(rendered, options.only))
+        if options.output == "text":
+            sys.stdout.writelines(f"{path}\n" for path in written.changed)
+        sys.stderr.writelines(_note(folder, merge, rendered) for folder, merge in written.merges.items())
     deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
     return 0 if rendered.valid else 1
+
+
+def _note(folder: str, merge: Merge, rendered: RenderedProject) -> str:
+    """What a render says that overwrote what a merge had left in a tree."""
+    runs = [path for path in rendered.earlier if path not in merge.sides[0] and path in merge.sides[1]] if folder == rendered.output else []
+    kept = f", and kept the other side's runs {', '.join(runs)}" if runs else ""
+    number = len(merge.conflicts)
+    what = f"{number} conflicting file{'s' * (number != 1)}" if number else "what the merge left"
+    return f"{folder}: resolved {what} by rendering the merged sources{kept}; next: git add --all {folder}\n"
 
 
 def trees_of(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
     """The tree of variants, and that of engines where all variants are rendered: it depends on all of them."""
 
-    def variants(found: Files, hashes: dict[str, str]) -> Files:
+    def variants(found: Files, hashes: Mapping[str, str]) -> Files:
         """The rendered variants with the earlier runs that stay; with *only* some, the files of the others as they are."""
+        if only and (merge := merges.unfinished(rendered.output)) and merge.conflicts:
+            raise JobspecError(f"{rendered.output} has conflicts of a merge: render all variants, without --only")
         others = [path for path in hashes if path in found and "/" in path and path.partition("/")[0] not in only] if only else []
         kept = {path: found[path] for path in others} | dict(rendered.earlier)
-        known = hashes | {path: tree.digest_of(content) for path, content in rendered.earlier.items()}
+        known = dict(hashes) | {path: tree.digest_of(content) for path, content in rendered.earlier.items()}
         return complete(rendered.tree.only(only) if only else rendered.tree, kept, known)
 
     owned = [OwnedTree(rendered.output, variants)]

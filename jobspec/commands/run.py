@@ -44,7 +44,6 @@ _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, gre
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _BACK_OFF = 10.0  # seconds, of the kubelet
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
-#: What tells a process its rank: of this machine's own environment, nothing of it may reach a pod.
 
 
 def run(options: Options) -> int:

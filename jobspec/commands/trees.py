@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobspec.commands.files import Found, content_of, git, git_files
+from jobspec.commands import merges
+from jobspec.commands.files import Found, content_of, git
+from jobspec.commands.merges import Merge
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
 from jobspec.documents.reader import MAX_FILE
@@ -22,15 +24,23 @@ class OwnedTree:
     """A folder, and what is to be in it."""
 
     folder: str
-    to_be: Callable[[Files, dict[str, str]], Files]
+    to_be: Callable[[Files, Mapping[str, str]], Files]
 
     def wanted(self, found: Files) -> Files:
         """The whole tree to be, given the one that is there. Raises JobspecError where its inventory is none."""
         return self.to_be(found, hashes_in(self.folder, found))
 
-    def refuse_loss(self, found: Files, wanted: Files) -> None:
-        """Raises JobspecError where files would be lost that somebody else wrote or changed."""
+    def overwritten(self, found: Files, wanted: Files) -> Merge | None:
+        """The merge whose leftovers are overwritten; None where there is none.
+
+        Raises JobspecError where files would be lost that somebody else wrote or changed.
+        """
+        merge = None
         edited, foreign = tree.state_of(found, hashes_in(self.folder, found), wanted)
+        if edited or foreign or not _has_inventory(found):
+            merge = merges.unfinished(self.folder)
+        if merge and (edited or foreign):
+            edited, foreign = tree.state_of(found, merge.hashes(found), wanted)
         if foreign:
             more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
             raise JobspecError(f"{self.folder} holds {foreign[0]}{more}, which jobspec did not write and would remove: nothing is written")
@@ -40,6 +50,7 @@ class OwnedTree:
             names = ", ".join(f"{self.folder}/{path}" for path in edited)
             hint = "put the change into a base, an overlay or the project, then restore or delete the file"
             raise JobspecError(f"{names}: edited by hand since it was rendered; nothing is written: {hint}\n{lines}")
+        return merge
 
 
 def compare(owned: Sequence[OwnedTree]) -> list[str]:
@@ -48,47 +59,72 @@ def compare(owned: Sequence[OwnedTree]) -> list[str]:
     return [line for each, here in zip(owned, found, strict=True) for line in differences(here, each.wanted(here), each.folder)]
 
 
-def write(owned: Sequence[OwnedTree]) -> list[str]:
-    """Replace each of the trees in one step, and return the paths of the files that changed.
+@dataclass(frozen=True)
+class Written:
+    """What a render changed."""
+
+    changed: Sequence[str]
+    """The paths of the files that changed."""
+    merges: Mapping[str, Merge]
+    """The merges whose leftovers were overwritten, by the folder of the tree."""
+
+
+def write(owned: Sequence[OwnedTree]) -> Written:
+    """Replace each of the trees in one step.
 
     Raises JobspecError, with none of them changed, where one of them holds what would be lost.
     """
     for each in owned[1:]:  # the first is looked at in any case before anything is replaced
         complete([each.folder])
         found = read_folder(each.folder)
-        each.refuse_loss(found, each.wanted(found))
-    return [path for each in owned for path in _replace(each)]
-
-
-def _replace(tree: OwnedTree) -> list[str]:
+        each.overwritten(found, each.wanted(found))
     changed: list[str] = []
+    overwritten: dict[str, Merge] = {}
+    for each in owned:
+        if merge := _replace(each, changed):
+            overwritten[each.folder] = merge
+    return Written(changed, overwritten)
+
+
+def _replace(tree: OwnedTree, changed: list[str]) -> Merge | None:
+    merge: list[Merge | None] = []
 
     def wanted() -> Wanted | None:
         found = read_folder(tree.folder)
         files = tree.wanted(found)
-        tree.refuse_loss(found, files)
+        merge.append(tree.overwritten(found, files))
         same = {path for path, content in files.items() if found.get(path) == content}
         changed.extend(f"{tree.folder}/{path}" for path in sorted(files) if path not in same)
         return Wanted(files, same=same) if files != found else None
 
     replace_folder(tree.folder, wanted)
-    return changed
+    return merge[0] if merge else None
 
 
 # A file of a rendered tree: the project that renders it, and how it differs from what that would render now.
-def hashes_in(folder: str, found: Files) -> dict[str, str]:
-    """What the inventory of a tree says; nothing where there is none."""
-    try:
+def hashes_in(folder: str, found: Files) -> Mapping[str, str]:
+    """What the inventory of a tree says, or in a merge those of its sides; nothing where there is none."""
+    if _has_inventory(found):
         return tree.parse(found.get(tree.NAME, b"").decode())
+    if merge := merges.unfinished(folder):
+        return merge.hashes(found)
+    hint = "restore it from Git, or remove the folder if nothing in it was edited"
+    raise JobspecError(f"{folder}/{tree.NAME} is not an inventory of a rendered tree: {hint}")
+
+
+def _has_inventory(found: Files) -> bool:
+    """Whether the inventory of a tree, if there is any, can be read: in a merge, Git may have left conflict markers in it."""
+    try:
+        tree.parse(found.get(tree.NAME, b"").decode())
     except ValueError:
-        hint = "restore it from Git, or remove the folder if nothing in it was edited"
-        raise JobspecError(f"{folder}/{tree.NAME} is not an inventory of a rendered tree: {hint}") from None
+        return False
+    return True
 
 
 def before(folder: str) -> dict[str, dict[str, bytes]]:
     """The tree before this render, by folder and path: what is committed at HEAD, or what is on disk where Git does not keep the tree.
 
-    What was rendered since the last commit was never synced by anybody, so that it is no run.
+    In a merge, it has the files of both parents. What was rendered since the last commit was never synced by anybody, so that it is no run.
     """
     committed = _committed(folder)
     if committed is None:
@@ -101,26 +137,15 @@ def before(folder: str) -> dict[str, dict[str, bytes]]:
 
 
 def _committed(folder: str) -> Files | None:
-    """The files of a tree at HEAD; None where there is no repository, or where it ignores the tree."""
-    parent, name = _nearest(os.path.abspath(folder))
+    """The files of a tree at HEAD and at the commits that are being merged; None where no repository keeps it."""
+    parent, name = merges.nearest(os.path.abspath(folder))
     if not _is_true("rev-parse", "--is-inside-work-tree", folder=parent):
         return None
     files: dict[str, bytes] = {}
     if _is_true("rev-parse", "--verify", "--quiet", "HEAD^{tree}", folder=parent):  # there is no HEAD before the first commit
-        found = git_files(
-            parent, "HEAD", f"{name}/", why=f"cannot read {name} at HEAD", wanted=lambda _, mode: mode in (b"100644", b"100755")
-        )
-        files = {path.removeprefix(f"{name}/"): content for path, content in found}
+        for commit in (*merges.merged_commits(parent), "HEAD"):
+            files |= merges.files_at(parent, name, commit)
     return None if not files and _is_true("check-ignore", "--", f"{name}/", folder=parent) else files
-
-
-def _nearest(folder: str) -> tuple[str, str]:
-    """The nearest folder around another one that is there, and the path from it, with `/`: Git may keep what is gone from the disk."""
-    parent, name = os.path.split(folder)
-    while not os.path.isdir(parent):
-        parent, above = os.path.split(parent)
-        name = f"{above}/{name}"
-    return parent, name
 
 
 def _is_true(*arguments: str, folder: str) -> bool:

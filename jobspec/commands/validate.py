@@ -21,8 +21,8 @@ from jobspec.commands.options import (
     repository_options,
 )
 from jobspec.commands.output import deliver, how_to_run, with_progress
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError
-from jobspec.documents.document import PAGES
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
+from jobspec.documents.document import PAGES, result_of
 from jobspec.kinds import PROJECT, group_kind
 from jobspec.pipeline import Checked
 
@@ -155,7 +155,9 @@ def with_projects(
 
             planned = plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
             said = list(advise(planned, told)) if advise and each.path in named else []
-            answers.append(each.with_diagnostics([*mistakes_of(planned, each.path, [one.path for one in found]), *said]))
+            wrong = mistakes_of(planned, each.path, [one.path for one in found])
+            rows = [result_of(row, "invalid") if has_error(wrong) and is_project(row) else row for row in each.documents]
+            answers.append(FileResult(each.path, rows, [*each.diagnostics, *wrong, *said], ignored=each.ignored))
             read[each.path] = planned.read
         else:
             answers.append(each)

@@ -27,6 +27,9 @@ class Document:
 
     __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_held", "is_item", "kind")
 
+    def __repr__(self) -> str:
+        return f"<{self.kind or 'document'} {self.name or self.index} of {self.file}>"
+
     def __init__(
         self,
         data: Any,

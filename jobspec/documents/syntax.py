@@ -88,8 +88,9 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
     message, hint = _SENTENCES.get(problem, (problem, ""))
     if "{{" in line or "{%" in line:
         hint = TEMPLATE_HINT
-    elif "\n<<<<<<< " in text:
-        hint = "resolve the merge conflict"
+    elif (before_marker := f"\n{text}".partition("\n<<<<<<< ")[0]) != f"\n{text}":
+        start = Start(before_marker.count("\n"), 0)
+        message, hint = "unresolved merge conflict", "resolve it in the sources; `jobspec render` resolves those in rendered files"
     return start, message, hint
 
 

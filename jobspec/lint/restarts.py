@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import text
+from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.life import has_deadline
 from jobspec.operators.training_operator.life import cleans_up_at_limits_too
-from jobspec.workloads import value_at
+from jobspec.workloads import REPLICATED_JOB, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.diagnostics import Severity
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.linted import LintedJob
     from jobspec.operators.expansion import ExpandedRole
 
@@ -78,7 +81,7 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         restartPolicy: OnFailure
     Evidence: kubeflow/trainer#1589, kubeflow/trainer#2045
     """
-    policy = job.get("spec", "runPolicy") or {}
+    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
     if policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None or next(partial_restart(job), None):
         return
     for _, spec in job.replica_specs:
@@ -86,27 +89,40 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         if said and said.value in ("OnFailure", "Always") and said.mark.line:
             yield Finding(said, "retries forever: no `backoffLimit`", "set `runPolicy.backoffLimit`")
             return
+    for limit, _ in () if job.is_pytorchjob else _retries_of_runtime(job):
+        if limit and limit.value == UNLIMITED:
+            yield Finding(limit, f"retries forever: a `backoffLimit` of {UNLIMITED}", "set a smaller `backoffLimit`")
+            return
 
 
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
     """A restarted rank cannot rejoin, and the others hang in the collective.
 
-    Why: with OnFailure, the kubelet starts the failed container again in its place. The other pods are in the middle of a collective
+    Why: with OnFailure, the kubelet starts the failed container again in its place; the Jobs of a TrainJob make a new pod, too, as often as
+    their `backoffLimit` says. The other pods are in the middle of a collective
     operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
     Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else take Never, and let what
-    made the job make it again.
+    made the job make it again; a JobSet does so with `failurePolicy.maxRestarts`.
     Before: Worker: {replicas: 4, restartPolicy: OnFailure}
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
     if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy"):
         return
+    message = "a restarted rank cannot rejoin, the others hang in the collective"
+    severity: Severity = "warning" if job.gpus else "info"
     for role, spec in job.replica_specs:
         if _restart_policy(role) in ("OnFailure", "Always"):
-            said = spec.get("restartPolicy")
-            message = "a restarted rank cannot rejoin, the others hang in the collective"
             hint = "use `restartPolicy: Never`, or elastic training: torchrun then restarts all ranks"
-            yield Finding(said or spec, message, hint, severity="warning" if job.gpus else "info")
+            yield Finding(spec.get("restartPolicy") or spec, message, hint, severity=severity)
+            return
+    if job.is_pytorchjob or (job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "elasticPolicy"))):
+        return
+    for limit, policy in _retries_of_runtime(job):
+        place = policy or limit
+        if place and (limit is None or limit.value):
+            hint = "set `backoffLimit: 0`, and `failurePolicy.maxRestarts` of the runtime's JobSet: then all ranks restart"
+            yield Finding(place, message, hint, severity=severity)
             return
 
 
@@ -278,6 +294,21 @@ def _restart_policy(role: ExpandedRole) -> str:
     return text(role.pod_tree, "spec", "restartPolicy")
 
 
+def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, MarkedTree | None]]:
+    """Of the Jobs of a TrainJob that train, what its runtime says of restarts: the `backoffLimit`, and a policy of OnFailure."""
+    training = {each.name for each in job.training}
+    for each in job.expanded.of_kind("Job"):
+        if text(each, "metadata", "labels", REPLICATED_JOB) in training:
+            limit, policy = each.get("spec", "backoffLimit"), each.get("spec", "template", "spec", "restartPolicy")
+            said = [one if one and one.mark.line and one.mark.file == _file_of_runtime(job) else None for one in (limit, policy)]
+            if any(said):
+                yield said[0], said[1] if said[1] and said[1].value == "OnFailure" else None
+
+
+def _file_of_runtime(job: LintedJob) -> str:
+    return job.runtime.file if job.runtime else ""
+
+
 def _policies_written(job: LintedJob) -> list[str]:
     return sorted({text(spec, "restartPolicy") for _, spec in job.replica_specs})
 
@@ -285,8 +316,8 @@ def _policies_written(job: LintedJob) -> list[str]:
 RULES = (
     Rule(ignored_restart_policy, "warning", sees="PyTorchJob", reads=["restartPolicy"]),
     Rule(uncounted_backoff_limit, "warning", sees="PyTorchJob", reads=["backoffLimit"]),
-    Rule(unlimited_restarts, "info", sees="PyTorchJob", reads=["restartPolicy"]),
-    Rule(partial_restart, "warning", sees="PyTorchJob"),
+    Rule(unlimited_restarts, "info", sees="job", reads=["restartPolicy"]),
+    Rule(partial_restart, "warning", sees="job"),
     Rule(implicit_restart_policy, "info", sees="PyTorchJob"),
     Rule(unknown_clean_pod_policy, "warning", sees="PyTorchJob", reads=["cleanPodPolicy"]),
     Rule(lost_logs, "info", sees="PyTorchJob", reads=["cleanPodPolicy"]),

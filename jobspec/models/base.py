@@ -12,6 +12,7 @@ inside `Since` or `Until`, where pydantic does not see it: a model accepts what 
 Everything else (structural schema, JSON Schema, CRD) is derived from these lines by `jobspec.schemas`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -29,6 +30,10 @@ class Model(BaseModel):
 
     #: Facts about all objects of the model.
     FACTS: ClassVar[tuple[object, ...]] = ()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What is set: a pod has some hundred fields, and few of them are."""
+        yield from ((name, value) for name, value in super().__repr_args__() if value is not None)
 
     def model_post_init(self, _: Any, /) -> None:
         """What the model itself says, its version and kind, counts as set, so that no dump leaves it out."""

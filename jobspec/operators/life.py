@@ -66,6 +66,10 @@ class RestartRules:
             return code >= RETRYABLE
         return policy == "Always" or (policy == "OnFailure" and code != 0)
 
+    def counts(self, role: str) -> bool:
+        """Whether restarts of a role's pods count towards the limit: those of pods that the operator makes anew do not."""
+        return self.policies[role] != "ExitCode"
+
     def too_many(self, restarts: int) -> bool:
         """Whether so many restarts of all pods together are the end of the job."""
         return self.limit is not None and restarts > 0 and restarts >= self.limit

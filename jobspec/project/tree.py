@@ -213,8 +213,14 @@ NAME = ".jobspec-inventory"
 
 
 def text_of(hashes: Mapping[str, str]) -> str:
-    """The inventory of hashes by path."""
-    return "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
+    """The inventory of hashes by path, with a line of its own before each folder, so that Git can merge changes of different variants."""
+    lines, before = [], ""
+    for path in sorted(hashes, key=lambda each: ("/" in each, each)):
+        folder = path.rpartition("/")[0].partition("/")[0]
+        lines += [f"# {folder}\n"] if folder != before else []
+        lines.append(f"{hashes[path]}  {path}\n")
+        before = folder
+    return "".join(lines)
 
 
 def parse(text: str) -> dict[str, str]:

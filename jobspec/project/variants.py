@@ -414,9 +414,9 @@ class History:
     """The runs in the tree, the newest last."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> History:
-        """The same with the runs among the files of the variant's folder."""
+        """The same with the runs among the files of the variant's folder, of which the later one of two with one number counts as newer."""
         runs = [run for path, content in files.items() if (run := _run_in(path, content))]
-        return History(self.limit, sorted(runs, key=lambda each: (each.number, each.path)))
+        return History(self.limit, sorted(runs, key=lambda each: each.number))
 
     def number_of(self, job: Document) -> MarkedTree:
         """The number of a rendered job, as the text of its annotation: the next one, unless the job is the newest run already."""

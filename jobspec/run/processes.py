@@ -69,6 +69,7 @@ class LocalRun:
         self._running: dict[str, Process] = {}
         self._ended: dict[tuple[str, str], int] = {}
         self._failed: list[str] = []  # the names of pods, once for each end that was not for good
+        self._counted: list[str] = []  # those among them that count towards the job's own limit
         self._over: asyncio.Future[Condition] = asyncio.get_running_loop().create_future()
 
     @property
@@ -121,8 +122,10 @@ class LocalRun:
                     self._finish("Failed")
                     return
                 self._failed.append(pod.name)
-                if self._rules.too_many(len(self._failed)):
-                    self._say(f"{pod.name} ended with {code}, and the job has had all its restarts")
+                if self._rules.counts(pod.role):
+                    self._counted.append(pod.name)
+                if self._rules.too_many(len(self._counted)):
+                    self._say(f"{pod.name} ended with {code}: restart {len(self._counted)} of the job reaches its limit, at which it fails")
                     self._finish("Failed")
                     return
                 self._restarted.append(pod.name)

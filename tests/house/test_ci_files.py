@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -102,6 +103,14 @@ def test_zizmor_finds_nothing_in_workflows_in_the_action_and_in_what_init_writes
     zizmor = Path(sys.executable).with_name("zizmor")
     asked = [ROOT / ".github", ROOT / "action.yml", ROOT / "jobspec" / "scaffold" / "workflow.yaml"]
     done = program(zizmor, "--offline", "--no-progress", *asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("actionlint"), reason="actionlint is not installed")
+def test_actionlint_finds_nothing_in_workflows_and_in_the_one_that_init_writes(tmp_path: Path) -> None:
+    assert program(*command("init", tmp_path / "new")).returncode == 0
+    asked = [*sorted((ROOT / ".github" / "workflows").iterdir()), tmp_path / "new" / ".github" / "workflows" / "jobspec.yaml"]
+    done = program("actionlint", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -168,7 +168,7 @@ def test_the_readme_s_three_commands_lead_to_green_hooks(ours: Ours, tmp_path: P
     chapter = (ROOT / "docs/guides/pre-commit.md").read_text().partition("```")[0]
     install, configure, run = [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
     assert install == "pip install --quiet pre-commit"  # which this environment has
-    configure = configure.replace("https://github.com/OWNER/jobspec", str(ours.repository)).replace("v0.1.0", ours.revision())
+    configure = configure.replace("https://github.com/OWNER/jobspec", str(ours.repository)).replace("COMMIT", ours.revision())
     assert str(ours.repository) in configure
     assert ours.revision() in configure
     theirs = tmp_path / "theirs"

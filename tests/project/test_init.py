@@ -23,6 +23,7 @@ from tests.support.processes import environment, program, run_here
 
 KINDS = ("PyTorchJob", "TrainJob")
 FILES = [
+    ".gitattributes",
     ".github/workflows/jobspec.yaml",
     ".pre-commit-config.yaml",
     "README.md",
@@ -105,9 +106,31 @@ def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str)
     assert [re.sub("-[0-9a-f]{8}$", "", each["metadata"]["name"]) for each in documents] == ["bert-large-cpu", "bert-large-gpu"]
     assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
     assert quick_yaml.load(tree["base/bert-large.yaml"])["kind"] == kind
-    assert len(tree["README.md"].decode().splitlines()) == 5
+    assert len(tree["README.md"].decode().splitlines()) == 7
     words = rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b|ENGINE|SYNCED|_URL"
     assert not [path for path, content in tree.items() if not path.startswith("engines/") and re.search(words, content)]
+
+
+def test_the_hooks_stop_a_merge_of_sources_whose_tree_is_stale(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    run = repository.run
+    assert run(sys.executable, "-m", "pre_commit", "install").returncode == 0
+    project, base = repository.folder / "jobspec.yaml", repository.folder / "base" / "mnist.yaml"
+    run("git", "switch", "--quiet", "--create", "other")
+    project.write_text(project.read_text().replace("  variants:\n", "  variants:\n    - name: first\n"))
+    run("jobspec", "render")
+    repository.commit()
+    run("git", "switch", "--quiet", "main")
+    base.write_text(base.read_text().replace('"1"', '"2"'))
+    run("jobspec", "render")
+    repository.commit()
+    merged = run("git", "merge", "--no-edit", "other")
+    assert merged.returncode == 1
+    assert "rendered/ is what jobspec.yaml renders to" in merged.stderr
+    run("jobspec", "render")
+    repository.commit()
+    assert run("jobspec", "render", "--check").returncode == 0
+    assert len(run("git", "show", "--no-patch", "--format=%P").stdout.split()) == 2
 
 
 def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tmp_path: Path) -> None:
@@ -151,7 +174,7 @@ def test_files_are_told_and_other_files_stay(tmp_path: Path) -> None:
 
 def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) -> None:
     _init(tmp_path / "new")
-    for name in ("jobspec.yaml", "base/mnist.yaml", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
+    for name in ("jobspec.yaml", "base/mnist.yaml", ".gitattributes", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
         (tmp_path / "new" / name).unlink()
     (tmp_path / "new" / "base").rmdir()
     (tmp_path / "new" / "base").write_text("a file\n")
@@ -191,16 +214,17 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     whole, there = files_in(_init(tmp_path / "whole")), tmp_path / "there"
     assert "--checks is for a project that is there" in run_here("init", there, "--checks").stderr
     shutil.copytree(tmp_path / "whole", there)
-    for name in (".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
+    for name in (".gitattributes", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
         (there / name).unlink()
-    assert run_here("init", "--checks", cwd=there).stdout == ".github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
+    assert run_here("init", "--checks", cwd=there).stdout == ".gitattributes\n.github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
     assert files_in(there) == whole
     ours = "repos: []  # ours\n"
     (there / ".pre-commit-config.yaml").write_text(ours)
     (there / ".github/workflows/jobspec.yaml").unlink()
     done = run_here("init", "--checks", cwd=there)
     assert (done.returncode, (there / ".pre-commit-config.yaml").read_text()) == (0, ours)
-    assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.pre-commit-config.yaml exists and stays as it is; add to it")
+    assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.gitattributes exists and stays as it is; add to it")
+    assert "\n.pre-commit-config.yaml exists and stays as it is; add to it" in done.stdout
     assert "          - id: jobspec-render-check\n" in done.stdout
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr

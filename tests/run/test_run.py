@@ -130,7 +130,13 @@ def test_a_pod_starts_again_as_its_policy_says(policy: str, code: str, starts: i
 def test_the_restarts_of_all_pods_reach_the_backoff_limit(limit: int, starts: int, tmp_path: Path) -> None:
     done = _run(tmp_path, _job(COUNT.format("count") + "sys.exit(1)", runPolicy={"backoffLimit": limit}))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (1, starts)
-    assert "the job has had all its restarts" in done.stderr
+    assert "of the job reaches its limit, at which it fails" in done.stderr
+
+
+def test_pods_that_the_operator_makes_anew_do_not_count_towards_the_limit(tmp_path: Path) -> None:
+    code = COUNT.format("count") + "sys.exit(0 if n == 3 else 130)"
+    done = _run(tmp_path, _job(code, policy="ExitCode", runPolicy={"backoffLimit": 1}))
+    assert (done.returncode, len((tmp_path / "count").read_text())) == (0, 4), done.stderr
 
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
