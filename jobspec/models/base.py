@@ -1,13 +1,14 @@
 """The declaration language of the models: a pydantic base, and facts that stand next to a field.
 
-A field is one line: its Python type, the facts about it, a default and a description::
+A field is one line: its Python type, the facts about it, whether it can be left out, and a description::
 
-    env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(default=None, description="variables of the container")
+    name: str = Field(description="name, unique in the pod")
+    env: Annotated[list[EnvVar] | None, Keyed("name")] = optional_field("variables of the container")
 
 Limits are those of annotated_types (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold in all releases is
 inside `Since` or `Until`, where pydantic does not see it: a model accepts what any release accepts::
 
-    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(default=None, description="program to start")
+    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = optional_field("program to start")
 
 Everything else (structural schema, JSON Schema, CRD) is derived from these lines by `jobspec.schemas`.
 """
@@ -34,6 +35,11 @@ class Model(BaseModel):
         """What the model itself says, its version and kind, counts as set, so that no dump leaves it out."""
         if hasattr(type(self), "RESOURCE"):
             self.model_fields_set.update(("api_version", "kind"))
+
+
+def optional_field(description: str) -> Any:
+    """A field that is None where it is left out. Type checkers see a default, as they would not in a call of `Field` without `default`."""
+    return Field(default=None, description=description)
 
 
 @dataclass(frozen=True)
