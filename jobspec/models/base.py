@@ -62,16 +62,6 @@ class Quantities:
 
 
 @dataclass(frozen=True, init=False)
-class Keyed:
-    """A list map with *keys* in the CRD; overlays merge it by the same keys."""
-
-    keys: tuple[str, ...]
-
-    def __init__(self, *keys: str) -> None:
-        object.__setattr__(self, "keys", keys)
-
-
-@dataclass(frozen=True, init=False)
 class Merge:
     """A list that overlays merge by *keys*, although it is no list map in the CRD."""
 
@@ -79,6 +69,10 @@ class Merge:
 
     def __init__(self, *keys: str) -> None:
         object.__setattr__(self, "keys", keys)
+
+
+class Keyed(Merge):
+    """A list map with *keys* in the CRD; overlays merge it by the same keys."""
 
 
 @dataclass(frozen=True, init=False)
@@ -143,22 +137,8 @@ class Defaulted:
 
 
 @dataclass(frozen=True, init=False)
-class Since:
-    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
-
-    component: str
-    release: str
-    facts: tuple[object, ...]
-
-    def __init__(self, component: str, release: str, *facts: object) -> None:
-        object.__setattr__(self, "component", component)
-        object.__setattr__(self, "release", release)
-        object.__setattr__(self, "facts", facts)
-
-
-@dataclass(frozen=True, init=False)
-class Until:
-    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
+class _InReleases:
+    """*facts* that hold in some releases of *component* only."""
 
     component: str
     release: str
@@ -166,10 +146,16 @@ class Until:
     use: str
 
     def __init__(self, component: str, release: str, *facts: object, use: str = "") -> None:
-        object.__setattr__(self, "component", component)
-        object.__setattr__(self, "release", release)
-        object.__setattr__(self, "facts", facts)
-        object.__setattr__(self, "use", use)
+        for name, value in (("component", component), ("release", release), ("facts", facts), ("use", use)):
+            object.__setattr__(self, name, value)
+
+
+class Since(_InReleases):
+    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
+
+
+class Until(_InReleases):
+    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
 
 
 @dataclass(frozen=True, init=False)

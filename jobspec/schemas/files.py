@@ -16,8 +16,7 @@ from jobspec.schemas.structure import releases_of, structure_of, structure_of_bu
 from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
-    from jobspec.schemas.shapes import ATTRIBUTES, is_plain
-from jobspec.schemas.structure import Structure
+    from jobspec.schemas.structure import Structure
 
 
 def files() -> Iterator[tuple[str, str]]:
