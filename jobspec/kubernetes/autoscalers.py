@@ -6,7 +6,7 @@ after `SetDefaults_HorizontalPodAutoscaler`, pkg/apis/autoscaling/v2, 1.36. The 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
@@ -14,10 +14,7 @@ from jobspec.kubernetes.problems import excluded, missing, named, one_of, requir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    Fields = dict[str, Any]
+    from collections.abc import Callable
 
 #: The type of a metric -> the field that describes it, in the order in which the server looks at them.
 _SOURCES = {
@@ -34,7 +31,7 @@ _LONGEST_WINDOW = 3600
 _LONGEST_PERIOD = 1800
 
 
-def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Problem]:
+def autoscaler_problems(autoscaler: Data, old: Data | None) -> Problems:
     """The problems of a new or changed autoscaler; an update may keep what *old* has of 0 replicas and of wrong API versions."""
     spec, stored = autoscaler.get("spec", {}), (old or {}).get("spec", {})
     yield from _limits(spec, lowest=0 if stored.get("minReplicas") == 0 else 1)
@@ -50,7 +47,7 @@ def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Prob
         yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction))
 
 
-def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
+def _limits(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
         yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}")
@@ -66,18 +63,18 @@ def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
         yield excluded(("spec", "metrics"), "no pods at all (`minReplicas: 0`) need a metric of the type Object or External", "add one")
 
 
-def _reference(reference: Fields, path: Path) -> Iterator[Problem]:
+def _reference(reference: Data, path: Path) -> Problems:
     for field, what in (("kind", "a kind"), ("name", "an object")):
         yield from required_name(reference, field, what, bad_path_segment, path)
 
 
-def _api_version(reference: Fields, path: Path, *, core: bool) -> Iterator[Problem]:
+def _api_version(reference: Data, path: Path, *, core: bool) -> Problems:
     version = reference.get("apiVersion", "")
     if why := _bad_api_version(reference, core=core):
         yield Problem("wrong-format", (*path, "apiVersion"), f'`apiVersion` is "{version}": {why}', "write it as `GROUP/VERSION`")
 
 
-def _bad_api_version(reference: Fields, *, core: bool = True) -> str:
+def _bad_api_version(reference: Data, *, core: bool = True) -> str:
     """Why the API version of a reference cannot be; empty if it can. *core*: the core group, which has no name, is one that it may name."""
     version = reference.get("apiVersion", "")
     if version.count("/") > 1:
@@ -88,7 +85,7 @@ def _bad_api_version(reference: Fields, *, core: bool = True) -> str:
 # Metrics: each has a type, and describes its source and a target in the one field of that type.
 
 
-def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Problem]:
+def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
     kind = metric.get("type", "")
     present = [field for field in _SOURCES.values() if field in metric]
     expected = _SOURCES.get(kind)
@@ -107,29 +104,29 @@ def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Proble
                 yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
 
 
-def _object(source: Fields, path: Path) -> Iterator[Problem]:
+def _object(source: Data, path: Path) -> Problems:
     yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
     yield from _name_of_metric(source, path)
     yield from _one_of(source, ("value", "averageValue"), path)
 
 
-def _name_of_metric(source: Fields, path: Path) -> Iterator[Problem]:
+def _name_of_metric(source: Data, path: Path) -> Problems:
     return required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
 
 
-def _external(source: Fields, path: Path) -> Iterator[Problem]:
+def _external(source: Data, path: Path) -> Problems:
     yield from _name_of_metric(source, path)
     yield from _one_of(source, ("value", "averageValue"), path)
     if all(field in source.get("target", {}) for field in ("value", "averageValue")):
         yield excluded((*path, "target", "value"), "`value` and `averageValue` are mutually exclusive", "keep one of the two")
 
 
-def _pods(source: Fields, path: Path) -> Iterator[Problem]:
+def _pods(source: Data, path: Path) -> Problems:
     yield from _name_of_metric(source, path)
     yield from _one_of(source, ("averageValue",), path)
 
 
-def _resource(source: Fields, path: Path) -> Iterator[Problem]:
+def _resource(source: Data, path: Path) -> Problems:
     if not source.get("name"):
         yield missing("name", source, path, "name a resource, such as `cpu`")
     yield from _one_of(source, ("averageUtilization", "averageValue"), path)
@@ -138,14 +135,14 @@ def _resource(source: Fields, path: Path) -> Iterator[Problem]:
         yield excluded((*path, "target", "averageValue"), message, "keep one of the two")
 
 
-def _container_resource(source: Fields, path: Path) -> Iterator[Problem]:
+def _container_resource(source: Data, path: Path) -> Problems:
     yield from _resource(source, path)
     if source.get("name"):
         yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
     yield from required_name(source, "container", "a container", bad_label_name, path)
 
 
-def _one_of(source: Fields, fields: tuple[str, ...], path: Path) -> Iterator[Problem]:
+def _one_of(source: Data, fields: tuple[str, ...], path: Path) -> Problems:
     """The problem of a target that has none of these *fields*."""
     target = source.get("target", {})
     if not any(field in target for field in fields):
@@ -154,7 +151,7 @@ def _one_of(source: Fields, fields: tuple[str, ...], path: Path) -> Iterator[Pro
         yield missing(at, target, (*path, "target"), hint)
 
 
-def _target(target: Fields, path: Path) -> Iterator[Problem]:
+def _target(target: Data, path: Path) -> Problems:
     yield from required_choice(target, "type", _TARGETS, path, "it is `Utilization`, `Value` or `AverageValue`")
     for field in ("value", "averageValue"):
         if field in target and amount_of(target[field]) <= 0:
@@ -164,7 +161,7 @@ def _target(target: Fields, path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", (*path, "averageUtilization"), message)
 
 
-_CHECKS: dict[str, Callable[[Fields, Path], Iterator[Problem]]] = {
+_CHECKS: dict[str, Callable[[Data, Path], Problems]] = {
     "object": _object,
     "external": _external,
     "pods": _pods,
@@ -176,7 +173,7 @@ _CHECKS: dict[str, Callable[[Fields, Path], Iterator[Problem]]] = {
 # How fast it scales in a direction. Where no policies are written, the server fills some in.
 
 
-def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
+def _behavior(rules: Data, path: Path) -> Problems:
     yield from _between(rules.get("stabilizationWindowSeconds", 0), 0, _LONGEST_WINDOW, (*path, "stabilizationWindowSeconds"))
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
@@ -192,6 +189,6 @@ def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` cannot be negative, as {tolerance} is")
 
 
-def _between(value: int, least: int, most: int, path: Path) -> Iterator[Problem]:
+def _between(value: int, least: int, most: int, path: Path) -> Problems:
     if not least <= value <= most:
         yield Problem("out-of-range", path, f"`{path[-1]}` is from {least} to {most:,}, and {value:,} is not")

@@ -9,7 +9,7 @@ import itertools
 from functools import lru_cache
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Mark, Path, Problem
+from jobspec.diagnostics import Data, Diagnostic, Mark, Path, Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
@@ -22,21 +22,19 @@ from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
     #: The problems of a decoded object, as an update of another unless that is None.
-    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
+    KindRules = Callable[[Data, Any], Problems]
     #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
 
 
-def builtin_problems(
-    data: dict[str, Any], api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False
-) -> list[Problem]:
+def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
     """The problems of an object of a kind that the target's release serves, as an update of the data *old* unless that is None.
 
     *encoded*: a program in Go has encoded the object from its types, so that its structure is right.
@@ -96,7 +94,7 @@ def _of_new_definition(text: str, shape: Shape) -> list[Problem]:
     return definition_problems(loads(text), [], shape, None)
 
 
-def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Iterator[Problem]:
+def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Problems:
     """What the server's Go code says of an object, as it is decoded."""
     if kind == "Pod" and old is not None:
         from jobspec.kubernetes.pods.pod import changed_pod_problems
@@ -118,7 +116,7 @@ def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) 
     return _page_problems(typed, kind, before)
 
 
-def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
+def _page_problems(made: Data, kind: str, old: Data | None) -> Problems:
     """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
@@ -239,7 +237,7 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
     return None
 
 
-def _parent_above(name: str, data: dict[str, Any], empty: list[str], shape: Shape | None, rule: str) -> str:
+def _parent_above(name: str, data: Data, empty: list[str], shape: Shape | None, rule: str) -> str:
     """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
     if shape is None or (rule == "wrong-type") != (shape.fields is None):
         return ""

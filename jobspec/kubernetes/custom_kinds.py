@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Problem
+from jobspec.diagnostics import Data, Diagnostic, JobspecError, Key, Problem, Problems
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import find
@@ -66,7 +66,7 @@ class CustomKind:
 
     __slots__ = ("covers", "namespaced", "shape")
 
-    def __init__(self, version: dict[str, Any], target: Target, *, namespaced: bool) -> None:
+    def __init__(self, version: Data, target: Target, *, namespaced: bool) -> None:
         self.namespaced = namespaced
         self.shape: Shape = root_shape(
             decoded(version["schema"]["openAPIV3Schema"]), load_metadata(target), subresources=version.get("subresources") or {}
@@ -195,7 +195,7 @@ class JSONSchema:
         self._validator = kind({"$ref": uri}, registry=registry)
         self.covers: Literal["partly"] = "partly"
 
-    def problems(self, document: Document) -> Iterator[Problem]:
+    def problems(self, document: Document) -> Problems:
         """The problems of a document by the JSON Schema and those of its metadata."""
         for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
             rule = _RULES.get(str(each.validator), "wrong-combination")

@@ -5,7 +5,7 @@ Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
@@ -14,13 +14,13 @@ from jobspec.kubernetes.problems import closest, listed, missing, one_of, unsupp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     #: The texts of quantities by resource, by the field that they stand in.
     Amounts = dict[str, dict[str, str]]
 
-    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
+    KindRules = Callable[[Data, Any], Problems]
 
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
@@ -37,7 +37,7 @@ _IN_ORDER = (
 _LARGE = ((1 << 63) - 1) // 1000
 
 
-def limitrange_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
+def limitrange_problems(made: Data, _: Any) -> Problems:
     """The problems of each item, and of items of one type."""
     seen: set[str] = set()
     for index, item in enumerate(made.get("spec", {}).get("limits", ())):
@@ -55,7 +55,7 @@ def limitrange_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
         yield from _item(item, kind, path)
 
 
-def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
+def _item(item: Data, kind: str, path: Path) -> Problems:
     given: Amounts = {field: item.get(field, {}) for field in _FIELDS}
     bad_name = (
         bad_container_resource if kind in ("Pod", "Container") else lambda name: "" if name == "storage" else bad_quota_resource(name)
@@ -80,7 +80,7 @@ def _item(item: dict[str, Any], kind: str, path: Path) -> Iterator[Problem]:
         yield from _resource(name, filled, given, path)
 
 
-def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Iterator[Problem]:
+def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problems:
     amounts = {field: amount_of(texts[name]) for field, texts in filled.items() if name in texts}
     written = {field for field, texts in given.items() if name in texts}
     wrong = [each for each in _IN_ORDER if amounts.keys() >= {*each[:2]} and amounts[each[0]] > amounts[each[1]]]
@@ -96,7 +96,7 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Iterato
         yield Problem("conflicting-values", (*path, at, Key(name)), message, "remove `defaultRequest`")
 
 
-def _ratio(name: str, amounts: dict[str, int], path: Path) -> Iterator[Problem]:
+def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
     """The problems of the most that a limit can be above its request, in thousandths."""
     ratio = amounts.get("maxLimitRequestRatio")
     if ratio is None:
@@ -139,7 +139,7 @@ _OPPOSITES = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def resourcequota_problems(quota: dict[str, Any], _: Any) -> Iterator[Problem]:
+def resourcequota_problems(quota: Data, _: Any) -> Problems:
     """The problems of the amounts and the scopes."""
     spec = quota.get("spec", {})
     hard = spec.get("hard", {})
@@ -156,13 +156,13 @@ def resourcequota_problems(quota: dict[str, Any], _: Any) -> Iterator[Problem]:
     yield from _opposites([each.get("scopeName", "") for each in conditions], path)
 
 
-def resourcequota_update_problems(quota: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
     """The problem of other scopes."""
     if set(quota.get("spec", {}).get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
         yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "make another quota")
 
 
-def _amount(name: str, text: str, path: Path) -> Iterator[Problem]:
+def _amount(name: str, text: str, path: Path) -> Problems:
     if why := bad_quota_resource(name):
         hint = closest(name, (*COUNTED, "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage"))
         yield Problem("invalid-name", path, f"`{name}` is nothing that a quota counts: {why}", hint, at_key=True)
@@ -172,7 +172,7 @@ def _amount(name: str, text: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f"`{name}` must be a whole number, got {text}")
 
 
-def _scope(scope: str, hard: Iterable[str], path: Path) -> Iterator[Problem]:
+def _scope(scope: str, hard: Iterable[str], path: Path) -> Problems:
     if scope not in _COUNTED_IN:
         yield unsupported(scope, sorted(_COUNTED_IN), path)
         return
@@ -182,13 +182,13 @@ def _scope(scope: str, hard: Iterable[str], path: Path) -> Iterator[Problem]:
         yield Problem("conflicting-values", path, message, f"it can count {', '.join(f'`{each}`' for each in _COUNTED_IN[scope])}")
 
 
-def _opposites(scopes: list[str], path: Path) -> Iterator[Problem]:
+def _opposites(scopes: list[str], path: Path) -> Problems:
     for pair in _OPPOSITES:
         if {*pair} <= {*scopes}:
             yield Problem("conflicting-values", path, f"no pod is in the scopes `{pair[0]}` and `{pair[1]}`", "keep one of the two")
 
 
-def _condition(condition: dict[str, Any], hard: Iterable[str], path: Path) -> Iterator[Problem]:
+def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
     scope, operator, values = condition.get("scopeName", ""), condition.get("operator", ""), condition.get("values", [])
     yield from _scope(scope, hard, (*path, "scopeName"))
     if operator not in _OPERATORS:

@@ -5,7 +5,7 @@ Each kind has a function for creates, and one for updates where some fields cann
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
 from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Network = IPv4Network | IPv6Network
 
-    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
+    KindRules = Callable[[Data, Any], Problems]
 
 
 # What the server's Go code says of a ConfigMap.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_CONFIGMAP_SIZE = 1024 * 1024
 
 
-def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
+def configmap_problems(config: Data, _: Any) -> Problems:
     """The problems of the keys, and of the size."""
     data, binary = config.get("data", {}), config.get("binaryData", {})
     for field, keys in (("data", data), ("binaryData", binary)):
@@ -45,12 +45,12 @@ def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
         yield Problem("wrong-size", path, f"the values hold {size:,} bytes, more than the {_MAX_CONFIGMAP_SIZE:,} allowed", at_key=True)
 
 
-def configmap_update_problems(config: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def configmap_update_problems(config: Data, old: Data) -> Problems:
     """The problems of changes to a ConfigMap that is immutable."""
     yield from _immutable("ConfigMap", config, old, {"data": lambda each: each.get("data", {}), "binaryData": _bytes})
 
 
-def _immutable(kind: str, made: dict[str, Any], old: dict[str, Any], contents: dict[str, Callable[[Any], Any]]) -> Iterator[Problem]:
+def _immutable(kind: str, made: Data, old: Data, contents: dict[str, Callable[[Any], Any]]) -> Problems:
     """The problems of changes to an object that is immutable; *contents* gives what is in each of its fields."""
     if not old.get("immutable"):
         return
@@ -61,7 +61,7 @@ def _immutable(kind: str, made: dict[str, Any], old: dict[str, Any], contents: d
             yield fixed((field,), f"the {kind} is immutable, so its `{field}` cannot change")
 
 
-def _bytes(config: dict[str, Any]) -> dict[str, bytes]:
+def _bytes(config: Data) -> dict[str, bytes]:
     return {key: decoded(value) for key, value in config.get("binaryData", {}).items()}
 
 
@@ -73,7 +73,7 @@ def _bytes(config: dict[str, Any]) -> dict[str, bytes]:
 _KNOWN = ("kubernetes", "orphan", "foregroundDeletion")
 
 
-def namespace_problems(namespace: dict[str, Any], _: Any) -> Iterator[Problem]:
+def namespace_problems(namespace: Data, _: Any) -> Problems:
     """The problems of a new namespace."""
     for index, name in enumerate(namespace.get("spec", {}).get("finalizers", ())):
         path = ("spec", "finalizers", index)
@@ -96,7 +96,7 @@ _SELECTORS = ("podSelector", "namespaceSelector")
 _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
-def networkpolicy_problems(policy: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def networkpolicy_problems(policy: Data, old: Data | None) -> Problems:
     """The problems of the rules; ranges that *old* has are taken as they are."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
@@ -115,7 +115,7 @@ def networkpolicy_problems(policy: dict[str, Any], old: dict[str, Any] | None) -
         yield from one_of(each, _TYPES, ("spec", "policyTypes", index))
 
 
-def _ranges(spec: dict[str, Any]) -> Iterator[str]:
+def _ranges(spec: Data) -> Iterator[str]:
     for direction, peers in _DIRECTIONS:
         for rule in spec.get(direction, ()):
             for peer in rule.get(peers, ()):
@@ -123,7 +123,7 @@ def _ranges(spec: dict[str, Any]) -> Iterator[str]:
                 yield from (block.get("cidr", ""), *block.get("except", ()))
 
 
-def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port(made: Data, path: Path) -> Problems:
     port, end = made.get("port"), made.get("endPort")
     yield from one_of(made.get("protocol", "TCP"), _PROTOCOLS, (*path, "protocol"))
     if isinstance(port, int):
@@ -142,7 +142,7 @@ def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from named(port, "a port", bad_port_name, (*path, "port"))
 
 
-def _peer(peer: dict[str, Any], path: Path, known: Container[str]) -> Iterator[Problem]:
+def _peer(peer: Data, path: Path, known: Container[str]) -> Problems:
     for field in _SELECTORS:
         yield from selector_problems(peer.get(field), (*path, field))
     block = peer.get("ipBlock")
@@ -156,7 +156,7 @@ def _peer(peer: dict[str, Any], path: Path, known: Container[str]) -> Iterator[P
         yield Problem("conflicting-values", path, f"`ipBlock` excludes `{selectors[0]}`", "write two peers", at_key=True)
 
 
-def _block(block: dict[str, Any], path: Path, known: Container[str]) -> Iterator[Problem]:
+def _block(block: Data, path: Path, known: Container[str]) -> Problems:
     whole = block.get("cidr", "")
     if not whole:
         yield missing("cidr", block, path, "write it as `10.0.0.0/8`")
@@ -194,7 +194,7 @@ _BOUNDS = ("minAvailable", "maxUnavailable")
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
-def poddisruptionbudget_problems(budget: dict[str, Any], _: Any) -> Iterator[Problem]:
+def poddisruptionbudget_problems(budget: Data, _: Any) -> Problems:
     """The problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
@@ -220,7 +220,7 @@ _OF_SYSTEM = {"system-cluster-critical": 2 * _MAX_PRIORITY, "system-node-critica
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 
 
-def priorityclass_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
+def priorityclass_problems(made: Data, _: Any) -> Problems:
     """The problems of a new class."""
     metadata, value = made.get("metadata", {}), made.get("value", 0)
     field = "name" if metadata.get("name") else "generateName"
@@ -237,7 +237,7 @@ def priorityclass_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
         yield from required_choice(made, "preemptionPolicy", _PREEMPTION_POLICIES, ())
 
 
-def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def priorityclass_update_problems(made: Data, old: Data) -> Problems:
     """The problems of changes."""
     if made.get("value", 0) != old.get("value", 0):
         yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
@@ -250,7 +250,7 @@ def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> 
 # Follows `ValidateRole`, `ValidateClusterRole` and `ValidatePolicyRule`, k8s.io/kubernetes pkg/apis/rbac/validation, 1.36.
 
 
-def role_problems(role: dict[str, Any], _: Any) -> Iterator[Problem]:
+def role_problems(role: Data, _: Any) -> Problems:
     """The problems of the rules, and of what a ClusterRole gathers them from."""
     for index, rule in enumerate(role.get("rules", ())):
         yield from _rule(rule, ("rules", index), namespaced=role["kind"] == "Role")
@@ -263,7 +263,7 @@ def role_problems(role: dict[str, Any], _: Any) -> Iterator[Problem]:
             yield from selector_problems(selector, ("aggregationRule", "clusterRoleSelectors", index))
 
 
-def _rule(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
+def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
     if not rule.get("verbs"):
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
     at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
@@ -287,7 +287,7 @@ _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
-def rolebinding_problems(binding: dict[str, Any], _: Any) -> Iterator[Problem]:
+def rolebinding_problems(binding: Data, _: Any) -> Problems:
     """The problems of the role that is bound, and of whom it is bound to."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
@@ -295,24 +295,24 @@ def rolebinding_problems(binding: dict[str, Any], _: Any) -> Iterator[Problem]:
         yield from _subject(subject, ("subjects", index), is_cluster=is_cluster)
 
 
-def rolebinding_update_problems(binding: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def rolebinding_update_problems(binding: Data, old: Data) -> Problems:
     """The problem of another role."""
     if _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
         yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete it and make another one")
 
 
-def _meant(role: dict[str, Any]) -> tuple[str, ...]:
+def _meant(role: Data) -> tuple[str, ...]:
     return role.get("apiGroup") or _GROUP, role.get("kind", ""), role.get("name", "")
 
 
-def _role(role: dict[str, Any], kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _role(role: Data, kinds: tuple[str, ...]) -> Problems:
     path = ("roleRef",)
     yield from one_of(role.get("apiGroup") or _GROUP, (_GROUP,), (*path, "apiGroup"))
     yield from required_choice(role, "kind", kinds, path, f"it is {' or '.join(f'`{each}`' for each in kinds)}")
     yield from required_name(role, "name", "a role", bad_path_segment, path)
 
 
-def _subject(subject: dict[str, Any], path: Path, *, is_cluster: bool) -> Iterator[Problem]:
+def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
     kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
     if not name:
         yield missing("name", subject, path)
@@ -347,7 +347,7 @@ _NEEDED = {
 _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 
-def secret_problems(secret: dict[str, Any], _: Any) -> Iterator[Problem]:
+def secret_problems(secret: Data, _: Any) -> Problems:
     """The problems of the keys, of the size, and of what the type needs."""
     values = _values(secret)
     for key in values:
@@ -360,28 +360,28 @@ def secret_problems(secret: dict[str, Any], _: Any) -> Iterator[Problem]:
     yield from _of_type(secret, values)
 
 
-def secret_update_problems(secret: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def secret_update_problems(secret: Data, old: Data) -> Problems:
     """The problems of a changed type, and of changes to a Secret that is immutable."""
     if _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")
     yield from _immutable("Secret", secret, old, {"data": _values})
 
 
-def _type(secret: dict[str, Any]) -> str:
+def _type(secret: Data) -> str:
     return secret.get("type") or "Opaque"
 
 
-def _values(secret: dict[str, Any]) -> dict[str, bytes]:
+def _values(secret: Data) -> dict[str, bytes]:
     """The bytes of each key."""
     texts = {key: value.encode(errors="replace") for key, value in secret.get("stringData", {}).items()}
     return {key: decoded(value) for key, value in secret.get("data", {}).items()} | texts
 
 
-def _place(secret: dict[str, Any], key: str) -> tuple[str, Key]:
+def _place(secret: Data, key: str) -> tuple[str, Key]:
     return ("stringData" if key in secret.get("stringData", {}) else "data", Key(key))
 
 
-def _of_type(secret: dict[str, Any], values: dict[str, bytes]) -> Iterator[Problem]:
+def _of_type(secret: Data, values: dict[str, bytes]) -> Problems:
     kind = _type(secret)
     if kind == "kubernetes.io/service-account-token" and not secret.get("metadata", {}).get("annotations", {}).get(_ACCOUNT):
         path = ("metadata", "annotations", Key(_ACCOUNT))
@@ -451,7 +451,7 @@ def bad_data_key(key: str) -> str:
     return "it cannot be `.`, nor start with `..`" if key == "." or key.startswith("..") else ""
 
 
-def share_problems(value: Any, path: Path) -> Iterator[Problem]:
+def share_problems(value: Any, path: Path) -> Problems:
     """The problems of a number of pods, or of their share (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`)."""
     import re
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Change, Path, Problem, move, quote, rename, set_to, spell
+from jobspec.diagnostics import Change, Data, Path, Problem, Problems, move, quote, rename, set_to, spell
 from jobspec.go.formats import is_quantity
 
 TYPE_CHECKING = False
@@ -153,7 +153,7 @@ def meant_quantity(text: str) -> str:
     return f"{digits}{known}" if known and is_quantity(f"{digits}{known}") else ""
 
 
-def rule_message(rule: dict[str, Any]) -> str:
+def rule_message(rule: Data) -> str:
     """The `message` of a CEL rule in one line, or the rule itself."""
     return " ".join((rule.get("message") or "").split()) or f"`{in_one_line(rule['rule'])}`"
 
@@ -172,14 +172,14 @@ def in_one_line(expression: str) -> str:
 # The problems of values that do not fit their schema, in words; loaded with the first of them.
 
 
-def missing_field(name: str, data: dict[str, Any], path: Path) -> Problem:
+def missing_field(name: str, data: Data, path: Path) -> Problem:
     """A required field is absent from an object, or null in it."""
     where = f" in {name_of(path)}" if path else ""
     empty = "empty" if name in data else "missing"
     return Problem("missing-field", (*path, name) if name in data else path, f"{empty} required field `{name}`{where}", at_key=True)
 
 
-def missing(name: str, around: dict[str, Any], path: Path, hint: str = "") -> Problem:
+def missing(name: str, around: Data, path: Path, hint: str = "") -> Problem:
     """A field of a built-in kind is absent or empty, and the server's Go code requires it, not its schema."""
     state = "empty" if name in around else "missing"
     return Problem("missing-field", (*path, name), f"{state} required field `{name}` in `{spell(path)}`", hint, at_key=True)
@@ -283,13 +283,13 @@ def near(value: str, known: Iterable[str]) -> str:
     return f"there is {listed(names)}" if 0 < len(names) <= 5 else ""
 
 
-def negative(value: Any, path: Path) -> Iterator[Problem]:
+def negative(value: Any, path: Path) -> Problems:
     """The problem of a number below zero."""
     if value < 0:
         yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
 
 
-def wrong_id(value: int, path: Path) -> Iterator[Problem]:
+def wrong_id(value: int, path: Path) -> Problems:
     """The problem of a number that is no ID of a user or a group."""
     if not 0 <= value <= _MAX_ID:
         yield Problem("out-of-range", path, f"user and group IDs: expected 0 to {_MAX_ID:,}, got {value}")
@@ -298,13 +298,13 @@ def wrong_id(value: int, path: Path) -> Iterator[Problem]:
 # Checks of one field that the rules of many kinds make: each gives the problem of a value, or none.
 
 
-def one_of(value: Any, choices: Sequence[Any], path: Path) -> Iterator[Problem]:
+def one_of(value: Any, choices: Sequence[Any], path: Path) -> Problems:
     """The problem of a value that is none of the choices."""
     if value not in choices:
         yield unsupported(value, choices, path)
 
 
-def required_choice(around: dict[str, Any], field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Iterator[Problem]:
+def required_choice(around: Data, field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or none of the choices."""
     if not around.get(field):
         yield missing(field, around, path, hint)
@@ -312,15 +312,13 @@ def required_choice(around: dict[str, Any], field: str, choices: Sequence[Any], 
         yield from one_of(around[field], choices, (*path, field))
 
 
-def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Iterator[Problem]:
+def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Problems:
     """The problem of a text that is no name for *what*, such as "a container"; *bad_name* says why."""
     if why := bad_name(value):
         yield wrong_name(value, what, why, path)
 
 
-def required_name(
-    around: dict[str, Any], field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = ""
-) -> Iterator[Problem]:
+def required_name(around: Data, field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or no name for *what*."""
     if not around.get(field):
         yield missing(field, around, path, hint)
@@ -328,19 +326,19 @@ def required_name(
         yield from named(around[field], what, bad_name, (*path, field))
 
 
-def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Iterator[Problem]:
+def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Problems:
     """The problem of a text that is no *what*, such as "label key"; *bad_form* says why."""
     if why := bad_form(value):
         yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}', at_key=at_key)
 
 
-def within(value: Any, least: int | None, most: int | None, path: Path) -> Iterator[Problem]:
+def within(value: Any, least: int | None, most: int | None, path: Path) -> Problems:
     """The problem of a number below *least* or above *most*."""
     if (least is not None and value < least) or (most is not None and value > most):
         yield outside(value, least, most, path)
 
 
-def at_most(most: int, size: int, what: str, path: Path) -> Iterator[Problem]:
+def at_most(most: int, size: int, what: str, path: Path) -> Problems:
     """The problem of a value that has more than *most* of *what*, such as "item"."""
     if size > most:
         yield wrong_size(size, what, "most", most, path)

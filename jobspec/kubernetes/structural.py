@@ -13,7 +13,7 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go import formats
 from jobspec.kubernetes.problems import (
     beyond_bits,
@@ -33,14 +33,13 @@ from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 
 _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
 
 
-def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
+def schema_problems(data: Data, shape: Shape, *, typed: bool = False) -> list[Problem]:
     """The problems of an object."""
     return list(_object(data, shape, (), typed=typed))
 
@@ -55,7 +54,7 @@ def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     return [] if value is None else list(_value(value, shape, path, typed=True))
 
 
-def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     kind = shape.type
     if kind == "object":
         if isinstance(value, dict):
@@ -75,7 +74,7 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
         yield from _scalar(value, shape, path, typed=typed)
 
 
-def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
     if isinstance(value, dict):
         yield from _object(value, shape, path, typed=typed)
@@ -85,14 +84,14 @@ def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[
         yield from _conditions(value, shape, path)
 
 
-def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _conditions(value: Any, shape: Shape, path: Path) -> Problems:
     """The problems by limits, formats and choices that only custom kinds have."""
     from jobspec.kubernetes.conditions import broken_conditions
 
     yield from broken_conditions(value, shape, path)
 
 
-def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _object(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     unknown: list[Problem] = []
     if shape.fields is None:
         yield from _map(data, shape, path, typed=typed)
@@ -104,7 +103,7 @@ def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> I
         yield from _as_a_whole(data, shape, path)
 
 
-def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Iterator[Problem]:
+def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Problems:
     """The problems of an object's fields; those about unknown fields are added to *unknown*."""
     fields = shape.fields
     assert fields is not None
@@ -124,7 +123,7 @@ def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Proble
             yield from _conditions(value, child, (*path, name))
 
 
-def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
+def _absent(data: Data, shape: Shape, path: Path, meant: set[str]) -> Problems:
     """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
@@ -136,7 +135,7 @@ def _can_be_null(name: str, shape: Shape) -> bool:
     return child.nullable if child else shape.open
 
 
-def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _as_a_whole(data: Data, shape: Shape, path: Path) -> Problems:
     """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
     whole = filled(data, shape)
     problem = _wrong_size(len(whole), "field", shape, path)
@@ -146,7 +145,7 @@ def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Prob
         yield from _conditions(whole, shape, path)
 
 
-def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _map(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     values = shape.values
     if values is None:
         return
@@ -158,7 +157,7 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iter
             yield from _value(value, values, (*path, Key(name)), typed=typed)
 
 
-def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Problems:
     inner = shape.items
     assert inner
     for index, item in enumerate(items):
@@ -177,7 +176,7 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterato
         yield from _duplicates(items, shape, path)
 
 
-def _duplicates(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _duplicates(items: list[Any], shape: Shape, path: Path) -> Problems:
     """The items of a list map or a set that stand in it twice."""
     first: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(items):
@@ -213,7 +212,7 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
     return type(item).__name__, "", json.dumps(filled(item, shape.items), sort_keys=True)
 
 
-def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
         yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
         return
@@ -224,7 +223,7 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pr
         yield from _conditions(value, shape, path)
 
 
-def _bytes(items: list[Any], path: Path) -> Iterator[Problem]:
+def _bytes(items: list[Any], path: Path) -> Problems:
     """The items that are no bytes: Go takes a list of numbers where others write base64."""
     for index, item in enumerate(items):
         if item is not None and (type(item) is not int or not 0 <= item < 256):
@@ -293,7 +292,7 @@ def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | Non
     return wrong_size(size, what, bound, limit, path)
 
 
-def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _decoded(value: Any, shape: Shape, path: Path) -> Problems:
     """The problems of a built-in kind's `status`, which the server decodes and then drops."""
     for problem in _value(value, shape, path, typed=True) if value is not None else ():
         if problem.rule != "missing-field":
@@ -305,7 +304,7 @@ def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
 # Follows `pruning.PruneWithOptions`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning, 0.36.
 
 
-def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
     """The unknown fields in a value and in all values inside it; types are not checked. A *shape* of None has no known field."""
     if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
         fields = shape.fields if shape and shape.fields is not None else {}
@@ -346,9 +345,9 @@ def _or_default(value: Any, shape: Shape) -> Any:
     return shape.default if value is None and not shape.nullable else value
 
 
-def _defaulted_object(data: dict[str, Any], shape: Shape, *, prune: bool) -> dict[str, Any]:
+def _defaulted_object(data: Data, shape: Shape, *, prune: bool) -> Data:
     assert shape.fields is not None
-    made: dict[str, Any] = {}
+    made: Data = {}
     for name, child in shape.fields.items():
         value = data.get(name)
         if value is None:

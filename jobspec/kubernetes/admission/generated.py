@@ -6,17 +6,16 @@ Follows the APIs of External Secrets (v1), Sealed Secrets (v1alpha1), the Secret
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Data
 from jobspec.go.values import mapping, structs, text, texts
 from jobspec.kinds import GENERATING_KINDS, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
     from jobspec.kinds import GroupKind
 
-    Data = dict[str, Any]
     #: Kind and name of what is made, and its keys.
     Made = tuple[str, str, Iterable[str]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import gt, lt
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
@@ -18,12 +18,11 @@ from jobspec.kubernetes.pods.resources import needs_together, sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from jobspec.targets import Target
 
-    Data = dict[str, Any]
     Amounts = dict[str, Quantity]
 
 
@@ -57,7 +56,7 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
     return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
 
 
-def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What LimitRanges have against a pod whose containers have their defaults."""
     spec = mapping(pod, "spec")
     for name, item in _items(objects, namespace, "Container"):
@@ -70,7 +69,7 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
         yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
-def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What LimitRanges have against a claim."""
     given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
     for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
@@ -116,7 +115,7 @@ _SAID = {"requests": ("it requests none", "request it", "it requests"), "limits"
 
 def _outside_bounds(
     what: str, path: Path, given: dict[str, Amounts], limit_range: str, item: Data, *, requests_only: bool = False
-) -> Iterator[Problem]:
+) -> Problems:
     """The problems of the requests and limits *given* to *what*, at a path, by an item of the LimitRange of that name.
 
     *requests_only*: `max` bounds requests, as it does for claims.
@@ -143,7 +142,7 @@ def _beyond(
     bound: Quantity,
     fields: tuple[str, str],
     is_beyond: Callable[[int, int], bool],
-) -> Iterator[Problem]:
+) -> Problems:
     """The problem of an amount beyond a bound: in the first of two *fields*, in which there has to be one, or else in the second."""
     first, second = (given[field].get(name) for field in fields)
     one, other, limit = _comparable(first, second, bound)
@@ -156,7 +155,7 @@ def _beyond(
         yield Problem(_RULE, (*path, fields[1], Key(name)), f"{wanted}, and {_SAID[fields[1]][2]} {second}")
 
 
-def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Iterator[Problem]:
+def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Problems:
     request, limit = given["requests"].get(name), given["limits"].get(name)
     asked, limited, _ = _comparable(request, limit, bound)
     for field, amount in (("requests", asked), ("limits", limited)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
 from jobspec.kubernetes.admission.generated import ANY, generated_by
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 
-    Data = dict[str, Any]
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
     #: Group and kind, namespace (empty where the kind has none) and name of an object.
     Name = tuple[GroupKind, str, str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    Data = dict[str, Any]
     #: The places at which the metadata and spec of a pod break a rule.
     Find = Callable[[Data, Data], Iterable["Breach"]]
 
@@ -123,7 +122,7 @@ def _minor(version: Any) -> int | None:
     return min(int(digits), LATEST - 1) if is_number and int(digits) < _TOO_MANY else None
 
 
-def label_problems(labels: Mapping[str, Any]) -> Iterator[Problem]:
+def label_problems(labels: Mapping[str, Any]) -> Problems:
     """The problems of a namespace's labels that name levels: the server refuses the namespace."""
     for mode in ("enforce", "audit", "warn"):
         level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")

@@ -6,7 +6,7 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import RESOURCE_QUOTA
@@ -17,12 +17,9 @@ from jobspec.kubernetes.pods.scheduling import pod_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from jobspec.kubernetes.admission.limits import Amounts
-
-    Data = dict[str, Any]
 
 
 _RULE = "over-quota"
@@ -45,7 +42,7 @@ class Quota:
         self.used = amounts(status.get("used"))
 
 
-def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against one more pod, whose containers have their defaults."""
     asked = pod_usage(pod)
     for quota in _quotas(namespace, objects):
@@ -54,7 +51,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
             yield from _exceeded(quota, asked, quota.used, "the pod requests", _WHOLE)
 
 
-def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against one more claim."""
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
@@ -62,7 +59,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) ->
             yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
-def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against pods that are to run at once, each given with how often it is: they never fit together.
 
     What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
@@ -88,7 +85,7 @@ def _counts(quota: Quota, pod: Data) -> bool:
     return any(map(_is_of_pods, quota.hard)) and all(_has_pod(each, mapping(pod, "spec")) for each in _selectors(quota.data))
 
 
-def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
+def _missing(quota: Quota, spec: Data) -> Problems:
     """What a quota counts and a container does not say, unless the pod says it as a whole."""
     demanded = [name for name in _DEMANDED if name in quota.hard]
     for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
@@ -101,7 +98,7 @@ def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
             yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
-def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Iterator[Problem]:
+def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
     for name, each in asked.items():
         hard, taken = quota.hard.get(name), used.get(name, _NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:

@@ -6,7 +6,7 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
@@ -27,11 +27,7 @@ from jobspec.kubernetes.problems import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    Container = dict[str, Any]
-    Spec = dict[str, Any]
+    from collections.abc import Sequence
 
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
@@ -45,7 +41,7 @@ _NOT_FOR_DEBUGGING = (
 """Fields that containers for debugging cannot have."""
 
 
-def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def container_problems(spec: Data, path: Path) -> Problems:
     """The problems of all containers of a pod."""
     containers = spec.get("containers", [])
     if not containers:
@@ -65,7 +61,7 @@ def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         yield from _ephemeral(spec, names, path)
 
 
-def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+def _common(container: Data, spec: Data, path: Path) -> Problems:
     """The problems of a container that any container can have."""
     name = container.get("name")
     if not name:
@@ -93,7 +89,7 @@ def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 
-def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+def _running(container: Data, spec: Data, path: Path) -> Problems:
     """The problems of the probes and hooks of a container that runs beside others."""
     if container.keys().isdisjoint(_OF_RUNNING):
         return
@@ -106,7 +102,7 @@ def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
             yield from _probe(name, container[name], (*path, name), seconds)
 
 
-def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
+def _name(container: Data, names: set[str], path: Path) -> Problems:
     """The problem of a name that another container of the pod has; *names* gets the name. Two without a name have the same."""
     name = container.get("name", "")
     if name in names:
@@ -114,7 +110,7 @@ def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem
     names.add(name)
 
 
-def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
+def _init(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
     yield from _common(container, spec, path)
     yield from _name(container, names, path)
     if "restartPolicy" in container or "restartPolicyRules" in container:
@@ -133,7 +129,7 @@ def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iter
             yield excluded((*path, "resizePolicy", index, "restartPolicy"), message, "write `NotRequired`")
 
 
-def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
+def _ephemeral(spec: Data, names: set[str], path: Path) -> Problems:
     known = set(names)
     for index, container in enumerate(spec["ephemeralContainers"]):
         at = (*path, "ephemeralContainers", index)
@@ -153,7 +149,7 @@ def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
                     yield excluded((*at, "volumeMounts", number, field), f"an ephemeral container has no `{field}` in its mounts")
 
 
-def image_problems(container: Container, path: Path) -> Iterator[Problem]:
+def image_problems(container: Data, path: Path) -> Problems:
     """The problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
     if image != image.strip(BLANKS):
@@ -176,7 +172,7 @@ _WHOLE = ("configMapRef", "secretRef")
 _KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 
-def env_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def env_problems(container: Data, path: Path) -> Problems:
     """The problems of a container's `env` and `envFrom`, apart from the volumes that they name."""
     for index, variable in enumerate(container.get("env", ())):
         at = (*path, "env", index)
@@ -190,7 +186,7 @@ def env_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _whole(each, (*path, "envFrom", index))
 
 
-def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _source(variable: Data, path: Path) -> Problems:
     """The problems of the `valueFrom` of a variable."""
     source = variable["valueFrom"]
     given = [name for name in _SOURCES if name in source]
@@ -204,7 +200,7 @@ def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield excluded(path, f"a variable has one source, and here it has {' and '.join(f'`{each}`' for each in given)}", "keep one")
 
 
-def _source_problems(name: str, source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _source_problems(name: str, source: Data, path: Path) -> Problems:
     if name == "fieldRef":
         yield from field_problems(source, path, FIELDS_OF_VARIABLES)
     elif name == "resourceFieldRef":
@@ -217,7 +213,7 @@ def _source_problems(name: str, source: dict[str, Any], path: Path) -> Iterator[
         yield from required_name(source, "key", f"a key of {what}", _bad_key, path)
 
 
-def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _file(source: Data, path: Path) -> Problems:
     """The problems of a variable from a file that a container wrote."""
     yield from (missing(name, source, path) for name in ("key", "volumeName", "path") if not source.get(name))
     key, volume, file = source.get("key"), source.get("volumeName"), source.get("path", "")
@@ -229,7 +225,7 @@ def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
 
 
-def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _whole(source: Data, path: Path) -> Problems:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
     if prefix:
@@ -244,7 +240,7 @@ def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield excluded(path, "an item has one source, and here it has `configMapRef` and `secretRef`", "write an item for each")
 
 
-def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def file_volume_problems(spec: Data, path: Path) -> Problems:
     """The volumes that variables from files name: they have to be there, and to be an `emptyDir`."""
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for place, container in containers_of(spec, path, ("initContainers", "containers", "ephemeralContainers")):
@@ -303,7 +299,7 @@ _OLD_NAMES = {"spec.host": "spec.nodeName"}  # which are still taken
 _SUBSCRIPTED = ("metadata.annotations", "metadata.labels")
 
 
-def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str]) -> Iterator[Problem]:
+def field_problems(reference: Data, path: Path, fields: Sequence[str]) -> Problems:
     """The problems of a `fieldRef` at *path*, which can name one of *fields*, or a single label or annotation."""
     version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath")
     if not field:
@@ -323,7 +319,7 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
         yield Problem("wrong-format", at, f'"{key}" is not a key of a label or annotation: {why}')
 
 
-def resource_problems(reference: dict[str, Any], path: Path, *, in_volume: bool) -> Iterator[Problem]:
+def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Problems:
     """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
     resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0 is none
     is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
@@ -348,7 +344,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _NAME = _LETTERS | frozenset("0123456789-")
 
 
-def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def port_problems(container: Data, path: Path) -> Problems:
     """The problems of a container's ports, apart from ports of the host that are taken twice."""
     names: set[str] = set()
     for index, port in enumerate(container.get("ports", ())):
@@ -371,7 +367,7 @@ def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
 
 
-def _host_ports(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
+def _host_ports(containers: list[tuple[Path, Data]]) -> Problems:
     """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
     taken: set[tuple[str, str, int]] = set()
     for path, container in containers:
@@ -386,7 +382,7 @@ def _host_ports(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Probl
             taken.add(key)
 
 
-def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def host_network_problems(spec: Data, path: Path) -> Problems:
     """The ports of the host that are others than the container's, where both are on one network."""
     for index, container in enumerate(spec.get("containers", ()) if spec.get("hostNetwork") else ()):
         for number, port in enumerate(container.get("ports", ())):
@@ -396,13 +392,13 @@ def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]
                 yield excluded((*path, "containers", index, "ports", number, "hostPort"), message)
 
 
-def number_problems(number: int, path: Path) -> Iterator[Problem]:
+def number_problems(number: int, path: Path) -> Problems:
     """The problem of a number that is no port."""
     if not 1 <= number <= 65535:
         yield Problem("out-of-range", path, f"ports: expected 1 to 65535, got {number}")
 
 
-def _port_of_action(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port_of_action(action: Data, path: Path) -> Problems:
     """The problem of the `port` of an action, which is a number or the name of a port of the container."""
     port = action.get("port")
     if port is None:
@@ -438,7 +434,7 @@ _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successTh
 _HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 
 
-def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+def _probe(name: str, probe: Data, path: Path, grace_period: int) -> Problems:
     yield from _action(probe, _OF_PROBES, path, grace_period)
     for field in _NUMBERS:
         yield from negative(probe.get(field, 0), (*path, field))
@@ -454,7 +450,7 @@ def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> I
         yield Problem("out-of-range", (*path, "successThreshold"), message, "remove it")
 
 
-def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_period: int) -> Iterator[Problem]:
+def _action(around: Data, known: tuple[str, ...], path: Path, grace_period: int) -> Problems:
     """The problems of the one action that a probe or hook takes; the server looks at the first, and refuses further ones."""
     given = [name for name in known if name in around]
     if not given:
@@ -466,7 +462,7 @@ def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_pe
         yield excluded((*path, name), f"`{path[-1]}` does one thing, and has `{given[0]}` already", "remove one of the two")
 
 
-def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+def _action_problems(name: str, action: Data, path: Path, grace_period: int) -> Problems:
     if name == "exec" and not action.get("command"):
         yield missing("command", action, path)
     elif name == "httpGet":
@@ -480,7 +476,7 @@ def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period
         yield Problem("out-of-range", (*path, "seconds"), message, "raise `terminationGracePeriodSeconds` of the pod")
 
 
-def _request(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _request(action: Data, path: Path) -> Problems:
     yield from _port_of_action(action, path)
     scheme = action.get("scheme")
     if scheme and scheme not in _SCHEMES:
@@ -506,7 +502,7 @@ _MOST_RULES = 20
 _MOST_CODES = 255
 
 
-def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -> Iterator[Problem]:
+def _restarts(container: Data, path: Path, *, is_init: bool = False) -> Problems:
     """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and rules:
@@ -526,7 +522,7 @@ def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -
         yield from at_most(_MOST_CODES, len(rule["exitCodes"].get("values", ())), "value", (*at, "exitCodes", "values"))
 
 
-def _resizes(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
+def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
     """The problems of a container's `resizePolicy` in a pod with the restart policy *of_pod*."""
     seen: set[str] = set()
     for index, each in enumerate(container.get("resizePolicy", ())):
@@ -554,6 +550,6 @@ _READ = (
 POLICIES = ("Always", "OnFailure", "Never")
 
 
-def annotations_read(metadata: dict[str, Any]) -> dict[str, str]:
+def annotations_read(metadata: Data) -> dict[str, str]:
     """The annotations of a pod that the server reads; those of others are no business of its."""
     return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}

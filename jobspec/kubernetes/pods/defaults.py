@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from functools import cache
 
+from jobspec.diagnostics import Data
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.schemas.shapes import Shape
-
-    Spec = dict[str, Any]
-    Data = dict[str, Any]
 
 
 CONTAINERS = ("containers", "initContainers")
@@ -29,7 +26,7 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 """The fields of a container that ask it how it is."""
 
 
-def containers_of(spec: Spec, path: Path, fields: tuple[str, ...]) -> Iterator[tuple[Path, Spec]]:
+def containers_of(spec: Data, path: Path, fields: tuple[str, ...]) -> Iterator[tuple[Path, Data]]:
     """The containers in some lists of a spec at *path*, each with its path."""
     for field in fields:
         for index, container in enumerate(spec.get(field, ())):
@@ -58,18 +55,18 @@ def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
         yield from _pointers_in(inner, around)
 
 
-def restart_policy(spec: Spec) -> str:
+def restart_policy(spec: Data) -> str:
     """The restart policy of a pod."""
     return spec.get("restartPolicy") or "Always"
 
 
-def grace_period(spec: Spec) -> int:
+def grace_period(spec: Data) -> int:
     """The seconds that a pod gets to end."""
     seconds: int = spec.get("terminationGracePeriodSeconds", 30)
     return seconds
 
 
-def without_disabled(spec: Spec) -> Spec:
+def without_disabled(spec: Data) -> Data:
     """A spec without the fields of features that are off unless somebody turns them on."""
     if "schedulingGroup" in spec:
         spec = {name: each for name, each in spec.items() if name != "schedulingGroup"}
@@ -81,25 +78,25 @@ def without_disabled(spec: Spec) -> Spec:
     return spec
 
 
-def _without_signal(container: Spec) -> Spec:
+def _without_signal(container: Data) -> Data:
     if "stopSignal" not in container.get("lifecycle", ()):
         return container
     left = _without(container["lifecycle"], ("stopSignal",))
     return {**container, "lifecycle": left} if left else _without(container, ("lifecycle",))
 
 
-def _without_projections(volume: Spec) -> Spec:
+def _without_projections(volume: Data) -> Data:
     if "sources" not in volume.get("projected", ()):
         return volume
     sources = [_without(source, ("clusterTrustBundle", "podCertificate")) for source in volume["projected"]["sources"]]
     return {**volume, "projected": {**volume["projected"], "sources": sources}}
 
 
-def _without(value: Spec, fields: tuple[str, ...]) -> Spec:
+def _without(value: Data, fields: tuple[str, ...]) -> Data:
     return {name: each for name, each in value.items() if name not in fields}
 
 
-def filled_in(spec: Spec) -> Spec:
+def filled_in(spec: Data) -> Data:
     """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
     spec = without_disabled(spec)
     if grace_period(spec) < 0:
@@ -114,7 +111,7 @@ def filled_in(spec: Spec) -> Spec:
     return with_shared_resources(spec)
 
 
-def _with_requests(container: Spec) -> Spec:
+def _with_requests(container: Data) -> Data:
     """A container that requests what it is limited to, where it does not say."""
     resources = container.get("resources", {})
     if not resources.get("limits"):
@@ -123,7 +120,7 @@ def _with_requests(container: Spec) -> Spec:
     return {**container, "resources": {**resources, "requests": requests}}
 
 
-def _with_ports(container: Spec, spec: Spec) -> Spec:
+def _with_ports(container: Data, spec: Data) -> Data:
     """A container that listens on the host's ports, where the pod is on the host's network."""
     if not spec.get("hostNetwork") or "ports" not in container:
         return container

@@ -5,7 +5,7 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
@@ -17,7 +17,6 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 
@@ -25,18 +24,18 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+def new_pod_problems(pod: Data) -> Problems:
     """The problems of a decoded pod that is to be made, besides its metadata."""
     yield from (each for each in _new(pod) if not _repeats(each, pod))
 
 
-def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+def changed_pod_problems(data: Data, old: Data, shape: Shape) -> Problems:
     """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
     yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
 
 
-def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
+def _repeats(problem: Problem, pod: Data) -> bool:
     """Whether a problem of a request is that of the limit from which the server fills it in, so that it is reported once."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
@@ -48,7 +47,7 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
     return problem.path[-1] not in given
 
 
-def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
+def _have_containers(resource: str, spec: Data) -> bool:
     """Whether the request of a pod as a whole is what its containers have together, and not its own limit."""
     from jobspec.kubernetes.pods.resources import OF_PODS
 
@@ -56,7 +55,7 @@ def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
     return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
-def _new(pod: dict[str, Any]) -> Iterator[Problem]:
+def _new(pod: Data) -> Problems:
     """The problems of a pod that is to be made.
 
     The priority of one that names no class is that of the cluster's default class, which the plugins look for.
@@ -82,7 +81,7 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
-def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+def _changed(data: Data, old: Data, shape: Shape) -> Problems:
     """The problems of a pod that is there, in its new state."""
     from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 
@@ -92,11 +91,11 @@ def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterato
     yield from pod_update_problems(pod, before)
 
 
-def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
+def _filled_in(pod: Data) -> Data:
     return {**pod, "spec": filled_in(pod.get("spec", {}))}
 
 
-def _any(pod: dict[str, Any]) -> Iterator[Problem]:
+def _any(pod: Data) -> Problems:
     """The problems that new and changed pods can have."""
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     if annotations:
@@ -116,7 +115,7 @@ def _any(pod: dict[str, Any]) -> Iterator[Problem]:
 # each kind of workload to say.
 
 
-def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+def template_problems(template: Data, path: Path) -> Problems:
     """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
     metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
@@ -148,7 +147,7 @@ _MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the
 _MAX_NAME = 253
 
 
-def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+def pod_only_problems(pod: Data) -> Problems:
     """The problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     for index, volume in enumerate(spec.get("volumes") or ()):
@@ -163,7 +162,7 @@ def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
         yield from _repeated_keys(spec, metadata.get("labels", {}))
 
 
-def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Problem]:
+def _repeated_keys(spec: Data, labels: dict[str, str]) -> Problems:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
     from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
 
@@ -174,7 +173,7 @@ def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Pro
             yield from repeated_key_problems(term, labels, at)
 
 
-def _claim_names(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
+def _claim_names(spec: Data, metadata: Data) -> Problems:
     """The problems of the names of claims that are made for the pod's ephemeral volumes."""
     prefix = metadata.get("generateName")
     pod = metadata.get("name") or (generated_name(prefix) if prefix else "")

@@ -5,7 +5,7 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import (
     bad_label_name,
     bad_label_value,
@@ -35,9 +35,7 @@ from jobspec.kubernetes.problems import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    Spec = dict[str, Any]
     Annotations = dict[str, str]
 
 
@@ -50,7 +48,7 @@ _NAMES = {
 _PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 
-def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def scheduling_problems(spec: Data, path: Path) -> Problems:
     """The problems of tolerations, of gates, of the node's labels, and of names."""
     for index, toleration in enumerate(spec.get("tolerations", ())):
         yield from toleration_problems(toleration, (*path, "tolerations", index))
@@ -81,7 +79,7 @@ def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 _OF_PODS = ("podAffinity", "podAntiAffinity")
 
 
-def affinity_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def affinity_problems(spec: Data, path: Path) -> Problems:
     """The problems of a pod's affinity to nodes, to pods, and against pods."""
     affinity, at = spec.get("affinity") or {}, (*path, "affinity")
     yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"))
@@ -92,7 +90,7 @@ def affinity_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _pod_affinity_term(term, place)
 
 
-def pod_terms(spec: dict[str, Any], path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Data, Path]]:
     """The terms about other pods, required and preferred, with their paths."""
     for field in _OF_PODS:
         affinity, at = (spec.get("affinity") or {}).get(field) or {}, (*path, "affinity", field)
@@ -102,7 +100,7 @@ def pod_terms(spec: dict[str, Any], path: Path) -> Iterator[tuple[dict[str, Any]
             yield preferred.get("podAffinityTerm") or {}, (*at, PREFERRED, index, "podAffinityTerm")
 
 
-def _pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _pod_affinity_term(term: Data, path: Path) -> Problems:
     yield from selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
     yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
     for index, name in enumerate(term.get("namespaces") or ()):
@@ -128,7 +126,7 @@ _OF_FIELDS = ("In", "NotIn")
 _FIELD = "metadata.name"
 
 
-def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Problem]:
+def node_affinity_problems(affinity: Data, path: Path) -> Problems:
     """The problems of `nodeAffinity`."""
     if REQUIRED in affinity:
         terms, at = affinity[REQUIRED].get("nodeSelectorTerms") or (), (*path, REQUIRED)
@@ -142,7 +140,7 @@ def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Pro
         yield from _node_selector_term(preferred.get("preference") or {}, (*at, "preference"), values=False)
 
 
-def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
+def weight_problems(preferred: Data, path: Path) -> Problems:
     """The problem of the weight of a preference."""
     if "weight" not in preferred:
         yield missing("weight", preferred, path, "write 1 to 100")
@@ -150,7 +148,7 @@ def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from within(preferred["weight"], 1, 100, (*path, "weight"))
 
 
-def _node_selector_term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+def _node_selector_term(term: Data, path: Path, *, values: bool) -> Problems:
     """The problems of a term; a preference's *values* can be any text."""
     for index, condition in enumerate(term.get("matchExpressions") or ()):
         yield from _of_label(condition, (*path, "matchExpressions", index), values=values)
@@ -158,7 +156,7 @@ def _node_selector_term(term: dict[str, Any], path: Path, *, values: bool) -> It
         yield from _of_field(condition, (*path, "matchFields", index))
 
 
-def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+def _of_label(condition: Data, path: Path, *, values: bool) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     if not key:
         yield missing("key", condition, path)
@@ -176,7 +174,7 @@ def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterato
         yield from formed(value, "label value", bad_label_value, (*path, "values", index))
 
 
-def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _of_field(condition: Data, path: Path) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     yield from required_choice(condition, "operator", _OF_FIELDS, path, f"it is one of {listed(_OF_FIELDS)}")
     if operator in _OF_FIELDS and len(given) != 1:
@@ -196,7 +194,7 @@ def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
 _LABEL_KEY_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
 
 
-def label_key_problems(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+def label_key_problems(term: Data, path: Path) -> Problems:
     """The problems of the label keys of a term of affinity, or of a constraint of spread."""
     selector = term.get("labelSelector")
     for field in _LABEL_KEY_FIELDS:
@@ -216,7 +214,7 @@ def label_key_problems(term: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from repeated_key_problems(term, {}, path)
 
 
-def repeated_key_problems(term: dict[str, Any], labels: dict[str, str], path: Path) -> Iterator[Problem]:
+def repeated_key_problems(term: Data, labels: dict[str, str], path: Path) -> Problems:
     """The problems of keys that the selector has already, once the server has added those that are among the pod's *labels*."""
     selector = term.get("labelSelector") or {}
     wanted = {key: index for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ())}
@@ -239,7 +237,7 @@ _TOLERATION_OPERATORS = ("Equal", "Exists")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
+def toleration_problems(toleration: Data, path: Path) -> Problems:
     """The problems of a toleration."""
     key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
     if key:
@@ -272,7 +270,7 @@ _ANNOTATION_FIELDS = {"key": str, "operator": str, "value": str, "effect": str, 
 _ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
 
 
-def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
+def toleration_annotation_problems(text: str, path: Path) -> Problems:
     """The problems of the text of the annotation, which is at *path*; an empty one holds none."""
     if not text:
         return
@@ -288,7 +286,7 @@ def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
             yield Problem(problem.rule, path, message, "use `spec.tolerations` instead of the annotation")
 
 
-def _decoded(text: str) -> list[dict[str, Any]] | None:
+def _decoded(text: str) -> list[Data] | None:
     """The tolerations in a text of JSON, whose fields Go finds in any case; None if Go cannot decode it."""
     import json
 
@@ -319,7 +317,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
 
 
-def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def topology_spread_problems(spec: Data, path: Path) -> Problems:
     """The problems of `topologySpreadConstraints`."""
     constraints = spec.get("topologySpreadConstraints") or ()
     kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints]
@@ -334,7 +332,7 @@ def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Probl
             yield Problem("duplicate-item", at, message, "remove one of the two")
 
 
-def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _constraint(constraint: Data, path: Path) -> Problems:
     if "maxSkew" not in constraint:
         yield missing("maxSkew", constraint, path, "write at least 1")
     else:
@@ -370,7 +368,7 @@ _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAU
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -> Iterator[Problem]:
+def annotation_rule_problems(annotations: Annotations, spec: Data, path: Path) -> Problems:
     """The problems of *annotations*, which stand at *path*, in themselves."""
     for key, value in annotations.items():
         at = (*path, Key(key))
@@ -393,7 +391,7 @@ def _is_cost(text: str) -> bool:
     return -(1 << 31) <= int(text) < 1 << 31
 
 
-def _seccomp(value: str, path: Path) -> Iterator[Problem]:
+def _seccomp(value: str, path: Path) -> Problems:
     if value in (DEFAULT, _DOCKER_DEFAULT, UNCONFINED):
         return
     file = value.removeprefix(LOCALHOST)
@@ -402,7 +400,7 @@ def _seccomp(value: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, message, "use the field `seccompProfile` of a `securityContext`")
 
 
-def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Problem]:
+def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
     names = {container.get("name", "") for _, container in containers_of(spec, (), _LISTS)}
     if name not in names:
         yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
@@ -411,7 +409,7 @@ def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Proble
         yield Problem("wrong-format", path, message, "use the field `appArmorProfile` of a `securityContext`")
 
 
-def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, of_template: bool) -> Iterator[Problem]:
+def contradiction_problems(annotations: Annotations, spec: Data, path: Path, *, of_template: bool) -> Problems:
     """The annotations that say something else than the profiles in the spec at *path*."""
     if not any(key == _SECCOMP_OF_POD or key.startswith((_SECCOMP, _APP_ARMOR)) for key in annotations):
         return
@@ -431,9 +429,7 @@ def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, 
             yield from _differs(said, profile, (*at, "securityContext", "appArmorProfile"), default=(DEFAULT,))
 
 
-def _differs(
-    said: str | None, profile: dict[str, Any] | None, path: Path, default: tuple[str, ...] = _TYPES["RuntimeDefault"]
-) -> Iterator[Problem]:
+def _differs(said: str | None, profile: Data | None, path: Path, default: tuple[str, ...] = _TYPES["RuntimeDefault"]) -> Problems:
     if said is None or profile is None:
         return
     kind, file = profile.get("type"), profile.get("localhostProfile")

@@ -6,17 +6,9 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
 from jobspec.kubernetes.problems import duplicate, excluded, missing, named, one_of, required_choice, wrong_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    Spec = dict[str, Any]
-    Security = dict[str, Any]
 
 
 _CHOICES = {
@@ -32,7 +24,7 @@ _OF_IPC = frozenset(
 )
 
 
-def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def pod_security_problems(spec: Data, path: Path) -> Problems:
     """The problems of the security context of a pod."""
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
@@ -54,7 +46,7 @@ def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
     yield from _confined(security, at)
 
 
-def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[Problem]:
+def _sysctls(sysctls: list[Data], spec: Data, path: Path) -> Problems:
     names: set[str] = set()
     for index, each in enumerate(sysctls):
         name, at = each.get("name", ""), (*path, index, "name")
@@ -89,7 +81,7 @@ def _shared_with_host(name: str) -> str:
     return "hostIPC" if dotted in _OF_IPC or dotted.startswith("fs.mqueue.") else ""
 
 
-def container_security_problems(security: Security, spec: Spec, path: Path) -> Iterator[Problem]:
+def container_security_problems(security: Data, spec: Data, path: Path) -> Problems:
     """The problems of the security context of a container in a pod with *spec*."""
     for field in ("runAsUser", "runAsGroup"):
         yield from wrong_id(security.get(field, 0), (*path, field))
@@ -107,7 +99,7 @@ def container_security_problems(security: Security, spec: Spec, path: Path) -> I
     yield from _confined(security, path)
 
 
-def _confined(security: Security, path: Path) -> Iterator[Problem]:
+def _confined(security: Data, path: Path) -> Problems:
     """The problems of profiles, and of identities on Windows, of a pod or of a container."""
     for field, file_problems in (("seccompProfile", _seccomp_file), ("appArmorProfile", _app_armor_file)):
         if field in security:
@@ -127,7 +119,7 @@ _TYPES = ("RuntimeDefault", "Localhost", "Unconfined")
 _LONGEST_PATH = 4095
 
 
-def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _seccomp_file(profile: Data, path: Path) -> Problems:
     file, at = profile.get("localhostProfile"), (*path, "localhostProfile")
     if profile.get("type") != "Localhost":
         if file is not None:
@@ -139,7 +131,7 @@ def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", at, message)
 
 
-def _app_armor_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _app_armor_file(profile: Data, path: Path) -> Problems:
     file, kind, at = profile.get("localhostProfile"), profile.get("type"), (*path, "localhostProfile")
     if kind != "Localhost":
         if file is not None and kind in _TYPES:
@@ -168,7 +160,7 @@ _NET_BIOS = r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}'
 _DNS_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 
 
-def _windows(options: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _windows(options: Data, path: Path) -> Problems:
     """The problems of the `windowsOptions` of a security context."""
     name, spec, user = (options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName"))
     if name is not None:

@@ -8,7 +8,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.formats import address
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
@@ -19,9 +19,6 @@ from jobspec.kubernetes.problems import describe, excluded, missing, name_of, na
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
-
-    Spec = dict[str, Any]
 
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -37,7 +34,7 @@ _SCHEDULING = frozenset(
 )
 
 
-def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def pod_spec_problems(spec: Data, path: Path) -> Problems:
     """The problems of a decoded spec of a pod or of a template, at *path*, in the order of the server."""
     inside = {field for name in _CONTAINERS for container in spec.get(name, ()) for field in container}
     if not _VOLUMES.isdisjoint(spec) or not _VOLUMES.isdisjoint(inside):
@@ -75,7 +72,7 @@ def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
 _MAX_INT32 = (1 << 31) - 1
 
 
-def _account_and_deadline(spec: Spec, path: Path) -> Iterator[Problem]:
+def _account_and_deadline(spec: Data, path: Path) -> Problems:
     """The problems of the name of a pod's ServiceAccount, and of a deadline that is no number of seconds."""
     field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
     if spec.get(field):
@@ -96,7 +93,7 @@ _POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_LIST, _MAX_HOSTNAME = 3, 32, 2048, 64
 
 
-def _host_names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _host_names(spec: Data, path: Path) -> Problems:
     """The problems of DNS, of `hostAliases`, and of the pod's own names."""
     yield from _dns(spec, path)
     for index, alias in enumerate(spec.get("hostAliases") or ()):
@@ -116,7 +113,7 @@ def _host_names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _override(spec, path)
 
 
-def _address(text: str, path: Path) -> Iterator[Problem]:
+def _address(text: str, path: Path) -> Problems:
     """The problem of a text that is no IP address, or one that programs read differently."""
     found = address(text)
     mapped = getattr(found, "ipv4_mapped", None)
@@ -125,7 +122,7 @@ def _address(text: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f"{name_of(path)}: expected an IP address, got {describe(text)}", hint)
 
 
-def _override(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _override(spec: Data, path: Path) -> Problems:
     name, at = spec["hostnameOverride"], (*path, "hostnameOverride")
     for field in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(field):
@@ -137,7 +134,7 @@ def _override(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from named(name, "a host", bad_subdomain, at)
 
 
-def _dns(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _dns(spec: Data, path: Path) -> Problems:
     policy, config, at = spec.get("dnsPolicy") or "ClusterFirst", spec.get("dnsConfig"), (*path, "dnsConfig")
     if policy not in _POLICIES:
         yield unsupported(policy, _POLICIES, (*path, "dnsPolicy"))
@@ -150,7 +147,7 @@ def _dns(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _dns_config(config, at)
 
 
-def _dns_config(config: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _dns_config(config: Data, path: Path) -> Problems:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MAX_SERVERS:
         message = f"a resolver asks at most {_MAX_SERVERS} name servers, and here are {len(servers)}"
@@ -186,7 +183,7 @@ def _is_search_domain(domain: str) -> bool:
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
 
-def _own_users(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _own_users(spec: Data, path: Path) -> Problems:
     """The problems of what `hostUsers: false` excludes."""
     for field in _SHARED:
         if spec.get(field):
@@ -219,7 +216,7 @@ _OF_CONTAINER_SECURITY = (
 )
 
 
-def _system(spec: Spec, path: Path) -> Iterator[Problem]:
+def _system(spec: Data, path: Path) -> Problems:
     """The problems of a pod's `os`, and of what contradicts it."""
     if "os" in spec:
         yield from required_choice(spec["os"], "name", _SYSTEMS, (*path, "os"), "it is `linux` or `windows`")
@@ -232,7 +229,7 @@ def _system(spec: Spec, path: Path) -> Iterator[Problem]:
     yield from _on_the_host(spec, path)
 
 
-def _on_windows(spec: Spec, path: Path) -> Iterator[Problem]:
+def _on_windows(spec: Data, path: Path) -> Problems:
     given = [field for field in _OF_POD if field in spec] + [field for field in _OF_HOST if spec.get(field)]
     yield from (excluded((*path, field), f"a pod on Windows has no `{field}`") for field in given)
     if spec.get("securityContext", {}).get("sysctls"):
@@ -242,7 +239,7 @@ def _on_windows(spec: Spec, path: Path) -> Iterator[Problem]:
         yield from (excluded((*at, field), f"a pod on Windows has no `{field}`") for field in fields if field in security)
 
 
-def _contexts(spec: Spec, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
     """The security contexts of a pod and of its containers, with their paths."""
     if "securityContext" in spec:
         yield (*path, "securityContext"), spec["securityContext"]
@@ -251,7 +248,7 @@ def _contexts(spec: Spec, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield (*at, "securityContext"), container["securityContext"]
 
 
-def _on_the_host(spec: Spec, path: Path) -> Iterator[Problem]:
+def _on_the_host(spec: Data, path: Path) -> Problems:
     """The problems of a pod of which containers run on a Windows host itself, as all or none of them do."""
     of_pod = _host_process(spec)
     own = [(at, _host_process(each)) for at, each in containers_of(spec, path, _CONTAINER_LISTS)]
@@ -268,7 +265,7 @@ def _on_the_host(spec: Spec, path: Path) -> Iterator[Problem]:
         yield missing("hostNetwork", {}, path, "containers with `hostProcess: true` need `hostNetwork: true`")
 
 
-def _host_process(around: Spec) -> bool | None:
+def _host_process(around: Data) -> bool | None:
     value: bool | None = around.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
     return value
 
@@ -282,7 +279,7 @@ _SPEC: Path = ("spec",)
 _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
-def priority_problems(spec: dict[str, Any]) -> Iterator[Problem]:
+def priority_problems(spec: Data) -> Problems:
     """The problems of a priority and a preemption policy that a system class does not have, or no class where none is named."""
     name = spec.get("priorityClassName")
     whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
@@ -292,7 +289,7 @@ def priority_problems(spec: dict[str, Any]) -> Iterator[Problem]:
             yield Problem("conflicting-values", (*_SPEC, field), message, "remove it; name a PriorityClass by `priorityClassName`")
 
 
-def of_class(spec: dict[str, Any]) -> dict[str, Any]:
+def of_class(spec: Data) -> Data:
     """What a pod gets of its class, where that is one of every cluster, or where it names none; empty for others."""
     name = spec.get("priorityClassName") or ""
     priority = SYSTEM_PRIORITIES.get(name) if name else 0

@@ -8,7 +8,7 @@ account and the token.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem, spell
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import quantity
 from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
 from jobspec.kubernetes.pods.scheduling import REQUIRED
@@ -19,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    Data = dict[str, Any]
 
 
 _SPEC: Path = ("spec",)
@@ -37,7 +35,7 @@ _GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # t
 _ANEW = "restore the old value, or delete the pod and make another"
 
 
-def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
+def pod_update_problems(new: Data, old: Data) -> Problems:
     """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old))
     for key in {**noted, **notes}:
@@ -140,7 +138,7 @@ def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
     return made
 
 
-def _deadline(new: int | None, old: int | None) -> Iterator[Problem]:
+def _deadline(new: int | None, old: int | None) -> Problems:
     path = (*_SPEC, "activeDeadlineSeconds")
     if new is None and old is not None:
         yield Problem("immutable-field", path, f"the deadline of a pod cannot be removed, and was {old} seconds", f"write at most {old}")
@@ -148,7 +146,7 @@ def _deadline(new: int | None, old: int | None) -> Iterator[Problem]:
         yield Problem("immutable-field", path, f"the deadline of a pod can only come earlier than {old} seconds, not at {new}")
 
 
-def _tolerations(new: list[Data], old: list[Data]) -> Iterator[Problem]:
+def _tolerations(new: list[Data], old: list[Data]) -> Problems:
     kept = [_without_seconds(each) for each in _with_given(new)]
     for each in _with_given(old):
         if _without_seconds(each) not in kept:
@@ -204,12 +202,12 @@ _MILLI = 1_000_000
 _LONGEST = 99  # of an exponent, which is else compared by its text
 
 
-def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
+def changes(new: Data, old: Data) -> Iterator[Path]:
     """The paths, from the spec, at which two decoded specs differ."""
     yield from _changes(_whole(new), _whole(old), ())
 
 
-def _whole(spec: dict[str, Any]) -> dict[str, Any]:
+def _whole(spec: Data) -> Data:
     """A spec with its defaults, and without values that mean the same as absent ones."""
     reduced = _reduced(spec, "spec")
     account = reduced.pop("serviceAccount", None)  # the older name of the other field
@@ -269,7 +267,7 @@ def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
         yield path
 
 
-def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
+def pull_policy(around: Data, image: str, policy: str) -> Any:
     """When an image is pulled: as it is said, or as its tag suggests."""
     return around.get(policy) or default_pull_policy(around.get(image) or "")
 
@@ -280,7 +278,7 @@ def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
 # pkg/apis/core/validation, 1.36.
 
 
-def _gates(now: Data, was: Data) -> Iterator[Problem]:
+def _gates(now: Data, was: Data) -> Problems:
     """The problems of changed gates, and while there were gates, of what a pod asks of its node."""
     stored = {each.get("name", "") for each in was.get("schedulingGates", ())}
     for name, index in {each.get("name", ""): index for index, each in enumerate(now.get("schedulingGates", ()))}.items():
@@ -298,7 +296,7 @@ def _gates(now: Data, was: Data) -> Iterator[Problem]:
     yield from _node_affinity(now, was)
 
 
-def _node_affinity(now: Data, was: Data) -> Iterator[Problem]:
+def _node_affinity(now: Data, was: Data) -> Problems:
     """The problems of requirements on nodes, to whose terms conditions can be added while gates hold the pod back."""
     path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))

@@ -5,7 +5,7 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
@@ -24,10 +24,10 @@ from jobspec.kubernetes.problems import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
-    Rule = Callable[[dict[str, Any], Path], Iterator[Problem]]
+    Rule = Callable[[Data, Path], Problems]
 
 
 #: The sources in the order in which the server looks for them: of several, it takes the first.
@@ -40,7 +40,7 @@ _ORDER = (
 _MAX_INITIATOR = 64
 
 
-def volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def volume_problems(spec: Data, path: Path) -> Problems:
     """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
     taken: dict[str, int] = {}
     for index, volume in enumerate(spec.get("volumes") or ()):
@@ -51,7 +51,7 @@ def volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
             taken[volume["name"]] = index
 
 
-def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path) -> Iterator[Problem]:
+def _name(volume: Data, taken: dict[str, int], index: int, path: Path) -> Problems:
     name = volume.get("name") or ""
     if not name:
         yield missing("name", volume, path)
@@ -64,12 +64,12 @@ def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path)
         yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
 
 
-def source_of(volume: dict[str, Any]) -> str:
+def source_of(volume: Data) -> str:
     """The source that the server takes; an empty folder without one."""
     return next((source for source in _ORDER if source in volume), "emptyDir")
 
 
-def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _sources(volume: Data, path: Path) -> Problems:
     given = [source for source in _ORDER if source in volume]
     for source in given[:1]:
         yield from _source(source, volume[source], (*path, source))
@@ -84,7 +84,7 @@ def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
 
 
-def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _source(source: str, data: Data, path: Path) -> Problems:
     for field in _REQUIRED.get(source, ()):
         if not data.get(field):
             yield missing(field, data, path)
@@ -128,13 +128,13 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MAX_DRIVER = 63
 
 
-def _secret(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _secret(data: Data, path: Path) -> Problems:
     """The problem of a reference to a Secret without the Secret's name."""
     if "secretRef" in data and not data["secretRef"].get("name"):
         yield missing("name", data["secretRef"], (*path, "secretRef"))
 
 
-def _empty_dir(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _empty_dir(data: Data, path: Path) -> Problems:
     limit = data.get("sizeLimit")
     if limit is not None and _is_negative(limit):
         yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` cannot be negative, as {describe(limit)} is")
@@ -147,20 +147,20 @@ def _is_negative(quantity: Any) -> bool:
     return number.startswith("-") and not set("123456789").isdisjoint(number)
 
 
-def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _host_path(data: Data, path: Path) -> Problems:
     if not data.get("path"):
         return
     yield from backstep_problems(data["path"], (*path, "path"))
     yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
 
 
-def _nfs(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _nfs(data: Data, path: Path) -> Problems:
     folder = data.get("path")
     if folder and not folder.startswith("/"):
         yield Problem("wrong-format", (*path, "path"), f"`path` is absolute on the server, unlike {describe(folder)}", f"write `/{folder}`")
 
 
-def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _flex_volume(data: Data, path: Path) -> Problems:
     for option in data.get("options") or ():
         domain = "." + option.partition("/")[0].lower()
         if domain.endswith((".kubernetes.io", ".k8s.io")):
@@ -168,7 +168,7 @@ def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("invalid-name", (*path, "options", Key(option)), message, at_key=True)
 
 
-def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _csi(data: Data, path: Path) -> Problems:
     driver, secret = data.get("driver"), data.get("nodePublishSecretRef")
     if driver and len(driver) > _MAX_DRIVER:
         yield Problem(
@@ -180,7 +180,7 @@ def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from required_name(secret, "name", "a Secret", bad_subdomain, (*path, "nodePublishSecretRef"))
 
 
-def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _image(data: Data, path: Path) -> Problems:
     if data.get("pullPolicy"):
         yield from one_of(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
@@ -201,11 +201,11 @@ _DISK_KINDS = ("Dedicated", "Managed", "Shared")
 _MAX_TENANT = 64
 
 
-def _partition(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _partition(data: Data, path: Path) -> Problems:
     yield from within(data.get("partition", 0), 0, 255, (*path, "partition"))
 
 
-def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _iscsi(data: Data, path: Path) -> Problems:
     if data.get("iqn"):
         yield from _qualified_name(data["iqn"], (*path, "iqn"))
     yield from within(data.get("lun", 0), 0, 255, (*path, "lun"))
@@ -215,7 +215,7 @@ def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _qualified_name(data["initiatorName"], (*path, "initiatorName"))
 
 
-def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
+def _qualified_name(name: str, path: Path) -> Problems:
     """The problem of a name that is none of iSCSI's; the server looks for that of an `iqn` anywhere in the text."""
     import re
 
@@ -224,7 +224,7 @@ def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f"{name_of(path)}: expected a name of iSCSI, {_EXAMPLES}, got {describe(name)}")
 
 
-def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _fc(data: Data, path: Path) -> Problems:
     targets = data.get("targetWWNs")
     yield from _one_name(data, "targetWWNs", "wwids", "disk", path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
     if targets and "lun" not in data:
@@ -233,7 +233,7 @@ def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from within(data["lun"], 0, 255, (*path, "lun"))
 
 
-def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _azure_disk(data: Data, path: Path) -> Problems:
     kind, caching, uri = data.get("kind", "Shared"), data.get("cachingMode", "ReadWrite"), data.get("diskURI") or ""
     yield from one_of(caching, _CACHING, (*path, "cachingMode"))
     yield from one_of(kind, _DISK_KINDS, (*path, "kind"))
@@ -244,7 +244,7 @@ def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", (*path, "diskURI"), message, hint)
 
 
-def _quobyte(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _quobyte(data: Data, path: Path) -> Problems:
     registry, tenant = data.get("registry"), data.get("tenant") or ""
     if not registry:
         return
@@ -265,21 +265,21 @@ def _is_host_and_port(text: str) -> bool:
     return not set(":[]") & set(host)
 
 
-def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _storage_os(data: Data, path: Path) -> Problems:
     for field in ("volumeName", "volumeNamespace"):
         if data.get(field) and (why := bad_label_name(data[field])):
             yield Problem("invalid-name", (*path, field), f"`{data[field]}` cannot stand here: {why}")
     yield from _secret(data, path)
 
 
-def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _flocker(data: Data, path: Path) -> Problems:
     name = data.get("datasetName", "")
     yield from _one_name(data, "datasetName", "datasetUUID", "dataset", path, "name the dataset, or give its `datasetUUID`")
     if "/" in name:
         yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
 
 
-def _one_name(data: dict[str, Any], one: str, other: str, what: str, path: Path, hint: str) -> Iterator[Problem]:
+def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str) -> Problems:
     """The problem of two fields that both name something, where neither or both are there."""
     if not data.get(one) and not data.get(other):
         yield missing(one, data, path, hint)
@@ -299,16 +299,16 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SECONDS = (600, 1 << 32)
 
 
-def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _keys(data: Data, path: Path) -> Problems:
     """The problems of the keys of a Secret or ConfigMap that become files of a volume."""
     return _files(data, path, ("key", "path"))
 
 
-def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _downward_api(data: Data, path: Path) -> Problems:
     return _files(data, path, ("path",), _fact)
 
 
-def _files(data: dict[str, Any], path: Path, required: tuple[str, ...], content: Rule | None = None) -> Iterator[Problem]:
+def _files(data: Data, path: Path, required: tuple[str, ...], content: Rule | None = None) -> Problems:
     """The problems of what becomes files of a volume; *content* gives those of what is in a file."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     for index, item in enumerate(data.get("items", ())):
@@ -319,7 +319,7 @@ def _files(data: dict[str, Any], path: Path, required: tuple[str, ...], content:
         yield from mode_problems(item.get("mode"), (*at, "mode"))
 
 
-def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _fact(item: Data, path: Path) -> Problems:
     """The problems of a file with a fact about the pod."""
     if "fieldRef" in item:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
@@ -332,7 +332,7 @@ def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield missing("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
 
 
-def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _projected(data: Data, path: Path) -> Problems:
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     taken: set[str] = set()
     for index, source in enumerate(data.get("sources", ())):
@@ -351,13 +351,13 @@ def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("conflicting-values", at, message, "make each an item of its own")
 
 
-def _named(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _named(data: Data, path: Path) -> Problems:
     if not data.get("name"):
         yield missing("name", data, path)
     yield from _keys(data, path)
 
 
-def _token(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _token(data: Data, path: Path) -> Problems:
     seconds, file = data.get("expirationSeconds", 3600), data.get("path")
     if not _SECONDS[0] <= seconds <= _SECONDS[1]:
         message = f"a token is valid for 600 seconds, which are 10 minutes, to 2^32 seconds, not {seconds}"
@@ -385,13 +385,13 @@ def leads_up(text: str) -> bool:
     return ".." in text.split("/")
 
 
-def backstep_problems(text: str, path: Path) -> Iterator[Problem]:
+def backstep_problems(text: str, path: Path) -> Problems:
     """The problem of a path with `..` in it."""
     if leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write where it leads to")
 
 
-def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
+def relative_path_problems(text: str, path: Path) -> Problems:
     """The problems of a path that has to stay inside of its volume."""
     if text.startswith("/"):
         hint = f"write `{text.lstrip('/')}`" if text.strip("/") else ""
@@ -399,14 +399,14 @@ def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
     yield from backstep_problems(text, path)
 
 
-def file_path_problems(text: str, path: Path) -> Iterator[Problem]:
+def file_path_problems(text: str, path: Path) -> Problems:
     """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
     yield from relative_path_problems(text, path)
     if text.startswith("..") and not text.startswith("../") and not leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which the kubelet keeps for itself")
 
 
-def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
+def mode_problems(mode: int | None, path: Path) -> Problems:
     """The problem of permission bits outside of 0 to 0777."""
     if mode is not None and not 0 <= mode <= _MAX_MODE:
         digits = str(mode)
@@ -427,7 +427,7 @@ _CLAIMS = ("persistentVolumeClaim", "ephemeral")
 _SHOWN = 5  # of the names of volumes in a message
 
 
-def mount_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def mount_problems(spec: Data, path: Path) -> Problems:
     """The problems of the mounts and devices of all containers."""
     volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
     for at, container in containers_of(spec, path, _CONTAINERS):
@@ -435,7 +435,7 @@ def mount_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _devices(container, volumes, (*at, "volumeDevices"))
 
 
-def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
     mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices") or ()
     device_names = {device.get("name") or "" for device in devices}
     device_paths = set({device.get("name") or "": device.get("devicePath") or "" for device in devices}.values())
@@ -465,7 +465,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> I
         yield from _recursion(mount, at)
 
 
-def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _volume(use: Data, volumes: Data, path: Path) -> Problems:
     """The problem of a mount or device whose volume the pod does not have."""
     name = use.get("name") or ""
     if not name:
@@ -475,7 +475,7 @@ def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterato
         yield Problem("unsupported-choice", (*path, "name"), message, closest(name, volumes) or _there(volumes))
 
 
-def _there(volumes: dict[str, Any]) -> str:
+def _there(volumes: Data) -> str:
     names = list(reversed(volumes))
     if not names:
         return "the pod has no volumes; add it to `volumes`"
@@ -483,14 +483,14 @@ def _there(volumes: dict[str, Any]) -> str:
     return f"there {'is' if len(names) == 1 else 'are'} {listed(names[:_SHOWN])}{more}"
 
 
-def _propagation(propagation: str, container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _propagation(propagation: str, container: Data, path: Path) -> Problems:
     yield from one_of(propagation, _PROPAGATIONS, path)
     if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
         message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
         yield Problem("conflicting-values", path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 
-def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _recursion(mount: Data, path: Path) -> Problems:
     recursion, at = mount.get("recursiveReadOnly"), (*path, "recursiveReadOnly")
     if recursion is None or recursion == "Disabled":
         return
@@ -504,7 +504,7 @@ def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("conflicting-values", at, message, "remove one of the two")
 
 
-def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _devices(container: Data, volumes: Data, path: Path) -> Problems:
     mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
     names: set[str] = set()
     places: set[str] = set()
@@ -526,7 +526,7 @@ def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> 
         places.add(place)
 
 
-def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], path: Path) -> Iterator[Problem]:
+def _device_path(device: Data, places: set[str], mounts: set[str], path: Path) -> Problems:
     place, at = device.get("devicePath") or "", (*path, "devicePath")
     if not place:
         yield missing("devicePath", device, path)
@@ -547,7 +547,7 @@ def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], pat
 _ALLOWED = ("annotations", "labels")
 
 
-def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def ephemeral_problems(data: Data, path: Path) -> Problems:
     """The problems of the template of a claim."""
     if "volumeClaimTemplate" not in data:
         yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
@@ -564,13 +564,13 @@ def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from claim_template_problems(template, path)
 
 
-def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+def claim_template_problems(template: Data, path: Path) -> Problems:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
     for problem in _claim(template):
         yield problem.moved_to((*path, *problem.path))
 
 
-def _claim(template: dict[str, Any]) -> Iterator[Problem]:
+def _claim(template: Data) -> Problems:
     from jobspec.kubernetes.persistentvolumeclaims import claim_spec_problems, given_source_problems
 
     yield from claim_spec_problems(template)

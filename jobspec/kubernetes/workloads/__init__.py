@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
-
-    #: An object as it is decoded (`jobspec.go.values`).
-    Typed = dict[str, Any]
 
 
 # What the server's Go code says of an object of a kind that runs pods: its own rules, and those of its pod template.
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 _TEMPLATE = ("spec", "template")
 
 
-def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[Problem]:
+def _with_pods(own: Iterable[Problem], template: Data, path: Path) -> Problems:
     """The problems of an object's *own*, and those of its pod template at other places."""
     from jobspec.kubernetes.pods.pod import template_problems
 
@@ -33,26 +30,26 @@ def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[
     yield from (problem for problem in template_problems(template, path) if problem.path not in told)
 
 
-def _job(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _job(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.jobs import job_problems
 
     yield from _with_pods(job_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
 
 
-def _cronjob(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _cronjob(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.cronjobs import cronjob_problems
 
     path = ("spec", "jobTemplate", *_TEMPLATE)
     yield from _with_pods(cronjob_problems(data, old), mapping(data, *path), path)
 
 
-def _lasting(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _lasting(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.deployments import lasting_problems
 
     yield from _with_pods(lasting_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
 
 
-def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _stateful_set(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.pods.pod import template_problems
     from jobspec.kubernetes.workloads.deployments import as_written, pods_of, stateful_set_problems
 
@@ -65,21 +62,21 @@ def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
     yield from (as_written(problem, places) for problem in _with_pods(own, template, _TEMPLATE))
 
 
-def _replication_controller(data: Typed, _: Typed | None) -> Iterator[Problem]:
+def _replication_controller(data: Data, _: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.deployments import replication_controller_problems
 
     own = replication_controller_problems(data)
     yield from _with_pods(own, mapping(data, *_TEMPLATE), _TEMPLATE) if "template" in mapping(data, "spec") else own
 
 
-def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _service(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.services import service_problems
 
     yield from service_problems(data, old)
 
 
 #: Kind -> the problems of a decoded object besides its metadata, as an update of another unless that is None.
-RULES: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
+RULES: dict[str, Callable[[Data, Data | None], Problems]] = {
     "CronJob": _cronjob,
     "DaemonSet": _lasting,
     "Deployment": _lasting,

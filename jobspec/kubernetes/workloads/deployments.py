@@ -6,10 +6,9 @@ and conversions of pkg/apis/apps/v1, 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
@@ -29,7 +28,7 @@ _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDead
 _DEADLINE = 600  # by default
 
 
-def lasting_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def lasting_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a Deployment, ReplicaSet or DaemonSet, but for those of any pod template, as an update of *old* unless that is None.
 
     A DaemonSet without a selector is refused for the labels of its template, which nothing selects.
@@ -48,7 +47,7 @@ def lasting_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
 
 
-def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
+def _deadline(spec: Data) -> Problems:
     given, ready = number(spec, "progressDeadlineSeconds"), number(spec, "minReadySeconds") or 0
     deadline = _DEADLINE if given is None else given
     if 0 <= deadline <= ready:
@@ -64,7 +63,7 @@ def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
 # selector is the labels of the template where none is written.
 
 
-def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
+def replication_controller_problems(data: Data) -> Problems:
     """The problems of a ReplicationController, but for those of any pod template."""
     spec = mapping(data, "spec")
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
@@ -90,7 +89,7 @@ _VOLUMES: Path = ("spec", "template", "spec", "volumes")
 _RETENTION = ("Retain", "Delete")
 
 
-def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def stateful_set_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
 
     An update does not look at what cannot change.
@@ -115,7 +114,7 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
         yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
 
 
-def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _name_of_claim(claim: Data, path: Path) -> Problems:
     """The problem of a claim's name, which is that of a volume of the pods."""
     name = text(mapping(claim, "metadata"), "name")
     if not name:
@@ -125,7 +124,7 @@ def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from named(name, "a volume", bad_label_name, (*path, "metadata", "name"))
 
 
-def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+def pods_of(spec: Data) -> tuple[Data, list[int]]:
     """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
 
     It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
@@ -158,7 +157,7 @@ def as_written(problem: Problem, places: list[int]) -> Problem:
 _ROLLING = "RollingUpdate"
 
 
-def _deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _deployment_strategy(spec: Data) -> Problems:
     """The problems of a Deployment's `strategy`."""
     strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
     kind = text(strategy, "type") or _ROLLING
@@ -174,7 +173,7 @@ def _deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
         yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
 
 
-def _daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _daemon_set_strategy(spec: Data) -> Problems:
     """The problems of a DaemonSet's `updateStrategy`."""
     strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
@@ -194,7 +193,7 @@ def _daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
         yield _standstill(rolling_at)
 
 
-def _stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _stateful_set_strategy(spec: Data) -> Problems:
     """The problems of a StatefulSet's `updateStrategy`."""
     strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
@@ -215,7 +214,7 @@ def _standstill(path: Path) -> Problem:
     return Problem("conflicting-values", (*path, "maxUnavailable"), message, "let one of them be 1")
 
 
-def _or(data: dict[str, Any], name: str, default: Any) -> Any:
+def _or(data: Data, name: str, default: Any) -> Any:
     return data[name] if is_given(data, name) else default
 
 
@@ -224,7 +223,7 @@ def _or(data: dict[str, Any], name: str, default: Any) -> Any:
 # Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and its likes for other kinds.
 
 
-def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _lasting_pods(spec: Data, kind: str) -> Problems:
     """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
     pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
     policy = text(pod, "restartPolicy") or "Always"
@@ -245,14 +244,14 @@ def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 _ANEW = "restore the old value, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
 
 
-def _selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def _selector_update(data: Data, old: Data | None) -> Problems:
     """The problem of a changed selector."""
     new, was = mapping(data, "spec").get("selector"), mapping(old, "spec").get("selector")
     if new is not None and was is not None and not same(new, was):
         yield _fixed("selector", data)
 
 
-def _stateful_set_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def _stateful_set_update(data: Data, old: Data) -> Problems:
     """The problems of changed fields of a StatefulSet: few can change."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _selector_update(data, old)
@@ -263,7 +262,7 @@ def _stateful_set_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[
         yield _fixed("volumeClaimTemplates", data)
 
 
-def _fixed(name: str, data: dict[str, Any]) -> Problem:
+def _fixed(name: str, data: Data) -> Problem:
     kind = data["kind"]
     is_there = is_given(mapping(data, "spec"), name)
     message = f"`{name}` of a {kind} cannot change" + ("" if is_there else ", and it was not empty")

@@ -6,7 +6,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
@@ -16,14 +16,14 @@ from jobspec.kubernetes.problems import missing, name_of, outside, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
 _DIGITS = frozenset("0123456789")
 
 
-def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> Iterator[Problem]:
+def negative_numbers(data: Data, names: Iterable[str], path: Path) -> Problems:
     """The problems of fields that cannot be negative, and are."""
     for name in names:
         yield from within(number(data, name) or 0, 0, None, (*path, name))
@@ -43,7 +43,7 @@ def amount(value: Any) -> int:
     return 0 if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
 
 
-def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Iterator[Problem]:
+def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Problems:
     """The problems of a count of pods, or of a percentage of them that is *most* percent."""
     if isinstance(value, str) and not is_percentage(value):
         hint = f"remove the quotes: `{value}`" if value.isascii() and value.isdecimal() else ""
@@ -65,7 +65,7 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> It
 _LARGEST = 2**63 - 1
 
 
-def number_in_annotation(data: dict[str, Any], name: str, *, least: int | None = None, may_be_empty: bool = True) -> Iterator[Problem]:
+def number_in_annotation(data: Data, name: str, *, least: int | None = None, may_be_empty: bool = True) -> Problems:
     """The problem of an annotation that holds no number of 64 bits, or one below *least*."""
     value = string_map(mapping(data, "metadata"), "annotations").get(name)
     if value is None or (not value and may_be_empty):
@@ -94,7 +94,7 @@ _SELECTOR: Path = ("spec", "selector")
 _TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
-def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
+def workload_selector(spec: Data) -> Problems:
     """The problems of the selector of a Deployment or of one of its kin: it is required, not empty, and selects the template's pods."""
     selector = spec.get("selector")
     if selector is None:
@@ -108,7 +108,7 @@ def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
         yield from wrong or unmatched(selector, spec)
 
 
-def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
+def unmatched(selector: Any, spec: Data) -> Problems:
     """The problem of a right selector that does not select the pods of the template beside it."""
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     missed = misses(mapping(selector), labels)
@@ -117,7 +117,7 @@ def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
 
 
-def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
+def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
     """The conditions of a right selector, in words, that *labels* do not meet."""
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
@@ -128,7 +128,7 @@ def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
     return missed
 
 
-def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
+def _meets(condition: Data, labels: Mapping[str, str]) -> bool:
     key, operator, values = text(condition, "key"), text(condition, "operator"), texts(condition, "values")
     if operator == "In":
         return key in labels and labels[key] in values
@@ -147,7 +147,7 @@ _CLAIM = {"volumeMode": "Filesystem"}
 
 
 #: The field that holds a list of objects -> the defaults of their fields.
-_DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
+_DEFAULTS: dict[str, Data] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """The fields with a text under each key, where an empty one is not as good as none."""
 _SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
@@ -161,12 +161,12 @@ def same(one: Any, other: Any, field: str = "") -> bool:
     return bool(_whole(one, field) == _whole(other, field))
 
 
-def same_pods(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_pods(one: Data, other: Data) -> bool:
     """Whether two specs of pods in templates mean the same."""
     return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one), _pulled(other)))
 
 
-def _pulled(spec: dict[str, Any]) -> dict[str, Any]:
+def _pulled(spec: Data) -> Data:
     """A spec of pods whose containers all say when their images are pulled."""
     spec = without_disabled(spec)
     lists = {field: spec[field] for field in ("containers", "initContainers") if field in spec}
@@ -174,7 +174,7 @@ def _pulled(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, **{field: [{**each, policy: pull_policy(each, "image", policy)} for each in of] for field, of in lists.items()}}
 
 
-def same_claims(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
+def same_claims(one: list[Data], other: list[Data]) -> bool:
     """Whether two lists of templates of claims mean the same; of a claim, `apiVersion` and `kind` are what they have to be."""
     return [_whole_claim(claim) for claim in one] == [_whole_claim(claim) for claim in other]
 
@@ -193,7 +193,7 @@ def _whole(value: Any, field: str = "") -> Any:
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
 
 
-def _whole_claim(claim: dict[str, Any]) -> Any:
+def _whole_claim(claim: Data) -> Any:
     kept = {name: each for name, each in claim.items() if name not in ("apiVersion", "kind")}
     return _whole({**kept, "spec": {**_CLAIM, **(claim.get("spec") or {})}, "status": {"phase": "Pending", **(claim.get("status") or {})}})
 

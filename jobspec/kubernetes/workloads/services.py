@@ -6,7 +6,7 @@ allocates addresses and ports before it validates, so that it tells problems of 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.formats import plain_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
@@ -15,13 +15,7 @@ from jobspec.kubernetes.problems import formed, missing, named, one_of, unsuppor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from jobspec.go.formats import Address
-
-    Port = dict[str, Any]
-    Spec = dict[str, Any]
 
 
 _SPEC: Path = ("spec",)
@@ -37,7 +31,7 @@ _MODE = "service.kubernetes.io/topology-mode"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 
 
-def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def service_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a Service, as an update of *old* unless that is None."""
     if old is not None:
         yield from service_update(data, old)
@@ -61,7 +55,7 @@ def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
-def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
+def _external_name(spec: Data) -> Problems:
     given = ["clusterIPs" if items(spec, "clusterIPs") else "clusterIP"] if cluster_ips(spec) else []
     given += ["ipFamilies"] if items(spec, "ipFamilies") else []
     given += ["ipFamilyPolicy"] if is_given(spec, "ipFamilyPolicy") else []
@@ -88,18 +82,18 @@ _SINGLE = "SingleStack"
 _FAMILY_POLICIES = (_SINGLE, "PreferDualStack", "RequireDualStack")
 
 
-def cluster_ips(spec: dict[str, Any]) -> list[str]:
+def cluster_ips(spec: Data) -> list[str]:
     """The addresses that a Service asks for: `clusterIPs`, or `clusterIP` alone where only that is written."""
     one, several = text(spec, "clusterIP"), texts(spec, "clusterIPs")
     return several or ([one] if one else [])
 
 
-def is_headless(spec: dict[str, Any]) -> bool:
+def is_headless(spec: Data) -> bool:
     """Whether a Service has no address."""
     return cluster_ips(spec) == [_NONE]
 
 
-def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
+def _cluster_addresses(spec: Data) -> Problems:
     """The problems of the addresses and families of a Service that is no ExternalName."""
     one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
     if several and several[0] != one:
@@ -117,7 +111,7 @@ def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
     yield from _single_stack(spec, families)
 
 
-def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterator[Problem]:
+def _addresses(asked: list[str], families: list[str], at: Path | None) -> Problems:
     """The problems of addresses *at* `clusterIPs`, or at `clusterIP` where that path is None."""
     if asked in ([], [_NONE]):
         return
@@ -140,7 +134,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
             yield Problem("conflicting-values", paths[index], f"`{asked[index]}` is of {family}, and `ipFamilies[{index}]` says {wanted}")
 
 
-def _single_stack(spec: dict[str, Any], families: list[str]) -> Iterator[Problem]:
+def _single_stack(spec: Data, families: list[str]) -> Problems:
     """The problem of two families or addresses of a Service that is to have one.
 
     The default is both families only without an address and pods of its own.
@@ -166,7 +160,7 @@ _MOST = 65535
 _ON_NODES = ("NodePort", "LoadBalancer")
 
 
-def _port_list(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Problem]:
+def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
     """The problems of the ports of a Service of a *kind*."""
     ports = structs(spec, "ports")
     names: set[str] = set()
@@ -188,7 +182,7 @@ def _port_list(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Pro
     yield from _node_ports(ports, kind, is_new=is_new)
 
 
-def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterator[Problem]:
+def _name(port: Data, path: Path, names: set[str], *, required: bool) -> Problems:
     name = text(port, "name")
     if not name and required:
         yield missing("name", port, path, "of several ports, each has a name")
@@ -198,7 +192,7 @@ def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterato
         yield Problem("duplicate-item", (*path, "name"), f"another port has the name `{name}`, too")
 
 
-def _target(port: Port, path: Path) -> Iterator[Problem]:
+def _target(port: Data, path: Path) -> Problems:
     target = port.get("targetPort")
     if isinstance(target, str) and target:
         if why := bad_port_name(target):
@@ -208,7 +202,7 @@ def _target(port: Port, path: Path) -> Iterator[Problem]:
         yield from number_problems(target, path)
 
 
-def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Problem]:
+def _node_ports(ports: list[Data], kind: str, *, is_new: bool) -> Problems:
     is_allocated = kind in _ON_NODES and is_new
     yield from _allocated(ports) if is_allocated else ()
     seen: set[tuple[str, int]] = set()
@@ -222,7 +216,7 @@ def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Probl
         seen.add((_protocol(port), wanted))
 
 
-def _allocated(ports: list[Port]) -> Iterator[Problem]:
+def _allocated(ports: list[Data]) -> Problems:
     """The problems of node ports that are asked for twice; those of one number, of several protocols, share one."""
     taken: set[int] = set()
     shared: dict[int, int] = {}
@@ -242,7 +236,7 @@ def _allocated(ports: list[Port]) -> Iterator[Problem]:
             shared.setdefault(own, first)
 
 
-def _protocol(port: Port) -> str:
+def _protocol(port: Data) -> str:
     return text(port, "protocol") or "TCP"
 
 
@@ -258,7 +252,7 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _LONGEST_AFFINITY = 86400
 
 
-def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _traffic(data: Data, kind: str) -> Problems:
     """The problems of a Service of a *kind*."""
     spec = mapping(data, "spec")
     affinity = text(spec, "sessionAffinity") or "None"
@@ -280,7 +274,7 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
             yield from one_of(text(spec, name), choices, (*_SPEC, name))
 
 
-def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _load_balancer(data: Data, spec: Data, kind: str) -> Problems:
     if kind != _BALANCER:
         given = [name for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass") if is_given(spec, name)]
         given += ["loadBalancerSourceRanges"] if texts(spec, "loadBalancerSourceRanges") else []
@@ -304,12 +298,12 @@ def _not_balanced(name: str, path: Path) -> Problem:
     return Problem("conflicting-values", path, f"`{name}` is only for Services of type `{_BALANCER}`", "remove it", at_key=True)
 
 
-def is_external(spec: dict[str, Any], kind: str) -> bool:
+def is_external(spec: Data, kind: str) -> bool:
     """Whether a Service can be reached from outside of the cluster."""
     return kind in (_BALANCER, "NodePort") or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
 
 
-def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _external_policy(spec: Data, kind: str) -> Problems:
     policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
     if policy and not is_external(spec, kind):
         message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
@@ -318,12 +312,12 @@ def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
         yield from one_of(policy, _TRAFFIC_POLICIES, path)
 
 
-def needs_health_check(spec: dict[str, Any], kind: str) -> bool:
+def needs_health_check(spec: Data, kind: str) -> bool:
     """Whether a load balancer asks the nodes of a Service for their health."""
     return kind == _BALANCER and text(spec, "externalTrafficPolicy") == "Local"
 
 
-def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _health_check(spec: Data, kind: str) -> Problems:
     port, path = number(spec, "healthCheckNodePort") or 0, (*_SPEC, "healthCheckNodePort")
     if port and not needs_health_check(spec, kind):
         message = "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`"
@@ -344,12 +338,12 @@ def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 _ANEW = "restore the old value, or delete the Service first"
 
 
-def kind_of(spec: Spec) -> str:
+def kind_of(spec: Data) -> str:
     """The type of a Service."""
     return text(spec, "type") or "ClusterIP"
 
 
-def service_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def service_update(data: Data, old: Data) -> Problems:
     """The problems of changes from the stored Service *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
@@ -368,7 +362,7 @@ def _fixed(name: str) -> Problem:
     return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Service cannot change once it is set", _ANEW)
 
 
-def _changed_addresses(new: Spec, old: Spec) -> Iterator[Problem]:
+def _changed_addresses(new: Data, old: Data) -> Problems:
     now, was = cluster_ips(new), cluster_ips(old)
     if not now or now == was:
         return
@@ -380,14 +374,14 @@ def _changed_addresses(new: Spec, old: Spec) -> Iterator[Problem]:
         yield Problem("immutable-field", (*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)
 
 
-def _families(new: Spec, old: Spec) -> Iterator[Problem]:
+def _families(new: Data, old: Data) -> Problems:
     now, was = texts(new, "ipFamilies"), texts(old, "ipFamilies")
     if is_headless(new) or is_headless(old) or not now or not was or now[0] == was[0]:
         return
     yield Problem("immutable-field", (*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
 
 
-def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+def without_dropped(data: Data, old: Data) -> Data:
     """A new state as the server validates it: without what only the old type had, where it is still the same."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
@@ -410,7 +404,7 @@ def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]
 _DROPPED_WITH_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
-def _ports(new: Spec, old: Spec, kind: str, was: str) -> Spec:
+def _ports(new: Data, old: Data, kind: str, was: str) -> Data:
     """The ports without the node ports that a former type had."""
     on_nodes = ("NodePort", _BALANCER)
     former = {number(port, "nodePort") for port in structs(old, "ports")}
