@@ -22,6 +22,12 @@ def value_at(data: Any, path: Path) -> Any:
     return data
 
 
+def items_at(around: Data, field: str, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The items of a list in an object at *path*, each with its own path; none where there is no list."""
+    for index, item in enumerate(around.get(field) or ()):
+        yield (*path, field, index), item
+
+
 def name_of(path: Path) -> str:
     """The name of the value at *path* in a message: `image`, `containers[0]`, or `the manifest` for the empty path."""
     if not path:

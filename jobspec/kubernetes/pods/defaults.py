@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from jobspec.diagnostics import Data
+from jobspec.kubernetes.problems import items_at
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 
 CONTAINERS = ("containers", "initContainers")
 """The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
+ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 """The fields of a container that ask it how it is."""
 
 
-def containers_of(spec: Data, path: Path, fields: tuple[str, ...]) -> Iterator[tuple[Path, Data]]:
+def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:
     """The containers in some lists of a spec at *path*, each with its path."""
     for field in fields:
-        for index, container in enumerate(spec.get(field, ())):
-            yield (*path, field, index), container
+        yield from items_at(spec, field, path)
 
 
 def is_pointer(field: str, around: str) -> bool:
@@ -70,7 +71,7 @@ def without_disabled(spec: Data) -> Data:
     """A spec without the fields of features that are off unless somebody turns them on."""
     if "schedulingGroup" in spec:
         spec = {name: each for name, each in spec.items() if name != "schedulingGroup"}
-    for field in (*CONTAINERS, "ephemeralContainers"):
+    for field in ALL_CONTAINERS:
         if any("stopSignal" in each.get("lifecycle", ()) for each in spec.get(field, ())):
             spec = {**spec, field: [_without_signal(each) for each in spec[field]]}
     if any("projected" in volume for volume in spec.get("volumes", ())):
@@ -168,7 +169,7 @@ _OF_PROJECTIONS: dict[str, Data] = {"serviceAccountToken": {"expirationSeconds":
 def completed(spec: Data) -> Data:
     """A decoded spec in which absent fields have their defaults."""
     spec = {**_OF_SPEC, **spec}
-    for field in (*CONTAINERS, "ephemeralContainers"):
+    for field in ALL_CONTAINERS:
         spec = _each(spec, field, _container)
     return _each(spec, "volumes", _volume)
 

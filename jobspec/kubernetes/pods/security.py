@@ -10,7 +10,6 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
 from jobspec.kubernetes.problems import duplicate, excluded, missing, named, one_of, required_choice, wrong_id
 
-
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
     "supplementalGroupsPolicy": ("Merge", "Strict"),

@@ -6,19 +6,20 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
     closest,
     describe,
+    items_at,
     listed,
     missing,
     name_of,
     named,
     one_of,
     required_name,
-    unsupported,
     within,
 )
 
@@ -42,16 +43,15 @@ _MAX_INITIATOR = 64
 
 def volume_problems(spec: Data, path: Path) -> Problems:
     """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
-    taken: dict[str, int] = {}
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        at = (*path, "volumes", index)
-        found = [*_sources(volume, at), *_name(volume, taken, index, at)]
+    taken: dict[str, Any] = {}
+    for at, volume in items_at(spec, "volumes", path):
+        found = [*_sources(volume, at), *_name(volume, taken, at)]
         yield from found
         if not found:
-            taken[volume["name"]] = index
+            taken[volume["name"]] = at[-1]
 
 
-def _name(volume: Data, taken: dict[str, int], index: int, path: Path) -> Problems:
+def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
     name = volume.get("name") or ""
     if not name:
         yield missing("name", volume, path)
@@ -60,7 +60,7 @@ def _name(volume: Data, taken: dict[str, int], index: int, path: Path) -> Proble
         hint = f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is not a valid name for a volume: {why}", hint)
     elif name in taken:
-        message = f"the volume {index} has the name of the volume {taken[name]}, `{name}`"
+        message = f"the volume {path[-1]} has the name of the volume {taken[name]}, `{name}`"
         yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
 
 
@@ -135,23 +135,15 @@ def _secret(data: Data, path: Path) -> Problems:
 
 
 def _empty_dir(data: Data, path: Path) -> Problems:
-    limit = data.get("sizeLimit")
-    if limit is not None and _is_negative(limit):
+    limit = data.get("sizeLimit", "0")
+    if amount_of(limit) < 0:
         yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` cannot be negative, as {describe(limit)} is")
 
 
-def _is_negative(quantity: Any) -> bool:
-    if not isinstance(quantity, str):
-        return bool(quantity < 0)
-    number = quantity.strip().lower().partition("e")[0]
-    return number.startswith("-") and not set("123456789").isdisjoint(number)
-
-
 def _host_path(data: Data, path: Path) -> Problems:
-    if not data.get("path"):
-        return
-    yield from backstep_problems(data["path"], (*path, "path"))
-    yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
+    if data.get("path"):
+        yield from backstep_problems(data["path"], (*path, "path"))
+        yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
 
 
 def _nfs(data: Data, path: Path) -> Problems:
@@ -171,9 +163,8 @@ def _flex_volume(data: Data, path: Path) -> Problems:
 def _csi(data: Data, path: Path) -> Problems:
     driver, secret = data.get("driver"), data.get("nodePublishSecretRef")
     if driver and len(driver) > _MAX_DRIVER:
-        yield Problem(
-            "invalid-name", (*path, "driver"), f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
-        )
+        message = f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
+        yield Problem("invalid-name", (*path, "driver"), message)
     elif driver:
         yield from named(driver, "a driver", lambda name: bad_subdomain(name.lower()), (*path, "driver"))
     if secret is not None:
@@ -311,8 +302,7 @@ def _downward_api(data: Data, path: Path) -> Problems:
 def _files(data: Data, path: Path, required: tuple[str, ...], content: Rule | None = None) -> Problems:
     """The problems of what becomes files of a volume; *content* gives those of what is in a file."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    for index, item in enumerate(data.get("items", ())):
-        at = (*path, "items", index)
+    for at, item in items_at(data, "items", path):
         yield from (missing(field, item, at) for field in required if not item.get(field))
         yield from file_path_problems(item.get("path", ""), (*at, "path"))
         yield from content(item, at) if content else ()
@@ -335,15 +325,14 @@ def _fact(item: Data, path: Path) -> Problems:
 def _projected(data: Data, path: Path) -> Problems:
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     taken: set[str] = set()
-    for index, source in enumerate(data.get("sources", ())):
-        at = (*path, "sources", index)
+    for at, source in items_at(data, "sources", path):
         given = [name for name in _PARTS if name in source]
         for name in given:
             yield from _PARTS[name](source[name], (*at, name))
-            for number, item in enumerate(source[name].get("items", ())):
-                file, place = item.get("path", ""), (*at, name, "items", number, "path")
+            for place, item in items_at(source[name], "items", (*at, name)):
+                file, hint = item.get("path", ""), "give one of the two another path"
                 if file in taken:
-                    yield Problem("duplicate-item", place, f"two files of the volume are `{file}`", "give one of the two another path")
+                    yield Problem("duplicate-item", (*place, "path"), f"two files of the volume are `{file}`", hint)
                 elif file:
                     taken.add(file)
         if len(given) > 1:
@@ -420,7 +409,6 @@ def mode_problems(mode: int | None, path: Path) -> Problems:
 # itself refused is not reported again.
 
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIONS = ("Disabled", "Enabled", "IfPossible")
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
@@ -430,29 +418,27 @@ _SHOWN = 5  # of the names of volumes in a message
 def mount_problems(spec: Data, path: Path) -> Problems:
     """The problems of the mounts and devices of all containers."""
     volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
-    for at, container in containers_of(spec, path, _CONTAINERS):
-        yield from _mounts(container, volumes, (*at, "volumeMounts"))
-        yield from _devices(container, volumes, (*at, "volumeDevices"))
+    for at, container in containers_of(spec, path):
+        yield from _mounts(container, volumes, at)
+        yield from _devices(container, volumes, at)
 
 
 def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
-    mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices") or ()
-    device_names = {device.get("name") or "" for device in devices}
-    device_paths = set({device.get("name") or "": device.get("devicePath") or "" for device in devices}.values())
-    taken: dict[str, int] = {}
-    for index, mount in enumerate(mounts):
-        at, name, place = (*path, index), mount.get("name") or "", mount.get("mountPath") or ""
+    devices = {device.get("name") or "": device.get("devicePath") or "" for device in container.get("volumeDevices") or ()}
+    taken: dict[str, Any] = {}
+    for at, mount in items_at(container, "volumeMounts", path):
+        name, place = mount.get("name") or "", mount.get("mountPath") or ""
         yield from _volume(mount, volumes, at)
         if not place:
             yield missing("mountPath", mount, at)
         elif place in taken:
-            message = f"the mount {index} is at the path of the mount {taken[place]}, `{place}`"
+            message = f"the mount {at[-1]} is at the path of the mount {taken[place]}, `{place}`"
             yield Problem("duplicate-item", (*at, "mountPath"), message, "mount one of the two elsewhere, or remove it")
-        elif place in device_paths:
+        elif place in devices.values():
             message = f"`{place}` is the path of a device of this container, too"
             yield Problem("conflicting-values", (*at, "mountPath"), message, "choose another path for one of the two")
-        taken.setdefault(place, index)
-        if name and name in device_names:
+        taken.setdefault(place, at[-1])
+        if name and name in devices:
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
         if mount.get("subPath") and mount.get("subPathExpr"):
@@ -491,11 +477,9 @@ def _propagation(propagation: str, container: Data, path: Path) -> Problems:
 
 
 def _recursion(mount: Data, path: Path) -> Problems:
-    recursion, at = mount.get("recursiveReadOnly"), (*path, "recursiveReadOnly")
-    if recursion is None or recursion == "Disabled":
-        return
-    if recursion not in _RECURSIONS:
-        yield unsupported(recursion, _RECURSIONS, at)
+    recursion, at = mount.get("recursiveReadOnly", "Disabled"), (*path, "recursiveReadOnly")
+    yield from one_of(recursion, _RECURSIONS, at)
+    if recursion not in _RECURSIONS[1:]:
         return
     if not mount.get("readOnly"):
         yield Problem("conflicting-values", at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
@@ -508,16 +492,15 @@ def _devices(container: Data, volumes: Data, path: Path) -> Problems:
     mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
     names: set[str] = set()
     places: set[str] = set()
-    for index, device in enumerate(container.get("volumeDevices") or ()):
-        at, name, place = (*path, index), device.get("name") or "", device.get("devicePath") or ""
+    for at, device in items_at(container, "volumeDevices", path):
+        name, place = device.get("name") or "", device.get("devicePath") or ""
         yield from _volume(device, volumes, at)
         if name in volumes and source_of(volumes[name]) not in _CLAIMS:
             message = f"a device is a volume of a claim, and `{name}` is of `{source_of(volumes[name])}`"
             yield Problem("conflicting-values", (*at, "name"), message, "mount it by `volumeMounts`, or name a claim's volume")
         if name and name in names:
-            yield Problem(
-                "duplicate-item", (*at, "name"), f"the volume `{name}` is a device of this container twice", "remove one of the two"
-            )
+            message = f"the volume `{name}` is a device of this container twice"
+            yield Problem("duplicate-item", (*at, "name"), message, "remove one of the two")
         elif name and name in mounts:
             message = f"the volume `{name}` is mounted in this container, and cannot be a device as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
@@ -566,8 +549,7 @@ def ephemeral_problems(data: Data, path: Path) -> Problems:
 
 def claim_template_problems(template: Data, path: Path) -> Problems:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
-    for problem in _claim(template):
-        yield problem.moved_to((*path, *problem.path))
+    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim(template))
 
 
 def _claim(template: Data) -> Problems:
