@@ -10,7 +10,8 @@ from jobspec.go.values import mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
-from jobspec.kubernetes.pods.spec import of_class, priority_problems
+from jobspec.kubernetes.pods.defaults import of_class
+from jobspec.kubernetes.pods.pod import priority_problems
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False

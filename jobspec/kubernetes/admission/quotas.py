@@ -129,7 +129,7 @@ def _selectors(quota: Data) -> list[Data]:
 def _has_pod(selector: Data, spec: Data) -> bool:
     deadline = spec.get("activeDeadlineSeconds")
     terminates = deadline is not None and deadline >= 0
-    others = [each for each, _ in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
+    others = [each for _, each in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
     scopes = {
         "Terminating": terminates,
         "NotTerminating": not terminates,

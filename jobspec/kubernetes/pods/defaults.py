@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from jobspec.diagnostics import Data
+from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.problems import items_at
 from jobspec.schemas import shapes
 from jobspec.targets import choose
@@ -65,6 +66,13 @@ def grace_period(spec: Data) -> int:
     """The seconds that a pod gets to end."""
     seconds: int = spec.get("terminationGracePeriodSeconds", 30)
     return seconds
+
+
+def of_class(spec: Data) -> Data:
+    """What a pod gets of its class, where that is one of every cluster, or where it names none; empty for others."""
+    name = spec.get("priorityClassName") or ""
+    priority = SYSTEM_PRIORITIES.get(name) if name else 0
+    return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
 
 
 def without_disabled(spec: Data) -> Data:

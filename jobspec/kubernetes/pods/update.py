@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
+from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import REQUIRED
-from jobspec.kubernetes.pods.spec import of_class
 from jobspec.kubernetes.problems import describe
 
 TYPE_CHECKING = False
