@@ -9,7 +9,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.problems import closest, duplicate, excluded, listed, missing, named, near, required_name
+from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], 
         yield excluded(path, "huge pages need a request or limit of `cpu` or `memory` beside them", "add one")
     if "claims" in resources:
         known = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
-        yield from _claims(resources["claims"], known, (*path, "claims"))
+        yield from _claims(resources, known, path)
 
 
 def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Problems:
@@ -80,12 +80,12 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
         yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
 
 
-def _claims(claims: list[Data], known: set[str], path: Path) -> Problems:
+def _claims(resources: Data, known: set[str], path: Path) -> Problems:
     """The problems of the devices that a container claims, by claims of its pod."""
     whole: set[str] = set()
     parts: set[tuple[str, str]] = set()
-    for index, claim in enumerate(claims):
-        at, name, request = (*path, index), claim.get("name", ""), claim.get("request", "")
+    for at, claim in items_at(resources, "claims", path):
+        name, request = claim.get("name", ""), claim.get("request", "")
         if not name:
             yield missing("name", claim, at, "name one of the pod's `resourceClaims`")
             continue
@@ -179,11 +179,11 @@ def _consistency(spec: Data, resources: Data, path: Path) -> Problems:
         if name.startswith(HUGE_PAGES) and name in limits and amount > amount_of(limits[name]):
             message = f"the containers may use more `{name}` together than the pod as a whole, {limits[name]}"
             yield excluded((*path, "resources", "limits", Key(name)), message, "raise the limit of the pod, or lower theirs")
-    for index, container in enumerate(spec.get("containers", ())):
+    for at, container in items_at(spec, "containers", path):
         for name, text in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount_of(text) > amount_of(limits[name]):
                 message = f"the limit of `{name}`, {text}, is above that of the pod as a whole, {limits[name]}"
-                yield excluded((*path, "containers", index, "resources", "limits", Key(name)), message, "raise that, or lower this one")
+                yield excluded((*at, "resources", "limits", Key(name)), message, "raise that, or lower this one")
 
 
 def _total(spec: Data, field: str) -> Amounts:
@@ -222,8 +222,8 @@ _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 def resource_claim_problems(spec: Data, path: Path) -> Problems:
     """The problems of the pod's claims of devices."""
     names: set[str] = set()
-    for index, claim in enumerate(spec.get("resourceClaims", ())):
-        yield from _claim(claim, names, (*path, "resourceClaims", index))
+    for at, claim in items_at(spec, "resourceClaims", path):
+        yield from _claim(claim, names, at)
         names.add(claim.get("name", ""))
 
 

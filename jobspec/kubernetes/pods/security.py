@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import duplicate, excluded, missing, named, one_of, required_choice, wrong_id
+from jobspec.kubernetes.problems import duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
 
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
@@ -27,35 +27,31 @@ def pod_security_problems(spec: Data, path: Path) -> Problems:
     """The problems of the security context of a pod."""
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        message = (
-            "`shareProcessNamespace` and `hostPID` are mutually exclusive: one shares the processes of the pod, the other those of the node"
-        )
+        why = "one shares the processes of the pod, the other those of the node"
+        message = f"`shareProcessNamespace` and `hostPID` are mutually exclusive: {why}"
         yield excluded((*path, "shareProcessNamespace"), message, "remove one of the two")
     if not security:
         return
     for field in ("runAsUser", "runAsGroup", "fsGroup"):
         yield from wrong_id(security.get(field, 0), (*at, field))
-    for index, group in enumerate(security.get("supplementalGroups", ())):
-        yield from wrong_id(group, (*at, "supplementalGroups", index))
+    for place, group in items_at(security, "supplementalGroups", at):
+        yield from wrong_id(group, place)
     for field, choices in _CHOICES.items():
         if field in security:
             yield from one_of(security[field], choices, (*at, field))
-    if "sysctls" in security:
-        yield from _sysctls(security["sysctls"], spec, (*at, "sysctls"))
+    yield from _sysctls(security, spec, at)
     yield from _confined(security, at)
 
 
-def _sysctls(sysctls: list[Data], spec: Data, path: Path) -> Problems:
+def _sysctls(security: Data, spec: Data, path: Path) -> Problems:
     names: set[str] = set()
-    for index, each in enumerate(sysctls):
-        name, at = each.get("name", ""), (*path, index, "name")
+    for place, each in items_at(security, "sysctls", path):
+        name, at = each.get("name", ""), (*place, "name")
         if not name:
-            yield missing("name", each, (*path, index))
+            yield missing("name", each, place)
         elif not _is_parameter(name):
-            message = (
-                f'"{name}" is not a kernel parameter: use lower-case words with `.` between them, at most {_LONGEST_SYSCTL} characters'
-            )
-            yield Problem("wrong-format", at, message)
+            form = f"use lower-case words with `.` between them, at most {_LONGEST_SYSCTL} characters"
+            yield Problem("wrong-format", at, f'"{name}" is not a kernel parameter: {form}')
         elif name in names:
             yield duplicate(name, "a parameter", at)
         names.add(name)
