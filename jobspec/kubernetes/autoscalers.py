@@ -10,11 +10,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required_choice, required_name
 
 #: The type of a metric -> the field that describes it, in the order in which the server looks at them.
 _SOURCES = {
@@ -23,6 +19,16 @@ _SOURCES = {
     "Pods": "pods",
     "Resource": "resource",
     "ContainerResource": "containerResource",
+}
+#: The amounts of which the target of a metric needs one, the usual one first; and two that exclude each other, with the one to report.
+_AMOUNTS = {
+    **dict.fromkeys(("object", "external"), ("averageValue", "value")),
+    "pods": ("averageValue",),
+    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue")),
+}
+_EXCLUSIVE = {
+    "external": ("value", "averageValue", "value"),
+    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue", "averageValue")),
 }
 _TARGETS = ("Utilization", "Value", "AverageValue")
 _POLICIES = ("Pods", "Percent")
@@ -41,8 +47,8 @@ def autoscaler_problems(autoscaler: Data, old: Data | None) -> Problems:
         yield from _api_version(scaled, ("spec", "scaleTargetRef"), core=scaled.get("kind") == "ReplicationController")
     described = [each["object"] for each in stored.get("metrics", ()) if each.get("type") == "Object" and "object" in each]
     kept = any(_bad_api_version(each.get("describedObject", {})) for each in described)
-    for index, metric in enumerate(spec.get("metrics", ())):
-        yield from _metric(metric, ("spec", "metrics", index), any_version=kept)
+    for at, metric in items_at(spec, "metrics", ("spec",)):
+        yield from _metric(metric, at, any_version=kept)
     for direction in ("scaleUp", "scaleDown"):
         yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction))
 
@@ -92,7 +98,7 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
     yield from required_choice(metric, "type", sorted(_SOURCES), path)
     if present:
         source, at = metric[present[0]], (*path, present[0])
-        yield from _CHECKS[present[0]](source, at)
+        yield from _source(present[0], source, at)
         yield from _target(source.get("target", {}), (*at, "target"))
         if present[0] == "object" and not any_version:
             yield from _api_version(source.get("describedObject", {}), (*at, "describedObject"), core=True)
@@ -104,51 +110,25 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
                 yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
 
 
-def _object(source: Data, path: Path) -> Problems:
-    yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("value", "averageValue"), path)
-
-
-def _name_of_metric(source: Data, path: Path) -> Problems:
-    return required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
-
-
-def _external(source: Data, path: Path) -> Problems:
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("value", "averageValue"), path)
-    if all(field in source.get("target", {}) for field in ("value", "averageValue")):
-        yield excluded((*path, "target", "value"), "`value` and `averageValue` are mutually exclusive", "keep one of the two")
-
-
-def _pods(source: Data, path: Path) -> Problems:
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("averageValue",), path)
-
-
-def _resource(source: Data, path: Path) -> Problems:
-    if not source.get("name"):
-        yield missing("name", source, path, "name a resource, such as `cpu`")
-    yield from _one_of(source, ("averageUtilization", "averageValue"), path)
-    if all(field in source.get("target", {}) for field in ("averageUtilization", "averageValue")):
-        message = "`averageUtilization` and `averageValue` are mutually exclusive"
-        yield excluded((*path, "target", "averageValue"), message, "keep one of the two")
-
-
-def _container_resource(source: Data, path: Path) -> Problems:
-    yield from _resource(source, path)
-    if source.get("name"):
-        yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
-    yield from required_name(source, "container", "a container", bad_label_name, path)
-
-
-def _one_of(source: Data, fields: tuple[str, ...], path: Path) -> Problems:
-    """The problem of a target that has none of these *fields*."""
-    target = source.get("target", {})
-    if not any(field in target for field in fields):
-        at = "averageUtilization" if "averageUtilization" in fields else "averageValue"
-        hint = f"or `{(set(fields) - {at}).pop()}`" if len(fields) > 1 else ""
-        yield missing(at, target, (*path, "target"), hint)
+def _source(kind: str, source: Data, path: Path) -> Problems:
+    """The problems of what describes a metric of a *kind*, but for those of its target's own fields."""
+    if kind == "object":
+        yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
+    if kind in ("resource", "containerResource"):
+        if not source.get("name"):
+            yield missing("name", source, path, "name a resource, such as `cpu`")
+    else:
+        yield from required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
+    target, (usual, *others) = source.get("target", {}), _AMOUNTS[kind]
+    if target.keys().isdisjoint(_AMOUNTS[kind]):
+        yield missing(usual, target, (*path, "target"), f"or `{others[0]}`" if others else "")
+    if kind in _EXCLUSIVE and target.keys() >= {*_AMOUNTS[kind]}:
+        one, other, at = _EXCLUSIVE[kind]
+        yield excluded((*path, "target", at), f"`{one}` and `{other}` are mutually exclusive", "keep one of the two")
+    if kind == "containerResource":
+        if source.get("name"):
+            yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
+        yield from required_name(source, "container", "a container", bad_label_name, path)
 
 
 def _target(target: Data, path: Path) -> Problems:
@@ -161,15 +141,6 @@ def _target(target: Data, path: Path) -> Problems:
         yield Problem("out-of-range", (*path, "averageUtilization"), message)
 
 
-_CHECKS: dict[str, Callable[[Data, Path], Problems]] = {
-    "object": _object,
-    "external": _external,
-    "pods": _pods,
-    "resource": _resource,
-    "containerResource": _container_resource,
-}
-
-
 # How fast it scales in a direction. Where no policies are written, the server fills some in.
 
 
@@ -178,8 +149,8 @@ def _behavior(rules: Data, path: Path) -> Problems:
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
         yield missing("policies", rules, path, "remove it for the server's own")
-    for index, policy in enumerate(rules.get("policies", ())):
-        at, value = (*path, "policies", index), policy.get("value", 0)
+    for at, policy in items_at(rules, "policies", path):
+        value = policy.get("value", 0)
         yield from one_of(policy.get("type", ""), _POLICIES, (*at, "type"))
         if value < 1:
             yield Problem("out-of-range", (*at, "value"), f"`value` must be at least 1, and is {value}")

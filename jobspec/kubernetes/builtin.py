@@ -125,9 +125,9 @@ def _page_problems(made: Data, kind: str, old: Data | None) -> Problems:
 
         yield from autoscaler_problems(made, old)
         return
-    from jobspec.kubernetes import limits, namespaced_kinds
+    from jobspec.kubernetes.namespaced_kinds import RULES
 
-    of_any, of_update = (limits.RULES if kind in limits.RULES else namespaced_kinds.RULES).get(kind, (None, None))
+    of_any, of_update = RULES.get(kind, (None, None))
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)
     if of_update and old is not None:

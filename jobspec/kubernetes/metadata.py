@@ -91,20 +91,19 @@ def annotation_problems(annotations: Any, at: Path) -> Problems:
         if why := bad_qualified_name(key.lower()):
             yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is not a valid annotation key: {why}', at_key=True)
     if size > _MAX_ANNOTATIONS:
-        yield Problem(
-            "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
-        )
+        message = f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
+        yield Problem("invalid-metadata", (*at, "annotations"), message)
 
 
 def _finalizers(finalizers: Any, *, builtin: bool) -> Problems:
     names = finalizers if isinstance(finalizers, list) else []
-    for index, name in enumerate(names):
-        name = "" if name is None else name
+    for index, name in enumerate("" if each is None else each for each in names):
+        path = (*_METADATA, "finalizers", index)
         if isinstance(name, str) and (why := bad_qualified_name(name)):
-            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is not a valid finalizer: {why}')
+            yield Problem("invalid-metadata", path, f'"{name}" is not a valid finalizer: {why}')
         elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
             message = f'"{name}" is not one of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
-            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), message)
+            yield Problem("invalid-metadata", path, message)
     if "orphan" in names and "foregroundDeletion" in names:
         yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` are mutually exclusive")
 
@@ -139,9 +138,8 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Problems:
 
 def bad_path_segment(name: str) -> str:
     """Why *name* cannot be a segment of a URL's path; empty if it can."""
-    if name in (".", "..") or "/" in name or "%" in name:
-        return "it cannot be `.` or `..`, and cannot contain `/` or `%`"
-    return ""
+    is_wrong = name in (".", "..") or "/" in name or "%" in name
+    return "it cannot be `.` or `..`, and cannot contain `/` or `%`" if is_wrong else ""
 
 
 @lru_cache(_KEPT)
@@ -210,12 +208,9 @@ def _bad_cronjob_name(name: str) -> str:
     return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
 
 
-def _bad_subdomain_prefix(prefix: str) -> str:
-    return bad_subdomain(masked(prefix))
-
-
-def _bad_label_prefix(prefix: str) -> str:
-    return bad_label_name(masked(prefix))
+def _of_prefix(bad_name: Callable[[str], str]) -> Callable[[str], str]:
+    """Why a text cannot be a prefix of names, by why one cannot be a name."""
+    return lambda prefix: bad_name(masked(prefix))
 
 
 def _bad_segment_prefix(prefix: str) -> str:
@@ -224,13 +219,13 @@ def _bad_segment_prefix(prefix: str) -> str:
 
 #: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    "subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "subdomain": (_of_prefix(bad_subdomain), bad_subdomain),
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),
-    "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
-    "label": (_bad_label_prefix, bad_label_name),
+    "optional-subdomain": (_of_prefix(bad_subdomain), bad_subdomain),
+    "label": (_of_prefix(bad_label_name), bad_label_name),
     "segment": (bad_path_segment, bad_path_segment),
     "made-segment": (_bad_segment_prefix, bad_path_segment),
-    "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),
+    "cronjob": (_of_prefix(bad_subdomain), _bad_cronjob_name),
     "address": (_bad_address, _bad_address),
 }
 
@@ -306,7 +301,6 @@ def _label_value(value: Any, path: Path) -> Problems:
 # Follows `ValidateObjectMetaAccessorUpdate`, k8s.io/apimachinery pkg/api/validation, 0.36.
 
 
-_META: Path = ("metadata",)
 _IDENTITY = ("uid", "resourceVersion")  # if set, the update is for this object or version only
 _FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -319,21 +313,18 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
     if not isinstance(new, dict) or not isinstance(old, dict):
         return
     prefix = new.get("generateName")
-    if isinstance(prefix, str) and not builtin and (set("/%") & set(prefix)):
-        yield Problem(
-            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot contain `/` or `%`", "remove it"
-        )
+    if isinstance(prefix, str) and not builtin and _bad_segment_prefix(prefix):
+        message = f"`{prefix}` cannot begin a name: {_bad_segment_prefix(prefix)}"
+        yield Problem("invalid-name", (*_METADATA, "generateName"), message, "remove it")
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
-            message = (
-                f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}: another state of it is meant"
-            )
-            yield Problem("immutable-field", (*_META, field), message, "remove it")
+            both = f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}"
+            yield Problem("immutable-field", (*_METADATA, field), f"{both}: another state of it is meant", "remove it")
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
-            yield Problem("immutable-field", (*_META, field), f"`{field}` cannot be set by an update", "remove it")
+            yield Problem("immutable-field", (*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
     kept = old.get("finalizers") or []
     for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
         if name not in kept:
             message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
-            yield Problem("immutable-field", (*_META, "finalizers", index), message)
+            yield Problem("immutable-field", (*_METADATA, "finalizers", index), message)

@@ -70,9 +70,7 @@ _QUOTES = "put it in quotes"
 
 def takes(shape: Shape) -> str:
     """The type of a shape in words."""
-    if shape.format == "quantity":
-        return "a quantity"
-    return _TYPES[shape.type]
+    return "a quantity" if shape.format == "quantity" else _TYPES[shape.type]
 
 
 def describe(value: Any) -> str:
@@ -106,18 +104,12 @@ def type_hint(value: Any, shape: Shape) -> str:
         return _items_hint(shape)
     if kind == "array" and not isinstance(value, list):
         return _list_hint(value)
-    if kind == "object" and isinstance(value, list):
-        return "write `key: value` lines without `- `"
-    return ""
+    return "write `key: value` lines without `- `" if kind == "object" and isinstance(value, list) else ""
 
 
 def _items_hint(shape: Shape) -> str:
-    fields = shape.items.fields if shape.items else None
-    return (
-        "write each entry as `- name: ...` and `value: ...`"
-        if fields and {"name", "value"} <= fields.keys()
-        else "begin each item with `- `"
-    )
+    fields = (shape.items.fields if shape.items else None) or {}
+    return "write each entry as `- name: ...` and `value: ...`" if fields.keys() >= {"name", "value"} else "begin each item with `- `"
 
 
 def _list_hint(value: Any) -> str:
@@ -175,7 +167,7 @@ def in_one_line(expression: str) -> str:
     return line if len(line) <= 100 else line[:97] + "..."
 
 
-# The problems of values that do not fit their schema, in words; loaded with the first of them.
+# The problems of values that do not fit their schema, in words.
 
 
 def missing_field(name: str, data: Data, path: Path) -> Problem:
@@ -258,7 +250,7 @@ def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequen
     return Problem("duplicate-item", (*path, index), f"item {index} {same} as item {first}", "remove one of the two")
 
 
-# Problems of pods and of workloads that several rules have in the same words, which are loaded with the first problem.
+# Problems of pods and of workloads that several rules have in the same words.
 
 
 _MAX_ID = (1 << 31) - 1
@@ -266,9 +258,8 @@ _MAX_ID = (1 << 31) - 1
 
 def duplicate(value: str, what: str, path: Path) -> Problem:
     """*what*, such as "a container", has its value a second time."""
-    return Problem(
-        "duplicate-item", path, f"duplicate {what.removeprefix('a ').removeprefix('an ')} `{value}`", "rename or remove one of the two"
-    )
+    kind = what.removeprefix("a ").removeprefix("an ")
+    return Problem("duplicate-item", path, f"duplicate {kind} `{value}`", "rename or remove one of the two")
 
 
 def excluded(path: Path, message: str, hint: str = "remove it") -> Problem:
@@ -362,14 +353,10 @@ def merged(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] == ("metadata",)]
     if not kept:
         return list(of_code)
+    unknown = [problem for problem in kept if problem.rule == "unknown-field"]
     broken = {problem.path for problem in kept if problem.rule != "unknown-field"}
-    meant = {
-        (*problem.path[:-1], name)
-        for problem in kept
-        if problem.rule == "unknown-field"
-        for name in (problem.path[-1], problem.meant, problem.belongs)
-    }
-    meant |= {problem.path[:-1] for problem in kept if problem.rule == "unknown-field"}  # of what takes one of several fields
+    meant = {(*each.path[:-1], name) for each in unknown for name in (each.path[-1], each.meant, each.belongs)}
+    meant |= {each.path[:-1] for each in unknown}  # of what takes one of several fields
     return [*kept, *(each for each in of_code if not _follows(each, broken, meant))]
 
 
@@ -416,7 +403,7 @@ def _inside(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[st
         yield from _inside(name, inner, f"{place}.", depth - 1)
 
 
-# The hints that are certain enough to be carried out, as remedies; loaded with the first mistake.
+# The hints that are certain enough to be carried out, as remedies.
 
 
 _NEAR = 0.8  # of difflib's ratio: one letter of five is wrong
@@ -458,9 +445,8 @@ def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
 
 def retyped(value: Any, shape: Shape, path: Path) -> Change | None:
     """The remedy of a scalar that needs quotes, or has quotes that it must not have."""
-    if isinstance(value, (bool, int, float)) and shape.type == "string":
-        return quote(path)
-    if shape.format == "quantity" and isinstance(value, float):
+    is_bare = isinstance(value, (bool, int, float)) and shape.type == "string"
+    if is_bare or (shape.format == "quantity" and isinstance(value, float)):
         return quote(path)
     if isinstance(value, str) and shape.type == "integer" and _is_integer(value):
         return set_to(path, int(value))

@@ -8,7 +8,7 @@ Follows `SchemaValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate,
 - It fills in the defaults of list-map keys before it compares them.
 
 *typed* is what the server decodes into Go types, all metadata and built-in kinds as a whole: there, list keys are not checked, items may
-be null, and Go's own functions parse quantities and times. The words of the problems are in `complaints`.
+be null, and Go's own functions parse quantities and times. The words of the problems are in `problems`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from jobspec.kubernetes.problems import (
     meant_quantity,
     missing_field,
     no_byte,
-    outside,
     unknown_field,
     unsupported,
+    within,
     wrong_format,
     wrong_pattern,
     wrong_size,
@@ -56,16 +56,12 @@ def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
 
 def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     kind = shape.type
-    if kind == "object":
-        if isinstance(value, dict):
-            yield from _object(value, shape, path, typed=typed)
-        else:
-            yield wrong_type(value, shape, path)
-    elif kind == "array":
-        if isinstance(value, list):
-            yield from _list(value, shape, path, typed=typed)
-        else:
-            yield wrong_type(value, shape, path)
+    if kind == "object" and isinstance(value, dict):
+        yield from _object(value, shape, path, typed=typed)
+    elif kind == "array" and isinstance(value, list):
+        yield from _list(value, shape, path, typed=typed)
+    elif kind in ("object", "array"):
+        yield wrong_type(value, shape, path)
     elif kind == "bare":
         yield from unknown_fields(value, None, path)
     elif kind == "any":
@@ -138,8 +134,7 @@ def _can_be_null(name: str, shape: Shape) -> bool:
 def _as_a_whole(data: Data, shape: Shape, path: Path) -> Problems:
     """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
     whole = filled(data, shape)
-    problem = _wrong_size(len(whole), "field", shape, path)
-    if problem:
+    if problem := _wrong_size(len(whole), "field", shape, path):
         yield problem
     elif shape.conditions:
         yield from _conditions(whole, shape, path)
@@ -167,8 +162,7 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Problem
             yield from _value(item, inner, (*path, index), typed=typed)
         elif inner.nullable and inner.conditions:
             yield from _conditions(item, inner, (*path, index))
-    problem = _wrong_size(len(items), "item", shape, path)
-    if problem:
+    if problem := _wrong_size(len(items), "item", shape, path):
         yield problem
     elif shape.conditions:
         yield from _conditions(items, shape, path)
@@ -216,8 +210,7 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
         yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
         return
-    problem = _scalar_problem(value, shape, path, typed=typed)
-    if problem:
+    if problem := _scalar_problem(value, shape, path, typed=typed):
         yield problem
     elif shape.conditions:
         yield from _conditions(value, shape, path)
@@ -234,7 +227,6 @@ def _leaves_type_to_format(shape: Shape) -> bool:
     """Whether the server checks a known format instead of the type `string`, and one of texts only, so that a list passes."""
     if shape.format == "date-time" or "format" not in shape.conditions:
         return shape.format == "date-time"
-
     from jobspec.kubernetes.conditions import has_format_of_texts
 
     return has_format_of_texts(shape.conditions)
@@ -260,10 +252,7 @@ def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Probl
 
 
 def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
-    least, most = shape.minimum, shape.maximum
-    if (least is None or value >= least) and (most is None or value <= most):
-        return None
-    return outside(value, least, most, path)
+    return next(within(value, shape.minimum, shape.maximum, path), None)
 
 
 def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
@@ -276,17 +265,13 @@ def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     import re
 
     pattern = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
-    if re.search(pattern, value, re.ASCII):
-        return None
-
-    return wrong_pattern(value, shape.pattern, path)
+    return None if re.search(pattern, value, re.ASCII) else wrong_pattern(value, shape.pattern, path)
 
 
 def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
     is_small = shape.least is not None and size < shape.least
     if not is_small and (shape.most is None or size <= shape.most):
         return None
-
     bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
     assert limit is not None
     return wrong_size(size, what, bound, limit, path)
@@ -294,9 +279,7 @@ def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | Non
 
 def _decoded(value: Any, shape: Shape, path: Path) -> Problems:
     """The problems of a built-in kind's `status`, which the server decodes and then drops."""
-    for problem in _value(value, shape, path, typed=True) if value is not None else ():
-        if problem.rule != "missing-field":
-            yield problem
+    yield from (problem for problem in typed_problems_at(value, shape, path) if problem.rule != "missing-field")
 
 
 # Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.
@@ -328,15 +311,12 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
 
 def filled(value: Any, shape: Shape, *, prune: bool = True) -> Any:
     """A value of a custom resource as the server stores it; values of a wrong type stay, and so do unknown fields without *prune*."""
-    if isinstance(value, dict):
-        if shape.fields is not None:
-            return _defaulted_object(value, shape, prune=prune)
-        if shape.values is not None:
-            values = shape.values
-            made = {name: _or_default(inner, values) for name, inner in value.items()}
-            return {name: filled(inner, values, prune=prune) for name, inner in made.items() if inner is not None or values.nullable}
-    elif isinstance(value, list) and shape.items is not None:
-        items = shape.items
+    if isinstance(value, dict) and shape.fields is not None:
+        return _defaulted_object(value, shape, prune=prune)
+    if isinstance(value, dict) and (values := shape.values) is not None:
+        made = {name: _or_default(inner, values) for name, inner in value.items()}
+        return {name: filled(inner, values, prune=prune) for name, inner in made.items() if inner is not None or values.nullable}
+    if isinstance(value, list) and (items := shape.items) is not None:
         return [filled(_or_default(item, items), items, prune=prune) for item in value]
     return value
 

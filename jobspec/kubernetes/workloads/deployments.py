@@ -12,7 +12,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import describe, missing, named, one_of, unsupported
+from jobspec.kubernetes.problems import describe, items_at, missing, named, one_of
 from jobspec.kubernetes.workloads.selectors import (
     amount,
     count_or_percentage,
@@ -49,12 +49,10 @@ def lasting_problems(data: Data, old: Data | None) -> Problems:
 
 def _deadline(spec: Data) -> Problems:
     given, ready = number(spec, "progressDeadlineSeconds"), number(spec, "minReadySeconds") or 0
-    deadline = _DEADLINE if given is None else given
+    deadline, default, field = (_DEADLINE, " by default", "minReadySeconds") if given is None else (given, "", "progressDeadlineSeconds")
     if 0 <= deadline <= ready:
-        default = " by default" if given is None else ""
         message = f"`progressDeadlineSeconds`, {deadline}{default}, must be more than `minReadySeconds`, {ready}"
-        path = ("spec", "minReadySeconds" if given is None else "progressDeadlineSeconds")
-        yield Problem("conflicting-values", path, message, f"set `progressDeadlineSeconds` to more than {ready}")
+        yield Problem("conflicting-values", ("spec", field), message, f"set `progressDeadlineSeconds` to more than {ready}")
 
 
 # Check a ReplicationController as the API server's Go code does.
@@ -84,7 +82,6 @@ def replication_controller_problems(data: Data) -> Problems:
 
 
 _SPEC: Path = ("spec",)
-_CLAIMS: Path = ("spec", "volumeClaimTemplates")
 _VOLUMES: Path = ("spec", "template", "spec", "volumes")
 _RETENTION = ("Retain", "Delete")
 
@@ -109,9 +106,9 @@ def stateful_set_problems(data: Data, old: Data | None) -> Problems:
         yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
     yield from workload_selector(spec)
     yield from _lasting_pods(spec, "StatefulSet")
-    for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
-        yield from _name_of_claim(claim, (*_CLAIMS, index))
-        yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
+    for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC):
+        yield from _name_of_claim(claim, at)
+        yield from claim_template_problems(claim, at) if is_new else ()
 
 
 def _name_of_claim(claim: Data, path: Path) -> Problems:
@@ -159,54 +156,52 @@ _ROLLING = "RollingUpdate"
 
 def _deployment_strategy(spec: Data) -> Problems:
     """The problems of a Deployment's `strategy`."""
-    strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
-    kind = text(strategy, "type") or _ROLLING
-    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
-    if kind == "Recreate" and is_given(strategy, "rollingUpdate"):
-        yield _not_rolling("Recreate", rolling_at)
-    elif kind == _ROLLING:
-        yield from count_or_percentage(rolling.get("maxUnavailable"), (*rolling_at, "maxUnavailable"))
-        yield from count_or_percentage(rolling.get("maxSurge"), (*rolling_at, "maxSurge"), most=None)
+    kind, rolling, at = _strategy(spec, "strategy")
+    yield from _type_of_strategy(spec, "strategy", ("Recreate", _ROLLING))
+    if kind == _ROLLING:
+        yield from count_or_percentage(rolling.get("maxUnavailable"), (*at, "maxUnavailable"))
+        yield from count_or_percentage(rolling.get("maxSurge"), (*at, "maxSurge"), most=None)
         if not any(amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
-            yield _standstill(rolling_at)
-    elif kind != "Recreate":
-        yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
+            yield _standstill(at)
 
 
 def _daemon_set_strategy(spec: Data) -> Problems:
     """The problems of a DaemonSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
-    kind = text(strategy, "type") or _ROLLING
-    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
-    yield from one_of(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    kind, rolling, at = _strategy(spec, "updateStrategy")
+    yield from one_of(kind, (_ROLLING, "OnDelete"), (*at[:-1], "type"))
     if kind != _ROLLING:
         return
     for name in ("maxUnavailable", "maxSurge"):
-        yield from count_or_percentage(rolling.get(name), (*rolling_at, name))
+        yield from count_or_percentage(rolling.get(name), (*at, name))
     unavailable, surge = amount(_or(rolling, "maxUnavailable", 1)), amount(_or(rolling, "maxSurge", 0))
     if unavailable and surge:
-        message = (
-            "`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: a node's new pod comes before or after the old one"
-        )
-        yield Problem("conflicting-values", (*rolling_at, "maxSurge"), message, "set one of the two to 0")
+        when = "a node's new pod comes before or after the old one"
+        message = f"`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: {when}"
+        yield Problem("conflicting-values", (*at, "maxSurge"), message, "set one of the two to 0")
     elif not unavailable and not surge:
-        yield _standstill(rolling_at)
+        yield _standstill(at)
 
 
 def _stateful_set_strategy(spec: Data) -> Problems:
     """The problems of a StatefulSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
-    kind = text(strategy, "type") or _ROLLING
-    if kind == "OnDelete" and is_given(strategy, "rollingUpdate"):
-        yield _not_rolling("OnDelete", (*at, "rollingUpdate"))
-    elif kind == _ROLLING:
-        yield from negative_numbers(mapping(strategy, "rollingUpdate"), ("partition",), (*at, "rollingUpdate"))
-    elif kind != "OnDelete":
-        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    kind, rolling, at = _strategy(spec, "updateStrategy")
+    yield from _type_of_strategy(spec, "updateStrategy", (_ROLLING, "OnDelete"))
+    if kind == _ROLLING:
+        yield from negative_numbers(rolling, ("partition",), at)
 
 
-def _not_rolling(kind: str, path: Path) -> Problem:
-    return Problem("conflicting-values", path, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
+def _strategy(spec: Data, field: str) -> tuple[str, Data, Path]:
+    """The type of a strategy, its `rollingUpdate`, and the path of that."""
+    strategy = mapping(spec, field)
+    return text(strategy, "type") or _ROLLING, mapping(strategy, "rollingUpdate"), ("spec", field, "rollingUpdate")
+
+
+def _type_of_strategy(spec: Data, field: str, kinds: tuple[str, ...]) -> Problems:
+    """The problem of a strategy of another type, or of one that has a `rollingUpdate` and is of another type than that."""
+    kind, _, at = _strategy(spec, field)
+    yield from one_of(kind, kinds, (*at[:-1], "type"))
+    if kind in kinds and kind != _ROLLING and is_given(mapping(spec, field), "rollingUpdate"):
+        yield Problem("conflicting-values", at, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
 
 
 def _standstill(path: Path) -> Problem:

@@ -20,6 +20,7 @@ from jobspec.kubernetes.problems import (
     closest,
     describe,
     formed,
+    items_at,
     listed,
     missing,
     one_of,
@@ -72,10 +73,8 @@ _NUMBERS = (
     *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
     *("backoffLimitPerIndex", "maxFailedIndexes"),
 )
-_MAX_INDEXED_COMPLETIONS = (
-    100_000  # pods at a time, and failed indexes, of an Indexed Job; completions from which fewer of both are allowed
-)
-_FEWER = 10_000
+#: The most pods at a time, and failed indexes, of an Indexed Job; with more completions than that, fewer of both are allowed.
+_MAX_INDEXED_COMPLETIONS, _FEWER = 100_000, 10_000
 
 
 def job_spec(spec: Data, path: Path) -> Problems:
@@ -109,9 +108,8 @@ def _indexed(spec: Data, path: Path) -> Problems:
         yield Problem("out-of-range", (*path, "maxFailedIndexes"), message)
     is_large = completions is not None and completions > _MAX_INDEXED_COMPLETIONS and is_given(spec, "backoffLimitPerIndex")
     if is_large and failed is None:
-        yield missing(
-            "maxFailedIndexes", spec, path, f"more than {_MAX_INDEXED_COMPLETIONS:,} completions with `backoffLimitPerIndex` need it"
-        )
+        hint = f"more than {_MAX_INDEXED_COMPLETIONS:,} completions with `backoffLimitPerIndex` need it"
+        yield missing("maxFailedIndexes", spec, path, hint)
     for name, value in (("parallelism", parallel), ("maxFailedIndexes", failed)):
         most = _FEWER if is_large else _MAX_INDEXED_COMPLETIONS
         yield from within(value or 0, None, most, (*path, name))
@@ -212,20 +210,17 @@ def _generated(spec: Data, name: str, uid: str) -> Problems:
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUS = ("False", "True", "Unknown")
-_MOST_RULES = 20
-_MOST_CONDITIONS = 20
-_MOST_CODES = 255
+_MOST_RULES, _MOST_CONDITIONS, _MOST_CODES = 20, 20, 255
 
 
 def failure_policy(spec: Data, path: Path) -> Problems:
     """The problems of the policy of a Job's spec."""
-    at = (*path, "podFailurePolicy", "rules")
-    rules = structs(mapping(spec, "podFailurePolicy"), "rules")
-    yield from at_most(_MOST_RULES, len(rules), "rule", at)
+    policy, at = mapping(spec, "podFailurePolicy"), (*path, "podFailurePolicy")
+    yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
     pod = mapping(spec, "template", "spec")
     containers = [text(each, "name") for field in ("containers", "initContainers") for each in structs(pod, field)]
-    for index, rule in enumerate(rules):
-        yield from _failure_rule(rule, (*at, index), containers, by_index=is_given(spec, "backoffLimitPerIndex"))
+    for place, rule in items_at(policy, "rules", at):
+        yield from _failure_rule(rule, place, containers, by_index=is_given(spec, "backoffLimitPerIndex"))
 
 
 def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bool) -> Problems:
@@ -234,12 +229,11 @@ def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bo
     if action == "FailIndex" and not by_index:
         message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
         yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
-    codes, conditions = rule.get("onExitCodes"), structs(rule, "onPodConditions")
+    codes, conditions = rule.get("onExitCodes"), items(rule, "onPodConditions")
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
     yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
-    for index, condition in enumerate(conditions):
-        at = (*path, "onPodConditions", index)
+    for at, condition in items_at(rule, "onPodConditions", path):
         yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*at, "type"))
         yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
@@ -281,12 +275,11 @@ _LONGEST = 64 * 1024
 def success_policy(spec: Data, path: Path) -> Problems:
     """The problems of the policy of an Indexed Job's spec."""
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
-    rules = structs(policy, "rules")
-    if not rules:
+    if not policy.get("rules"):
         yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
-    yield from at_most(_MOST_RULES, len(rules), "rule", (*at, "rules"))
-    for index, rule in enumerate(rules):
-        yield from _success_rule(rule, number(spec, "completions"), (*at, "rules", index))
+    yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
+    for place, rule in items_at(policy, "rules", at):
+        yield from _success_rule(rule, number(spec, "completions"), place)
 
 
 def _success_rule(rule: Data, completions: int | None, path: Path) -> Problems:

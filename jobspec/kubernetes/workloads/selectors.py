@@ -47,9 +47,8 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Pr
     """The problems of a count of pods, or of a percentage of them that is *most* percent."""
     if isinstance(value, str) and not is_percentage(value):
         hint = f"remove the quotes: `{value}`" if value.isascii() and value.isdecimal() else ""
-        yield Problem(
-            "wrong-format", path, f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"', hint
-        )
+        message = f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"'
+        yield Problem("wrong-format", path, message, hint)
     elif isinstance(value, str):
         if most is not None and amount(value) > most:
             yield Problem("out-of-range", path, f"{name_of(path)}: expected at most {most} percent, got {value}")
@@ -95,7 +94,7 @@ _TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
 def workload_selector(spec: Data) -> Problems:
-    """The problems of the selector of a Deployment or of one of its kin: it is required, not empty, and selects the template's pods."""
+    """The problems of the selector of a Deployment, DaemonSet, ReplicaSet or StatefulSet, which has to select the template's pods."""
     selector = spec.get("selector")
     if selector is None:
         labels = string_map(mapping(spec, "template", "metadata"), "labels")

@@ -11,7 +11,7 @@ from jobspec.go.formats import plain_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import formed, missing, named, one_of, unsupported, within
+from jobspec.kubernetes.problems import formed, items_at, missing, named, one_of, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _TRAFFIC = (
 """The fields of a Service that are about its traffic, as annotations can be, too."""
 _MODE = "service.kubernetes.io/topology-mode"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
+_ON_NODES = ("NodePort", "LoadBalancer")
 
 
 def service_problems(data: Data, old: Data | None) -> Problems:
@@ -37,12 +38,13 @@ def service_problems(data: Data, old: Data | None) -> Problems:
         yield from service_update(data, old)
         data = without_dropped(data, old)
     spec = mapping(data, "spec")
-    kind = text(spec, "type") or "ClusterIP"
+    kind = kind_of(spec)
     yield from one_of(kind, _TYPES, (*_SPEC, "type"))
     yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec)
-    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
-        message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
-        yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
+    if kind in _ON_NODES and is_headless(spec):
+        yield Problem(
+            "conflicting-values", (*_SPEC, "clusterIP"), f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
+        )
     if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
         yield missing("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
     yield from _port_list(spec, kind, is_new=old is None)
@@ -101,9 +103,8 @@ def _cluster_addresses(spec: Data) -> Problems:
         yield Problem("conflicting-values", _ALL, message, "write the first address in both fields")
     for index, family in enumerate(families):
         path = (*_SPEC, "ipFamilies", index)
-        if family not in _FAMILIES:
-            yield unsupported(family, _FAMILIES, path)
-        elif family in families[:index]:
+        yield from one_of(family, _FAMILIES, path)
+        if family in _FAMILIES and family in families[:index]:
             yield Problem("duplicate-item", path, f"duplicate family {family}", "remove one of the two")
     if is_given(spec, "ipFamilyPolicy"):
         yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
@@ -157,15 +158,13 @@ def _single_stack(spec: Data, families: list[str]) -> Problems:
 _AT: Path = ("spec", "ports")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _MOST = 65535
-_ON_NODES = ("NodePort", "LoadBalancer")
 
 
 def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
     """The problems of the ports of a Service of a *kind*."""
     ports = structs(spec, "ports")
     names: set[str] = set()
-    for index, port in enumerate(ports):
-        path = (*_AT, index)
+    for path, port in items_at(spec, "ports", _SPEC):
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
@@ -174,10 +173,10 @@ def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
         if is_given(port, "appProtocol"):
             yield from formed(text(port, "appProtocol"), "name of a protocol", bad_qualified_name, (*path, "appProtocol"))
     seen: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
+    for path, port in items_at(spec, "ports", _SPEC):
         same = _protocol(port), number(port, "port") or 0
         if same in seen:
-            yield Problem("duplicate-item", (*_AT, index), f"another port has the number {same[1]} and the protocol {same[0]}, too")
+            yield Problem("duplicate-item", path, f"another port has the number {same[1]} and the protocol {same[0]}, too")
         seen.add(same)
     yield from _node_ports(ports, kind, is_new=is_new)
 
@@ -222,9 +221,8 @@ def _allocated(ports: list[Data]) -> Problems:
     shared: dict[int, int] = {}
     for index, port in enumerate(ports):
         own, wanted = number(port, "port") or 0, number(port, "nodePort") or 0
-        first = next(
-            (number(each, "nodePort") or 0 for each in ports if (number(each, "port") or 0) == own and number(each, "nodePort")), 0
-        )
+        alike = [number(each, "nodePort") or 0 for each in ports if (number(each, "port") or 0) == own]
+        first = next(filter(None, alike), 0)
         asked = wanted if own in shared and wanted != shared[own] else 0 if own in shared else first
         if asked and asked in taken:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
@@ -260,8 +258,8 @@ def _traffic(data: Data, kind: str) -> Problems:
     seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
     if affinity == "ClientIP" and seconds is not None:
         yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
-    for index, each in enumerate(texts(spec, "externalIPs")):
-        found, path = plain_address(each), (*_SPEC, "externalIPs", index)
+    for path, each in items_at(spec, "externalIPs", _SPEC):
+        found = plain_address(each)
         if found is None:
             yield Problem("wrong-format", path, f'"{each}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
@@ -282,16 +280,19 @@ def _load_balancer(data: Data, spec: Data, kind: str) -> Problems:
     elif is_given(spec, "loadBalancerClass"):
         name, at = text(spec, "loadBalancerClass"), (*_SPEC, "loadBalancerClass")
         yield from formed(name, "name of a class of load balancers", bad_qualified_name, at)
-    ranges = texts(spec, "loadBalancerSourceRanges")
-    for index, each in enumerate(ranges):
-        yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), (*_SPEC, "loadBalancerSourceRanges", index))
+    for at, each in items_at(spec, "loadBalancerSourceRanges", _SPEC):
+        yield from formed(each, "range of addresses", _bad_padded_range, at)
     note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
-    if not ranges and note is not None:
+    if not items(spec, "loadBalancerSourceRanges") and note is not None:
         path: Path = ("metadata", "annotations", Key(_RANGES))
         if kind != _BALANCER:
             yield _not_balanced(_RANGES, path)
         for each in note.split(",") if note.strip() else ():
-            yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), path)
+            yield from formed(each, "range of addresses", _bad_padded_range, path)
+
+
+def _bad_padded_range(text: str) -> str:
+    return bad_range(text.strip())
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
@@ -300,7 +301,7 @@ def _not_balanced(name: str, path: Path) -> Problem:
 
 def is_external(spec: Data, kind: str) -> bool:
     """Whether a Service can be reached from outside of the cluster."""
-    return kind in (_BALANCER, "NodePort") or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
+    return kind in _ON_NODES or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
 
 
 def _external_policy(spec: Data, kind: str) -> Problems:
@@ -387,9 +388,8 @@ def without_dropped(data: Data, old: Data) -> Data:
     kind, was = kind_of(new_spec), kind_of(old_spec)
     dropped = {name for name in _DROPPED_WITH_ADDRESS if kind == _EXTERNAL != was and new_spec.get(name) == old_spec.get(name)}
     if was == _BALANCER != kind:
-        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            default = True if name == "allocateLoadBalancerNodePorts" else None
-            dropped |= {name} if new_spec.get(name) == old_spec.get(name, default) else set()
+        defaults = {"allocateLoadBalancerNodePorts": True, "loadBalancerClass": None}
+        dropped |= {name for name, default in defaults.items() if new_spec.get(name) == old_spec.get(name, default)}
     if needs_health_check(old_spec, was) and not needs_health_check(new_spec, kind):
         dropped |= {"healthCheckNodePort"} if number(new_spec, "healthCheckNodePort") == number(old_spec, "healthCheckNodePort") else set()
     if is_external(old_spec, was) and not is_external(new_spec, kind):
@@ -406,10 +406,8 @@ _DROPPED_WITH_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolic
 
 def _ports(new: Data, old: Data, kind: str, was: str) -> Data:
     """The ports without the node ports that a former type had."""
-    on_nodes = ("NodePort", _BALANCER)
-    former = {number(port, "nodePort") for port in structs(old, "ports")}
-    wanted = {number(port, "nodePort") for port in structs(new, "ports") if number(port, "nodePort")}
-    if was not in on_nodes or kind in on_nodes or not wanted <= former:
+    former, wanted = ({number(port, "nodePort") for port in structs(spec, "ports")} - {0, None} for spec in (old, new))
+    if was not in _ON_NODES or kind in _ON_NODES or not wanted <= former:
         return {}
     return {"ports": [{name: each for name, each in port.items() if name != "nodePort"} for port in structs(new, "ports")]}
 
