@@ -39,8 +39,7 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     wrong = []
     for field in ("priority", "preemptionPolicy") if chosen else ():
         if spec.get(field) is not None and spec[field] != filled[field]:
-            computed = f"`{field}` comes from the PriorityClass `{name}`, which has {filled[field]}"
-            message = f"{computed}, so it cannot be {spec[field]}"
+            message = f"`{field}` comes from the PriorityClass `{name}`, which has {filled[field]}, so it cannot be {spec[field]}"
             wrong.append(Problem("refused-by-class", ("spec", field), message, "remove it"))
     return {**pod, "spec": {**spec, **filled}}, wrong
 

@@ -14,7 +14,7 @@ from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import needs_together, sum_of
+from jobspec.kubernetes.pods.resources import HUGE_PAGES, OF_PODS, needs_together, sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
     Amounts = dict[str, Quantity]
 
 
-_OF_PODS = ("cpu", "memory")
-
-
 def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
     """A pod whose containers have the requests and limits that LimitRanges fill in."""
     spec = mapping(pod, "spec")
     for _, item in _items(objects, namespace, "Container"):
         limits = {**_given(item, "max"), **_given(item, "default")}
         requests = {**_given(item, "min"), **limits, **_given(item, "defaultRequest")}
-        spec = {
-            **spec,
-            **{field: [_filled(each, limits, requests) for each in sequence(spec, field)] for field in CONTAINERS if field in spec},
-        }
+        spec = spec | {field: [_filled(each, limits, requests) for each in sequence(spec, field)] for field in CONTAINERS if field in spec}
     return {**pod, "spec": spec}
 
 
@@ -96,7 +90,7 @@ def _filled(container: Data, limits: Data, requests: Data) -> Data:
 def _of_pod(spec: Data, field: str) -> Amounts:
     """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
     own = amounts(mapping(spec, "resources").get(field))
-    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in _OF_PODS}}
+    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in OF_PODS}}
 
 
 # Hold what is requested against the bounds of a LimitRange: `min`, `max`, `maxLimitRequestRatio`.
@@ -222,7 +216,7 @@ def says_pod_resources(spec: Data) -> bool:
 
 def is_of_pods(name: str) -> bool:
     """Whether a pod as a whole can have the resource."""
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
+    return name in OF_PODS or name.startswith(HUGE_PAGES)
 
 
 def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
