@@ -187,10 +187,8 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
     component = COMPONENTS.get(kind, "kubernetes")
-    releases = list(RELEASES[component])
-    own = releases.index(target[component])
-    name = f"`{problem.path[-1]}`"
-    earlier = [release for release in known if releases.index(release) < own]
+    releases, name = list(RELEASES[component]), f"`{problem.path[-1]}`"
+    earlier = [release for release in known if releases.index(release) < releases.index(target[component])]
     if earlier:
         gone = releases[releases.index(earlier[-1]) + 1]
         message, hint = f"{name} was removed in {component} {gone}", ""
@@ -211,9 +209,8 @@ def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
 def _range(releases: list[str], all_others: list[str]) -> str:
     """Releases in words: `2.0.0 to 2.1.0`, or one by one if the range has others."""
     first, last = all_others.index(releases[0]), all_others.index(releases[-1])
-    if len(releases) == 1:
-        return releases[0]
-    return f"{releases[0]} to {releases[-1]}" if last - first + 1 == len(releases) else ", ".join(releases)
+    is_range = len(releases) > 1 and last - first + 1 == len(releases)
+    return f"{releases[0]} to {releases[-1]}" if is_range else ", ".join(releases)
 
 
 # Recognise manifests whose indentation was lost, as happens when they are copied from a page.
@@ -303,8 +300,6 @@ def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnos
 
 
 def _child(shape: Shape | None, key: str, *, fields_only: bool = False) -> Shape | None:
-    if shape is None:
-        return None
-    if shape.fields is not None:
+    if shape is not None and shape.fields is not None:
         return shape.fields.get(key)
-    return None if fields_only else shape.values
+    return None if shape is None or fields_only else shape.values

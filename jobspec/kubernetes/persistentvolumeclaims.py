@@ -8,15 +8,16 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
+from jobspec.go import quantities
+from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import exponent_of, is_endless
-from jobspec.go.values import mapping
+from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
     from typing import Any
 
 
@@ -25,12 +26,8 @@ _SHORT_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWrite
 _VOLUME_MODES = ("Filesystem", "Block")
 _SPEC: Path = ("spec",)
 _REQUESTS: Path = ("spec", "resources", "requests")
-_QUANTITIES: tuple[Path, ...] = (
-    _REQUESTS,
-    ("spec", "resources", "limits"),
-    ("status", "capacity"),
-    ("status", "allocatedResources"),
-)
+_LIMITS: Path = ("spec", "resources", "limits")
+_QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("status", "allocatedResources"))
 
 
 def claim_problems(data: Data, found: list[Problem], *, is_new: bool) -> list[Problem]:
@@ -126,10 +123,7 @@ def _slow_quantities(data: Data) -> Problems:
     The server writes out all digits of small quantities to round them, and those of large ones to compare them with zero.
     """
     for path in _QUANTITIES:
-        place: Any = data
-        for step in path:
-            place = place.get(step) if isinstance(place, dict) else None
-        for name, quantity in place.items() if isinstance(place, dict) else ():
+        for name, quantity in mapping(at(data, path)).items():
             is_compared = (path, name) == (_REQUESTS, "storage")
             if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
                 message = f"the exponent of {describe(quantity)} is so large that an API server does not come to an end with it"
@@ -230,9 +224,8 @@ def _changed(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
         yield "volumeName", (*_SPEC, "volumeName")
     if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
         yield "volumeMode", (*_SPEC, "volumeMode")
-    kept = _source_of(old) is not None and bool(
-        mapping(new, "dataSourceRef").get("namespace")
-    )  # which it drops only without a stored source
+    # a reference to another namespace is dropped only without a stored source
+    kept = _source_of(old) is not None and bool(mapping(new, "dataSourceRef").get("namespace"))
     if kept or _source_of(new) != _source_of(old):
         field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
         yield field, (*_SPEC, field)
@@ -280,17 +273,11 @@ def _size(new: Any, old: Any, status: Data) -> Problems:
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
 
 
-def _amount(quantity: Any) -> Decimal | None:
-    """The number of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
-    from jobspec.kubernetes.cel import functions
-
+def _amount(quantity: Any) -> int | None:
+    """The billionths of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
     text = str(quantity).strip()
-    if len(text.lower().partition("e")[2]) > _MAX_DIGITS:
-        return None
-    try:
-        return functions.number_of(functions.quantity(text))
-    except ValueError:
-        return None
+    is_short = len(text.lower().partition("e")[2]) <= _MAX_DIGITS
+    return quantities.quantity(text).nanos if is_short and is_parsed_quantity(text) else None
 
 
 def _amounts(quantities: Any) -> Data:
