@@ -42,6 +42,11 @@ def optional_field(description: str) -> Any:
     return Field(default=None, description=description)
 
 
+def constant(what: str, value: str) -> Any:
+    """A field with one value, its default: *what* it is, as `kind of the object`."""
+    return Field(default=value, description=f"{what}: `{value}`")
+
+
 @dataclass(frozen=True)
 class Format:
     """OpenAPI's format of a scalar: `int32`, `int64` or `date-time`."""

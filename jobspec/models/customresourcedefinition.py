@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Keyed, Model, Nested, Resource, Time, optional_field
+from jobspec.models.base import AtomicList, Int32, Int64, Keyed, Model, Nested, Resource, Time, constant, optional_field
 from jobspec.models.meta import ObjectMeta
 
 
@@ -229,12 +229,8 @@ class CustomResourceDefinition(Model):
         status=True,
     )
 
-    api_version: Literal["apiextensions.k8s.io/v1"] = Field(
-        default="apiextensions.k8s.io/v1", description="version of the API: `apiextensions.k8s.io/v1`"
-    )
-    kind: Literal["CustomResourceDefinition"] = Field(
-        default="CustomResourceDefinition", description="kind of the object: `CustomResourceDefinition`"
-    )
+    api_version: Literal["apiextensions.k8s.io/v1"] = constant("version of the API", "apiextensions.k8s.io/v1")
+    kind: Literal["CustomResourceDefinition"] = constant("kind of the object", "CustomResourceDefinition")
     metadata: ObjectMeta | None = optional_field("the name has to be that of the plural and the group: `jobs.example.com`")
     spec: CustomResourceDefinitionSpec = Field(description="the kind and its versions")
     status: CustomResourceDefinitionStatus | None = optional_field("status of the definition; written by the control plane")

@@ -19,6 +19,7 @@ from jobspec.models.base import (
     Since,
     Until,
     Validation,
+    constant,
     optional_field,
 )
 from jobspec.models.job import JobTemplateSpec
@@ -252,10 +253,8 @@ class JobSet(Model):
         ),
     )
 
-    api_version: Literal["jobset.x-k8s.io/v1alpha2"] = Field(
-        default="jobset.x-k8s.io/v1alpha2", description="version of the API: `jobset.x-k8s.io/v1alpha2`"
-    )
-    kind: Literal["JobSet"] = Field(default="JobSet", description="kind of the object: `JobSet`")
+    api_version: Literal["jobset.x-k8s.io/v1alpha2"] = constant("version of the API", "jobset.x-k8s.io/v1alpha2")
+    kind: Literal["JobSet"] = constant("kind of the object", "JobSet")
     metadata: ObjectMeta | None = optional_field("name, labels and so on; the name becomes a part of the pods' names")
     spec: JobSetSpec | None = optional_field("the Jobs, and what they have in common")
     status: JobSetStatus | None = optional_field("status of the JobSet; written by the operator")

@@ -19,6 +19,7 @@ from jobspec.models.base import (
     Since,
     Time,
     Validation,
+    constant,
     optional_field,
 )
 from jobspec.models.meta import LabelSelector, ObjectMeta
@@ -221,8 +222,8 @@ class PyTorchJob(Model):
         ),
     )
 
-    api_version: Literal["kubeflow.org/v1"] = Field(default="kubeflow.org/v1", description="version of the API: `kubeflow.org/v1`")
-    kind: Literal["PyTorchJob"] = Field(default="PyTorchJob", description="kind of the object: `PyTorchJob`")
+    api_version: Literal["kubeflow.org/v1"] = constant("version of the API", "kubeflow.org/v1")
+    kind: Literal["PyTorchJob"] = constant("kind of the object", "PyTorchJob")
     metadata: ObjectMeta | None = optional_field("name, labels and so on; pods and services need a name up to 54 characters")
     spec: PyTorchJobSpec | None = optional_field("what to train with")
     status: JobStatus | None = optional_field("status of the job; written by the operator")

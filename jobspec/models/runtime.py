@@ -21,6 +21,7 @@ from jobspec.models.base import (
     Since,
     Until,
     Validation,
+    constant,
     optional_field,
 )
 from jobspec.models.jobset import JobSetSpec
@@ -208,10 +209,8 @@ class TrainingRuntime(Model):
         group="trainer.kubeflow.org", version="v1alpha1", kind="TrainingRuntime", plural="trainingruntimes", component="trainer"
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
-    )
-    kind: Literal["TrainingRuntime"] = Field(default="TrainingRuntime", description="kind of the object: `TrainingRuntime`")
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["TrainingRuntime"] = constant("kind of the object", "TrainingRuntime")
     metadata: ObjectMeta | None = optional_field("name, labels and so on; TrainJobs refer to the runtime by its name")
     spec: TrainingRuntimeSpec | None = optional_field("how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with")
 
@@ -228,11 +227,7 @@ class ClusterTrainingRuntime(Model):
         scope="Cluster",
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
-    )
-    kind: Literal["ClusterTrainingRuntime"] = Field(
-        default="ClusterTrainingRuntime", description="kind of the object: `ClusterTrainingRuntime`"
-    )
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["ClusterTrainingRuntime"] = constant("kind of the object", "ClusterTrainingRuntime")
     metadata: ObjectMeta | None = optional_field("name, labels and so on, no namespace; TrainJobs refer to it by its name")
     spec: TrainingRuntimeSpec | None = optional_field("how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with")

@@ -23,6 +23,7 @@ from jobspec.models.base import (
     Type,
     Until,
     Validation,
+    constant,
     optional_field,
 )
 from jobspec.models.meta import Condition, EmbeddedMeta, ObjectMeta
@@ -368,10 +369,8 @@ class TrainJob(Model):
         ),
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
-    )
-    kind: Literal["TrainJob"] = Field(default="TrainJob", description="kind of the object: `TrainJob`")
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["TrainJob"] = constant("kind of the object", "TrainJob")
     metadata: ObjectMeta | None = optional_field(
         "name of at most 63 characters, but pods allow 48, or 33 with a `dataset-initializer`; pods get no labels from here"
     )

@@ -17,6 +17,7 @@ from jobspec.models.base import (
     Resource,
     SetList,
     Time,
+    constant,
     optional_field,
     pod_keys,
 )
@@ -227,8 +228,8 @@ class Pod(Model):
 
     RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Pod", plural="pods", component="kubernetes", status=True)
 
-    api_version: Literal["v1"] = Field(default="v1", description="version of the API: `v1`")
-    kind: Literal["Pod"] = Field(default="Pod", description="kind of the object: `Pod`")
+    api_version: Literal["v1"] = constant("version of the API", "v1")
+    kind: Literal["Pod"] = constant("kind of the object", "Pod")
     metadata: ObjectMeta | None = optional_field("name, namespace, and the labels by which Services and others find the pod")
     spec: PodSpec | None = optional_field("the pod; once created, hardly anything but the images can change")
     status: PodStatus | None = optional_field("status of the pod; written by the kubelet")
@@ -247,15 +248,9 @@ class PodTemplateSpec(Model):
 class PodTemplate(Model):
     """A template from which a program of yours makes pods; nothing in Kubernetes does."""
 
-    RESOURCE: ClassVar[Resource] = Resource(
-        group="",
-        version="v1",
-        kind="PodTemplate",
-        plural="podtemplates",
-        component="kubernetes",
-    )
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="PodTemplate", plural="podtemplates", component="kubernetes")
 
-    api_version: Literal["v1"] = Field(default="v1", description="version of the API: `v1`")
-    kind: Literal["PodTemplate"] = Field(default="PodTemplate", description="kind of the object: `PodTemplate`")
+    api_version: Literal["v1"] = constant("version of the API", "v1")
+    kind: Literal["PodTemplate"] = constant("kind of the object", "PodTemplate")
     metadata: ObjectMeta | None = optional_field("name, namespace, labels and annotations")
     template: PodTemplateSpec | None = optional_field("the pods")

@@ -24,6 +24,7 @@ from jobspec.models.base import (
     Type,
     Unset,
     Until,
+    constant,
     optional_field,
 )
 from jobspec.models.meta import EmbeddedMeta, LabelSelector, ObjectMeta
@@ -526,18 +527,11 @@ class PersistentVolumeClaim(Model):
     """A claim on a volume, which is found or provisioned for it."""
 
     RESOURCE: ClassVar[Resource] = Resource(
-        group="",
-        version="v1",
-        kind="PersistentVolumeClaim",
-        plural="persistentvolumeclaims",
-        component="kubernetes",
-        status=True,
+        group="", version="v1", kind="PersistentVolumeClaim", plural="persistentvolumeclaims", component="kubernetes", status=True
     )
 
-    api_version: Literal["v1"] = Field(default="v1", description="version of the API: `v1`")
-    kind: Literal["PersistentVolumeClaim"] = Field(
-        default="PersistentVolumeClaim", description="kind of the object: `PersistentVolumeClaim`"
-    )
+    api_version: Literal["v1"] = constant("version of the API", "v1")
+    kind: Literal["PersistentVolumeClaim"] = constant("kind of the object", "PersistentVolumeClaim")
     metadata: ObjectMeta | None = optional_field("name, namespace, labels; pods refer to the claim by its name")
     spec: PersistentVolumeClaimSpec | None = optional_field("the storage; once bound, only size and attributes class can change")
     status: PersistentVolumeClaimStatus | None = optional_field("status of the claim; written by the control plane")
