@@ -13,7 +13,7 @@ from typing import Any
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go import regex, text_formats
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
-from jobspec.kubernetes.problems import beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
+from jobspec.kubernetes.problems import at_most, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
 from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 Conditions = dict[str, Any]
@@ -47,8 +47,8 @@ def _unmet_size(size: int, suffix: str, what: str, asked: Conditions, path: Path
     least, most = asked.get("min" + suffix), asked.get("max" + suffix)
     if least is not None and size < least:
         yield wrong_size(size, what, "least", least, path)
-    if most is not None and size > most:
-        yield wrong_size(size, what, "most", most, path)
+    if most is not None:
+        yield from at_most(most, size, what, path)
 
 
 def _unmet_text(value: str, asked: Conditions, path: Path) -> Problems:
@@ -90,10 +90,9 @@ def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int)
     if kind == "integer" and not _holds(limit, bits):
         return False
     limit = _as_int64(limit) if isinstance(value, int) else limit
-    strictly = asked.get("exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum")
-    if keyword == "minimum":
-        return value > limit if strictly else value >= limit
-    return value < limit if strictly else value <= limit
+    if asked.get(f"exclusive{keyword.capitalize()}") and value == limit:
+        return False
+    return value >= limit if keyword == "minimum" else value <= limit
 
 
 def _as_int64(number: float) -> int:
@@ -144,8 +143,7 @@ def broken_branch(value: Any, branch: Shape, path: Path) -> Problems:
         return
     if value is not None:
         yield from _of_value(value, branch, path)
-        if isinstance(value, dict):
-            yield from _of_fields(value, branch, path)
+        yield from _of_fields(value, branch, path) if isinstance(value, dict) else ()
         for step, child, inner in children(value, branch):
             yield from broken_branch(inner, child, (*path, step))
     yield from broken_conditions(value, branch, path)

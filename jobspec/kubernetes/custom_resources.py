@@ -151,12 +151,11 @@ def resource_problems(value: Data, path: Path) -> Problems:
     if isinstance(version, str) and (not version or version.count("/") > 1):
         yield Problem("wrong-format", (*path, "apiVersion"), f"{describe(version)} is not a API version: it is `v1`, or `group/version`")
     if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
-        yield Problem(
-            "wrong-format", (*path, "kind"), f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
-        )
+        message = f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
+        yield Problem("wrong-format", (*path, "kind"), message)
     if isinstance(meta, dict):
         if isinstance(meta.get("generation"), int) and meta["generation"] < 0:
             yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
         named = meta if meta.get("name") else {**meta, "name": "unnamed"}
-        for problem in metadata.metadata_problems(named, names="made-segment", builtin=False):
-            yield problem.moved_to((*path, *problem.path))
+        found = metadata.metadata_problems(named, names="made-segment", builtin=False)
+        yield from (problem.moved_to((*path, *problem.path)) for problem in found)

@@ -8,7 +8,6 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
-from jobspec.go import quantities
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import exponent_of, is_endless
 from jobspec.go.values import at, mapping
@@ -18,6 +17,7 @@ from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
     from typing import Any
 
 
@@ -273,11 +273,13 @@ def _size(new: Any, old: Any, status: Data) -> Problems:
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
 
 
-def _amount(quantity: Any) -> int | None:
-    """The billionths of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
+def _amount(quantity: Any) -> Decimal | None:
+    """The number of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
+    from jobspec.kubernetes.cel import functions
+
     text = str(quantity).strip()
     is_short = len(text.lower().partition("e")[2]) <= _MAX_DIGITS
-    return quantities.quantity(text).nanos if is_short and is_parsed_quantity(text) else None
+    return functions.number_of(functions.quantity(text)) if is_short and is_parsed_quantity(text) else None
 
 
 def _amounts(quantities: Any) -> Data:

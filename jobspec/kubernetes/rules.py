@@ -110,9 +110,8 @@ def _field_path(rule: Rule) -> Path:
 
 def _for_functions(value: Any, shape: Shape) -> Any:
     """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
-    if (shape.type == "int-or-string" and type(value) not in (int, str)) or (
-        isinstance(value, list) and shape.type not in ("array", "any")
-    ):
+    is_neither = shape.type == "int-or-string" and type(value) not in (int, str)
+    if is_neither or (isinstance(value, list) and shape.type not in ("array", "any")):
         return _UNFIT
     if isinstance(value, dict):
         inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
@@ -137,9 +136,6 @@ def _timestamp(time: Any) -> Any:
 # Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, 0.36.
 
 
-_DUPLICATE = "duplicate-item"
-
-
 def without_unchanged(found: list[Problem], before: Correlated, stored: Data) -> list[Problem]:
     """The problems of an update, without those of values that are equal in the *stored* object.
 
@@ -147,12 +143,12 @@ def without_unchanged(found: list[Problem], before: Correlated, stored: Data) ->
     """
     if not found:
         return found
-    has_duplicates = any(problem.rule == _DUPLICATE for problem in schema_problems(stored, before.shape))
-    return [
-        problem
-        for problem in found
-        if problem.rule == "unknown-field" or not (has_duplicates if problem.rule == _DUPLICATE else _is_unchanged(problem, before))
-    ]
+    has_duplicates = any(problem.rule == "duplicate-item" for problem in schema_problems(stored, before.shape))
+
+    def is_kept(problem: Problem) -> bool:
+        return has_duplicates if problem.rule == "duplicate-item" else _is_unchanged(problem, before)
+
+    return [problem for problem in found if problem.rule == "unknown-field" or not is_kept(problem)]
 
 
 def _is_unchanged(problem: Problem, before: Correlated) -> bool:

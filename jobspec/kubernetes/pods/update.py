@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer, of_class
+from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import REQUIRED
-from jobspec.kubernetes.problems import describe
+from jobspec.kubernetes.problems import describe, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _FREE = ("activeDeadlineSeconds", "schedulingGates", "tolerations")  # which hav
 _BY_ADMISSION = ("priority", "preemptionPolicy")  # which takes them from a class, and keeps them where an update does not say them
 _BY_CLUSTER = ("nodeName",)
 _ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
-_CONTAINERS = ("containers", "initContainers")
 _OF_IMAGES = ("image", "imagePullPolicy")
 _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
 _MIRROR = "kubernetes.io/config.mirror"
@@ -46,7 +45,7 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
     was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
     now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
         if count != before:
             message = f"a pod keeps its `{field}`, of which there were {before}, and are {count} now"
@@ -77,7 +76,7 @@ def with_nulls_as_texts(pod: Data) -> Data:
     if not isinstance(spec, dict):
         return pod
     made = _without_nulls(spec, _ACCOUNT)
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         if isinstance(spec.get(field), list):
             made[field] = [_without_nulls(each, ("imagePullPolicy",)) if isinstance(each, dict) else each for each in spec[field]]
     return {**pod, "spec": made}
@@ -89,11 +88,10 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
     """The paths of changed pull policies; one that neither state has does not change, and one that is empty has its default."""
-    for field in _CONTAINERS:
-        for index, (new, old) in enumerate(zip(now.get(field, ()), was.get(field, ()), strict=True)):
-            is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
-            if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
-                yield (field, index, "imagePullPolicy")
+    for (path, new), (_, old) in zip(containers_of(now, (), CONTAINERS), containers_of(was, (), CONTAINERS), strict=True):
+        is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
+        if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
+            yield (*path, "imagePullPolicy")
 
 
 def _kept(was: Data, fields: tuple[str, ...]) -> Data:
@@ -112,23 +110,20 @@ def _account(spec: Data) -> Any:
 
 def _without_token(was: Data, now: Data) -> Data:
     """The stored spec without the token that the cluster mounts, where the new one does not say it."""
-    tokens = {each.get("name", "") for each in was.get("volumes", ())} - {each.get("name", "") for each in now.get("volumes", ())}
-    tokens = {name for name in tokens if name.startswith(_ACCESS)}
-    if not tokens:
-        return was
-    made = {**was, "volumes": [each for each in was["volumes"] if each.get("name") not in tokens]}
-    for field in _CONTAINERS:
-        made[field] = [
-            {**each, "volumeMounts": [mount for mount in each.get("volumeMounts", ()) if mount.get("name") not in tokens]}
-            for each in was.get(field, ())
-        ]
-    return made
+    kept = {each.get("name", "") for each in now.get("volumes", ())}
+    tokens = {name for each in was.get("volumes", ()) if (name := each.get("name", "")).startswith(_ACCESS)} - kept
+
+    def without(around: Data, field: str) -> Data:
+        return {**around, field: [each for each in around.get(field, ()) if each.get("name") not in tokens]}
+
+    containers = {field: [without(each, "volumeMounts") for each in was.get(field, ())] for field in CONTAINERS}
+    return {**without(was, "volumes"), **containers} if tokens else was
 
 
 def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
     """A spec without what can change: and for a pod that gates hold back, without what it asks of its node, where the *other* differs."""
     made = {field: each for field, each in spec.items() if field not in (*_FREE, *(("nodeSelector",) if is_gated else ()))}
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         if field in made:
             made[field] = [{name: each for name, each in one.items() if name not in _OF_IMAGES} for one in made[field]]
     if "affinity" in made and is_gated and any(changes(_node_affinity_of(spec), _node_affinity_of(other))):
@@ -177,13 +172,10 @@ def _described_change(path: Path, now: Data, was: Data) -> str:
 
 def _at(path: Path, spec: Data) -> Any:
     """What a spec says at a path; None where it says nothing, as of what the server fills in."""
-    value: Any = spec
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError):
-            return None
-    return value
+    try:
+        return value_at(spec, path)
+    except (KeyError, IndexError):
+        return None
 
 
 # What two specs of a pod differ in, apart from what means the same to the server.
@@ -198,7 +190,7 @@ _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 _AMOUNTS = ("limits", "overhead", "requests")
 _AMOUNT = ("divisor", "sizeLimit")
 _MILLI = 1_000_000
-_LONGEST = 99  # of an exponent, which is else compared by its text
+_LONGEST = 2  # characters of an exponent; a quantity with a longer one is compared by its text
 
 
 def changes(new: Data, old: Data) -> Iterator[Path]:
@@ -233,18 +225,16 @@ def _reduced(value: Any, around: str) -> Any:
 
 def _amount(text: str, *, rounded: bool = False) -> Any:
     """The amount of a quantity, up to a thousandth where it is *rounded* up by the server."""
-    if len(text.lower().partition("e")[2]) > len(str(_LONGEST)):
+    if len(text.lower().partition("e")[2]) > _LONGEST:
         return text
     nanos = quantity(text).nanos
     return -(-nanos // _MILLI) * _MILLI if rounded else nanos
 
 
 def _is_absent(value: Any, field: str, around: str) -> bool:
-    if value == [] and isinstance(value, list):
-        return True
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
-    return value in (0, "") and not is_pointer(field, around)
+    return value == [] or (value in (0, "") and not is_pointer(field, around))
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
@@ -300,9 +290,8 @@ def _node_affinity(now: Data, was: Data) -> Problems:
     path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
     if old and len(new) != len(old):
-        yield Problem(
-            "immutable-field", path, f"there were {len(old)} terms, of which one must fit, and are {len(new)} now", "restore them"
-        )
+        message = f"there were {len(old)} terms, of which one must fit, and are {len(new)} now"
+        yield Problem("immutable-field", path, message, "restore them")
         return
     for index, (one, other) in enumerate(zip(new, old, strict=False)):
         if not _only_adds(one, other):
