@@ -52,7 +52,7 @@ def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
 
 
 def _inside(item: Any, shape: Shape | None) -> Any:
-    """An item of a list or a value of a map; None for a quantity that is none."""
+    """An item of a list or a value of a map; None for a text that is not a quantity where one is expected."""
     if shape is None or type(item) is shape.plain:
         return item
     found = decode_as_go(item, shape)

@@ -113,11 +113,11 @@ def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) 
         from jobspec.kubernetes.workloads import RULES
 
         return RULES[kind](typed, before)
-    return _page_problems(typed, kind, before)
+    return _other_kind_problems(typed, kind, before)
 
 
-def _page_problems(made: Data, kind: str, old: Data | None) -> Problems:
-    """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
+def _other_kind_problems(made: Data, kind: str, old: Data | None) -> Problems:
+    """What the Go code says of an autoscaler or of another kind of a namespace: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
     if kind == "HorizontalPodAutoscaler":
@@ -140,8 +140,8 @@ _ONLY_CHANGES = ("Namespace", "PriorityClass")
 _SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass")
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose rules besides those of metadata fit on a page, or which have none.
-_OF_ONE_PAGE: tuple[GroupKind, ...] = (
+#: The kinds whose rules, besides those of metadata, are in `namespaced_kinds` or `autoscalers`; a ServiceAccount has none.
+_OTHER_KINDS: tuple[GroupKind, ...] = (
     *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
     *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("autoscaling", "HorizontalPodAutoscaler"),
@@ -153,7 +153,7 @@ _WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
 #: The kinds whose Go code is followed on data that is not decoded.
 _UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
 #: The kinds whose Go code we follow.
-_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OF_ONE_PAGE))
+_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OTHER_KINDS))
 
 
 # Add to problems which other releases have the unknown field, or accept the wrong value.

@@ -10,7 +10,7 @@ from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.pods.resources import COUNTED, bad_container_resource, can_be_promised_twice, is_extended
+from jobspec.kubernetes.pods.resources import COUNTED, allows_overcommit, bad_container_resource, is_extended
 from jobspec.kubernetes.problems import (
     at_most,
     closest,
@@ -496,7 +496,7 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problem
         yield Problem("conflicting-values", (*path, at, Key(name)), message)
     yield from _ratio(name, amounts, (*path, "maxLimitRequestRatio", Key(name)))
     both = "default" in amounts and "defaultRequest" in amounts
-    if both and not can_be_promised_twice(name) and amounts["default"] != amounts["defaultRequest"]:
+    if both and not allows_overcommit(name) and amounts["default"] != amounts["defaultRequest"]:
         at = next(field for field in ("defaultRequest", "default", "max") if field in written)
         message = f"of `{name}`, no limit is above the request, so `default` and `defaultRequest` are one amount"
         yield Problem("conflicting-values", (*path, at, Key(name)), message, "remove `defaultRequest`")

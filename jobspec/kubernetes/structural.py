@@ -94,7 +94,7 @@ def _object(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     else:
         yield from _fields(data, shape, path, unknown, typed=typed)
     if shape.required:
-        yield from _absent(data, shape, path, {problem.meant for problem in unknown})
+        yield from _missing_fields(data, shape, path, {problem.meant for problem in unknown})
     if shape.least is not None or shape.most is not None or shape.conditions:
         yield from _as_a_whole(data, shape, path)
 
@@ -119,7 +119,7 @@ def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typ
             yield from _conditions(value, child, (*path, name))
 
 
-def _absent(data: Data, shape: Shape, path: Path, meant: set[str]) -> Problems:
+def _missing_fields(data: Data, shape: Shape, path: Path, meant: set[str]) -> Problems:
     """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):

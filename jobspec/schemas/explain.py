@@ -79,7 +79,7 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
 
 
 def _meaning(place: FieldPlace) -> list[str]:
-    """The description of the place, and that of its type; none of what no model of ours describes."""
+    """The description of the place, and that of its type, as far as a model of ours has one."""
     own = f"{place.description[:1].upper()}{place.description[1:]}"
     about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
     return list(dict.fromkeys(filter(None, (own if own.endswith(".") or not own else f"{own}.", about))))

@@ -45,7 +45,7 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
 
 
 def priority_of(named: str, objects: PolicyObjects) -> Data | None:
-    """What the server fills in for the class that a pod names, or none names it: then for the default class. None for an unknown class."""
+    """What the server fills in for the class that a pod names, or for the default class where it names none. None for an unknown class."""
     name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
     if chosen is None:
         return None
@@ -90,7 +90,7 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
 
 
 def _overhead(spec: Data, given: Data | None) -> Problems:
-    """The problem of a pod's own overhead, where its class has another, or *given* is None since it has none."""
+    """The problem of a pod's own overhead, where its class has another, or has none (*given* is None)."""
     own = spec.get("overhead")
     if own is None or (given is not None and (not own or _values(own) == _values(given))):
         return

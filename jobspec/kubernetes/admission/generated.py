@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from jobspec.kinds import GroupKind
 
-    #: Kind and name of what is made, and its keys.
+    #: Kind, name and keys of a generated object.
     Made = tuple[str, str, Iterable[str]]
 
 
 ANY = "*"
-"""A key that stands for all, and the namespace of what is made in several that nobody names."""
+"""Stands for all keys of an object, and for all namespaces."""
 _KEYSTORES = {"jks": ("keystore.jks", "truststore.jks"), "pkcs12": ("keystore.p12", "truststore.p12")}
 _FORMATS = {"CombinedPEM": "tls-combined.pem", "DER": "key.der"}
 

@@ -103,7 +103,7 @@ _MOST_MILLIS = (2**63 - 1) // 1000
 _NONE = Quantity(0, "decimal")
 
 
-#: Of requests and limits: how it is said that there is none, what to do then, and how it is said which there is.
+#: Words for messages about requests and limits: that there is none, what to do then, and the start of what there is.
 _SAID = {"requests": ("it requests none", "request it", "it requests"), "limits": ("it has no limit", "limit it", "it is limited to")}
 
 

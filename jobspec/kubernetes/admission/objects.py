@@ -68,7 +68,7 @@ class PolicyObjects:
         return self.find(kinds.PRIORITY_CLASS, "", name)
 
     def default_priority_class(self) -> tuple[str, Data] | None:
-        """The name and the class of pods that name none: of several defaults the lowest. None where no default is at hand."""
+        """The default priority class and its name, of several the lowest; None where none is at hand."""
         classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
         defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _MESSAGES = ("File", "FallbackToLogsOnError")
 _PULLS = ("Always", "IfNotPresent", "Never")
 _OF_RUNNING = ("lifecycle", *PROBES)
-"""Fields of what runs beside others, and not to its end before them."""
+"""Fields that init containers cannot have unless they are sidecars."""
 _NOT_FOR_DEBUGGING = (
     *("ports", "resources", *PROBES, "lifecycle"),
     *("resizePolicy", "restartPolicy", "restartPolicyRules"),
 )
-"""Fields that containers for debugging cannot have."""
+"""Fields that ephemeral containers cannot have."""
 
 
 def container_problems(spec: Data, path: Path) -> Problems:
@@ -150,7 +150,7 @@ BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join
 
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_WHOLE = ("configMapRef", "secretRef")
+_ENV_FROM = ("configMapRef", "secretRef")
 _KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 
@@ -159,17 +159,17 @@ def _env_problems(container: Data, path: Path) -> Problems:
     for at, variable in items_at(container, "env", path):
         yield from required_name(variable, "name", "a variable", _bad_variable, at)
         if "valueFrom" in variable:
-            yield from _source(variable, (*at, "valueFrom"))
+            yield from _value_from(variable, (*at, "valueFrom"))
     for at, each in items_at(container, "envFrom", path):
-        yield from _whole(each, at)
+        yield from _env_from_item(each, at)
 
 
-def _source(variable: Data, path: Path) -> Problems:
+def _value_from(variable: Data, path: Path) -> Problems:
     """The problems of the `valueFrom` of a variable."""
     source = variable["valueFrom"]
     given = [name for name in _SOURCES if name in source]
     for name in given:
-        yield from _source_problems(name, source[name], (*path, name))
+        yield from _value_source(name, source[name], (*path, name))
     if not given:
         yield Problem("missing-field", path, f"`valueFrom` names no source: it takes one of {', '.join(f'`{each}`' for each in _SOURCES)}")
     elif variable.get("value"):
@@ -178,20 +178,20 @@ def _source(variable: Data, path: Path) -> Problems:
         yield excluded(path, f"a variable has one source, and here it has {' and '.join(f'`{each}`' for each in given)}", "keep one")
 
 
-def _source_problems(name: str, source: Data, path: Path) -> Problems:
+def _value_source(name: str, source: Data, path: Path) -> Problems:
     if name == "fieldRef":
         yield from field_problems(source, path, _FIELDS_OF_VARIABLES)
     elif name == "resourceFieldRef":
         yield from resource_problems(source, path, in_volume=False)
     elif name == "fileKeyRef":
-        yield from _file(source, path)
+        yield from _file_key(source, path)
     else:
         what = "a ConfigMap" if name == "configMapKeyRef" else "a Secret"
         yield from required_name(source, "name", what, bad_subdomain, path, f"name {what}")
         yield from required_name(source, "key", f"a key of {what}", _bad_key, path)
 
 
-def _file(source: Data, path: Path) -> Problems:
+def _file_key(source: Data, path: Path) -> Problems:
     """The problems of a variable from a file that a container wrote."""
     yield from (missing(name, source, path) for name in ("key", "volumeName", "path") if not source.get(name))
     key, volume, file = source.get("key"), source.get("volumeName"), source.get("path", "")
@@ -203,12 +203,12 @@ def _file(source: Data, path: Path) -> Problems:
         yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
 
 
-def _whole(source: Data, path: Path) -> Problems:
+def _env_from_item(source: Data, path: Path) -> Problems:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
     if prefix:
         yield from named(prefix, "variables to start with", _bad_variable, (*path, "prefix"))
-    given = [name for name in _WHOLE if name in source]
+    given = [name for name in _ENV_FROM if name in source]
     for name in given:
         what = "a ConfigMap" if name == "configMapRef" else "a Secret"
         yield from required_name(source[name], "name", what, lambda each: bad_subdomain(masked(each)), (*path, name), f"name {what}")
@@ -290,7 +290,7 @@ def field_problems(reference: Data, path: Path, fields: Sequence[str]) -> Proble
 
 def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Problems:
     """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
-    resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0 is none
+    resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0: no divisor
     is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
     if in_volume and not reference.get("containerName"):
         yield missing("containerName", reference, path, "a volume belongs to no container, so name one")
@@ -513,5 +513,5 @@ POLICIES = ("Always", "OnFailure", "Never")
 
 
 def annotations_read(metadata: Data) -> dict[str, str]:
-    """The annotations of a pod that the server reads; those of others are no business of its."""
+    """The annotations of a pod that the server itself reads."""
     return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}

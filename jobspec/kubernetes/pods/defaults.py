@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 CONTAINERS = ("containers", "initContainers")
-"""The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
+"""The lists of containers whose defaults matter to the rules; those of ephemeral containers do not."""
 ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-"""The fields of a container that ask it how it is."""
+"""The fields of a container that hold its probes."""
 
 
 def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:
@@ -36,7 +36,7 @@ def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINE
 
 
 def is_pointer(field: str, around: str) -> bool:
-    """Whether Go has a pointer for a field of a pod's spec, whose zero is another value than none; *around*: the field of its object."""
+    """Whether a field of a pod's spec is a pointer in Go, so that zero differs from absent; *around* is the field that its object is in."""
     return (around, field) in _pointers()
 
 
@@ -69,7 +69,7 @@ def grace_period(spec: Data) -> int:
 
 
 def of_class(spec: Data) -> Data:
-    """What a pod gets of its class, where that is one of every cluster, or where it names none; empty for others."""
+    """The priority and preemption policy of a pod whose class exists in every cluster, or that names no class; empty for other classes."""
     name = spec.get("priorityClassName") or ""
     priority = SYSTEM_PRIORITIES.get(name) if name else 0
     return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
@@ -115,13 +115,13 @@ def filled_in(spec: Data) -> Data:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
     if "resources" not in spec:
         return spec
-    from jobspec.kubernetes.pods.resources import with_shared_resources
+    from jobspec.kubernetes.pods.resources import with_pod_resources
 
-    return with_shared_resources(spec)
+    return with_pod_resources(spec)
 
 
 def _with_requests(container: Data) -> Data:
-    """A container that requests what it is limited to, where it does not say."""
+    """A container whose requests are its limits where it does not say them."""
     resources = container.get("resources", {})
     if not resources.get("limits"):
         return container
@@ -193,7 +193,7 @@ def _each(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
 
 
 def _filled(data: Data, defaults: dict[str, Data]) -> Data:
-    """Data of which those fields that are there have the *defaults* of what is in them."""
+    """Data in whose fields, where they are there, absent fields have their *defaults*."""
     return {**data, **{field: {**own, **data[field]} for field, own in defaults.items() if field in data}}
 
 
@@ -245,7 +245,7 @@ _LONGEST = 255
 
 
 def default_pull_policy(image: str) -> str:
-    """The pull policy of an image for which none is said: a tag `latest` is asked for each time."""
+    """The pull policy of an image where the container says none: `Always` for the tag `latest`."""
     return "Always" if tag_of(image) == "latest" else "IfNotPresent"
 
 

@@ -199,9 +199,8 @@ def _claim_names(spec: Data, metadata: Data) -> Problems:
         claim = f"{pod}-{name}"
         is_named = pod and not bad_subdomain(pod) and not bad_label_name(name)
         if source_of(volume) == "ephemeral" and is_named and len(claim) > _MAX_NAME:
-            message = (
-                f"the claim of the volume is named after the pod, too, and its name has {len(claim)} characters, more than {_MAX_NAME}"
-            )
+            named_after = "the claim of the volume is named after the pod, too, and its name"
+            message = f"{named_after} has {len(claim)} characters, more than {_MAX_NAME}"
             yield Problem("wrong-size", (*at, "name"), message, "give the pod or the volume a shorter name")
         used = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if used in made:
@@ -433,7 +432,7 @@ def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
 
 
 def _on_the_host(spec: Data, path: Path) -> Problems:
-    """The problems of a pod of which containers run on a Windows host itself, as all or none of them do."""
+    """The problems of `hostProcess`: all containers of a pod run on the Windows host itself, or none of them does."""
     of_pod = _host_process(spec)
     own = [(at, _host_process(each)) for at, each in containers_of(spec, path)]
     for at, value in own:
@@ -462,7 +461,7 @@ _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
 def priority_problems(spec: Data) -> Problems:
-    """The problems of a priority and a preemption policy that a system class does not have, or no class where none is named."""
+    """The problems of a priority or preemption policy other than that of the system class that a pod names, or of a pod without a class."""
     name = spec.get("priorityClassName")
     whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
     for field, value in of_class(spec).items():

@@ -65,7 +65,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     """The problem of a request that its limit excludes."""
     at = (*path, "requests", Key(name))
     if name not in limits:
-        if not can_be_promised_twice(name):
+        if not allows_overcommit(name):
             message = f"`{name}` has a request and no limit, and of such a resource both must be the same"
             place, hint = (*path, "limits", Key(name)), f"write `{name}: {text}` under `limits`"
             remedy = set_to(place, int(text) if text.isdecimal() else text)
@@ -74,7 +74,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     if text == limits[name] or is_endless(text) or is_endless(limits[name]):
         return
     wanted, most = amount_of(text), amount_of(limits[name])
-    if wanted != most and not can_be_promised_twice(name):
+    if wanted != most and not allows_overcommit(name):
         yield excluded(at, f"the request of `{name}` must be its limit, {limits[name]}, and is {text}", "remove the request")
     elif wanted > most:
         yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
@@ -142,7 +142,7 @@ def is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not bad_qualified_name(f"requests.{name}")
 
 
-def can_be_promised_twice(name: str) -> bool:
+def allows_overcommit(name: str) -> bool:
     """Whether a limit can be greater than the request, so that a node promises more than it has."""
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
@@ -191,7 +191,7 @@ def _total(spec: Data, field: str) -> Amounts:
     return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
 
 
-def with_shared_resources(spec: Data) -> Data:
+def with_pod_resources(spec: Data) -> Data:
     """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
     resources = spec.get("resources", {})
     if not resources.get("limits") and not resources.get("requests"):
@@ -267,7 +267,7 @@ def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> di
 
 
 def sum_of(several: Iterable[dict[str, Amount]]) -> dict[str, Amount]:
-    """The amounts added up, each with its like."""
+    """The sum of the amounts of each resource."""
     total: dict[str, Amount] = {}
     for each in several:
         for name, amount in each.items():

@@ -148,12 +148,12 @@ def weight_problems(preferred: Data, path: Path) -> Problems:
 def _node_selector_term(term: Data, path: Path, *, values: bool) -> Problems:
     """The problems of a term; a preference's *values* can be any text."""
     for at, condition in items_at(term, "matchExpressions", path):
-        yield from _of_label(condition, at, values=values)
+        yield from _label_condition(condition, at, values=values)
     for at, condition in items_at(term, "matchFields", path):
-        yield from _of_field(condition, at)
+        yield from _field_condition(condition, at)
 
 
-def _of_label(condition: Data, path: Path, *, values: bool) -> Problems:
+def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     if not key:
         yield missing("key", condition, path)
@@ -171,7 +171,7 @@ def _of_label(condition: Data, path: Path, *, values: bool) -> Problems:
         yield from formed(value, "label value", bad_label_value, at)
 
 
-def _of_field(condition: Data, path: Path) -> Problems:
+def _field_condition(condition: Data, path: Path) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     yield from required_choice(condition, "operator", _OF_FIELDS, path, f"it is one of {listed(_OF_FIELDS)}")
     if operator in _OF_FIELDS and len(given) != 1:
@@ -265,7 +265,7 @@ _ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
 
 
 def toleration_annotation_problems(text: str, path: Path) -> Problems:
-    """The problems of the text of the annotation, which is at *path*; an empty one holds none."""
+    """The problems of tolerations in the text of the annotation at *path*; an empty text is valid."""
     if not text:
         return
     tolerations = _decoded(text)
@@ -398,7 +398,7 @@ def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
 
 
 def contradiction_problems(annotations: Annotations, spec: Data, path: Path, *, of_template: bool) -> Problems:
-    """The annotations that say something else than the profiles in the spec at *path*."""
+    """The annotations that contradict the profiles in the spec at *path*."""
     if not any(key == _SECCOMP_OF_POD or key.startswith((_SECCOMP, _APP_ARMOR)) for key in annotations):
         return
     own = spec.get("securityContext", {})

@@ -87,7 +87,7 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths of changed pull policies; one that neither state has does not change, and one that is empty has its default."""
+    """The paths of changed pull policies. An empty one has its default; where neither state says one, nothing changes."""
     for (path, new), (_, old) in zip(containers_of(now, (), CONTAINERS), containers_of(was, (), CONTAINERS), strict=True):
         is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
         if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
@@ -95,7 +95,7 @@ def _policies(now: Data, was: Data) -> Iterator[Path]:
 
 
 def _kept(was: Data, fields: tuple[str, ...]) -> Data:
-    """Those of some fields that stay as they were, where the new spec does not say them."""
+    """Some fields of the stored spec, for a new one to keep where it does not say them."""
     return {field: was[field] for field in fields if field in was}
 
 
@@ -121,7 +121,7 @@ def _without_token(was: Data, now: Data) -> Data:
 
 
 def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
-    """A spec without what can change: and for a pod that gates hold back, without what it asks of its node, where the *other* differs."""
+    """A spec without the fields that can change; of a gated pod, also without what it requires of nodes, where the *other* spec differs."""
     made = {field: each for field, each in spec.items() if field not in (*_FREE, *(("nodeSelector",) if is_gated else ()))}
     for field in CONTAINERS:
         if field in made:
@@ -180,8 +180,8 @@ def _at(path: Path, spec: Data) -> Any:
 
 # What two specs of a pod differ in, apart from what means the same to the server.
 #
-# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals none, and quantities
-# are equal by their amount. A number, text or boolean that is zero equals none where Go has no pointer for it.
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals an absent one, and quantities
+# are equal by their amount. A number, text or boolean that is zero equals an absent one unless it is a pointer in Go.
 
 
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
@@ -195,10 +195,10 @@ _LONGEST = 2  # characters of an exponent; a quantity with a longer one is compa
 
 def changes(new: Data, old: Data) -> Iterator[Path]:
     """The paths, from the spec, at which two decoded specs differ."""
-    yield from _changes(_whole(new), _whole(old), ())
+    yield from _changes(_normalized(new), _normalized(old), ())
 
 
-def _whole(spec: Data) -> Data:
+def _normalized(spec: Data) -> Data:
     """A spec with its defaults, and without values that mean the same as absent ones."""
     reduced = _reduced(spec, "spec")
     account = reduced.pop("serviceAccount", None)  # the older name of the other field

@@ -97,7 +97,7 @@ def _source(source: str, data: Data, path: Path) -> Problems:
 # Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-#: The fields without which a source is none; `image` needs its reference in a pod only, not in a template.
+#: The required fields of each source; `image` requires its reference in a pod only, not in a template.
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "awsElasticBlockStore": ("volumeID",),
     "azureDisk": ("diskName", "diskURI"),
@@ -207,7 +207,7 @@ def _iscsi(data: Data, path: Path) -> Problems:
 
 
 def _qualified_name(name: str, path: Path) -> Problems:
-    """The problem of a name that is none of iSCSI's; the server looks for that of an `iqn` anywhere in the text."""
+    """The problem of a name that is not an iSCSI name; the server looks for an `iqn` anywhere in the text."""
     import re
 
     form = _QUALIFIED.get(name[:3])
@@ -300,7 +300,7 @@ def _downward_api(data: Data, path: Path) -> Problems:
 
 
 def _files(data: Data, path: Path, required: tuple[str, ...], content: Rule | None = None) -> Problems:
-    """The problems of what becomes files of a volume; *content* gives those of what is in a file."""
+    """The problems of the items that become files of a volume; *content* gives the problems of where a file's content comes from."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     for at, item in items_at(data, "items", path):
         yield from (missing(field, item, at) for field in required if not item.get(field))

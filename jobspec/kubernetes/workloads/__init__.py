@@ -50,14 +50,14 @@ def _lasting(data: Data, old: Data | None) -> Problems:
 
 def _stateful_set(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.pods.pod import template_problems
-    from jobspec.kubernetes.workloads.deployments import as_written, pods_of, stateful_set_problems
+    from jobspec.kubernetes.workloads.deployments import at_own_volume, pods_of, stateful_set_problems
 
     own = stateful_set_problems(data, old)
     # the pods of a stored StatefulSet that is wrong by rules that came later are not looked at any more
     if old and (any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))):
         return own
     template, places = pods_of(mapping(data, "spec"))
-    return (as_written(problem, places) for problem in _with_pods(own, template))
+    return (at_own_volume(problem, places) for problem in _with_pods(own, template))
 
 
 def _replication_controller(data: Data, _: Data | None) -> Problems:

@@ -136,7 +136,7 @@ def pods_of(spec: Data) -> tuple[Data, list[int]]:
     return {**template, "spec": {**kept, **({"volumes": volumes} if volumes else {})}}, [index for index, _ in own]
 
 
-def as_written(problem: Problem, places: list[int]) -> Problem:
+def at_own_volume(problem: Problem, places: list[int]) -> Problem:
     """A problem of the checked template, at the volume that it has in the written one."""
     path = problem.path
     if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):
@@ -215,7 +215,7 @@ def _or(data: Data, name: str, default: Any) -> Any:
 
 # The pod template of what keeps pods running for good: its pods are always restarted, and have no deadline.
 #
-# Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and its likes for other kinds.
+# Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and the same of other kinds.
 
 
 def _lasting_pods(spec: Data, kind: str) -> Problems:

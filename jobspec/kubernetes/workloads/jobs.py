@@ -53,7 +53,7 @@ def with_defaults(spec: Data) -> Data:
 
 
 def _host_names(data: Data, spec: Data) -> Problems:
-    """The problem of an Indexed Job whose last pod would get a host name that is none."""
+    """The problem of an Indexed Job whose last pod would get a host name that is not valid."""
     completions = number(spec, "completions") or 0
     if text(spec, "completionMode") != "Indexed" or completions <= 0:
         return
@@ -426,7 +426,7 @@ def _template(new: Data, old: Data, job: Data) -> Problems:
 
 
 def _is_at_rest(job: Data) -> bool:
-    """Whether a suspended Job has no pods, and none to come."""
+    """Whether a suspended Job has no pods, and its controller will make no more."""
     status = mapping(job, "status")
     suspended = any(text(each, "type") == "Suspended" and text(each, "status") == "True" for each in structs(status, "conditions"))
     return not number(status, "active") and (suspended or not is_given(status, "startTime"))

@@ -121,13 +121,13 @@ def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
     for each in structs(selector, "matchExpressions"):
-        if not _meets(each, labels):
+        if not _matches(each, labels):
             values = texts(each, "values")
             missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
     return missed
 
 
-def _meets(condition: Data, labels: Mapping[str, str]) -> bool:
+def _matches(condition: Data, labels: Mapping[str, str]) -> bool:
     key, operator, values = text(condition, "key"), text(condition, "operator"), texts(condition, "values")
     if operator == "In":
         return key in labels and labels[key] in values
@@ -148,16 +148,16 @@ _CLAIM = {"volumeMode": "Filesystem"}
 #: The field that holds a list of objects -> the defaults of their fields.
 _DEFAULTS: dict[str, Data] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
-"""The fields with a text under each key, where an empty one is not as good as none."""
+"""Maps of texts, in which an empty text differs from an absent key."""
 _SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
-_ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
+_ONLY_OF_PODS = "enableServiceLinks"  # has a default in a pod, but not in a template
 
 
 def same(one: Any, other: Any, field: str = "") -> bool:
     """Whether two values of a field mean the same."""
-    return bool(_whole(one, field) == _whole(other, field))
+    return bool(_normalized(one, field) == _normalized(other, field))
 
 
 def same_pods(one: Data, other: Data) -> bool:
@@ -175,10 +175,10 @@ def _pulled(spec: Data) -> Data:
 
 def same_claims(one: list[Data], other: list[Data]) -> bool:
     """Whether two lists of templates of claims mean the same; of a claim, `apiVersion` and `kind` are what they have to be."""
-    return [_whole_claim(claim) for claim in one] == [_whole_claim(claim) for claim in other]
+    return [_normalized_claim(claim) for claim in one] == [_normalized_claim(claim) for claim in other]
 
 
-def _whole(value: Any, field: str = "") -> Any:
+def _normalized(value: Any, field: str = "") -> Any:
     """A value of a field with the defaults of its type, without what is empty."""
     if isinstance(value, dict):
         if field in _QUANTITIES:
@@ -186,15 +186,16 @@ def _whole(value: Any, field: str = "") -> Any:
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
-        made = {name: _whole(each, name) for name, each in filled.items()}
+        made = {name: _normalized(each, name) for name, each in filled.items()}
         pointers = {*_SOURCES, *(name for name in made if is_pointer(name, "spec"))}
         return {name: each for name, each in made.items() if each is not None and (name in pointers or each not in ("", [], {}))}
-    return [_whole(each, field) for each in value] if isinstance(value, list) else value
+    return [_normalized(each, field) for each in value] if isinstance(value, list) else value
 
 
-def _whole_claim(claim: Data) -> Any:
+def _normalized_claim(claim: Data) -> Any:
     kept = {name: each for name, each in claim.items() if name not in ("apiVersion", "kind")}
-    return _whole({**kept, "spec": {**_CLAIM, **(claim.get("spec") or {})}, "status": {"phase": "Pending", **(claim.get("status") or {})}})
+    spec, status = {**_CLAIM, **(claim.get("spec") or {})}, {"phase": "Pending", **(claim.get("status") or {})}
+    return _normalized({**kept, "spec": spec, "status": status})
 
 
 def _amount(value: Any) -> Any:

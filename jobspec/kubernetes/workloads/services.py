@@ -42,9 +42,8 @@ def service_problems(data: Data, old: Data | None) -> Problems:
     yield from one_of(kind, _TYPES, (*_SPEC, "type"))
     yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec)
     if kind in _ON_NODES and is_headless(spec):
-        yield Problem(
-            "conflicting-values", (*_SPEC, "clusterIP"), f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
-        )
+        message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
+        yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
     if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
         yield missing("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
     yield from _port_list(spec, kind, is_new=old is None)
@@ -396,7 +395,7 @@ def without_dropped(data: Data, old: Data) -> Data:
         same = text(new_spec, "externalTrafficPolicy") == (text(old_spec, "externalTrafficPolicy") or "Cluster")
         dropped |= {"externalTrafficPolicy"} if same else set()
     spec = {name: each for name, each in new_spec.items() if name not in dropped}
-    # a Service that says no address keeps it: that of a headless one is that it has none
+    # a Service that does not say its address keeps it, so that a headless one stays headless
     is_kept = _EXTERNAL not in (kind, was) and not cluster_ips(new_spec) and is_headless(old_spec)
     return {**data, "spec": {**spec, **_ports(new_spec, old_spec, kind, was), **({"clusterIP": _NONE} if is_kept else {})}}
 
