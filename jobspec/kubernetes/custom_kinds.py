@@ -79,13 +79,10 @@ class CustomKinds:
 
     def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
-        self._unread: list[UnreadFile] = []
+        self._unread = [each for each in crds if isinstance(each, UnreadFile)]
         self._reading = allocate_lock()
-        for crd in crds:
-            if isinstance(crd, UnreadFile):
-                self._unread.append(crd)
-            else:
-                self._add(crd)
+        for crd in (each for each in crds if not isinstance(each, UnreadFile)):
+            self._add(crd)
         self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
         self._compiled: dict[tuple[str, str], CustomKind] = {}
         self._find_json_schema = json_schema
@@ -140,9 +137,8 @@ class CustomKinds:
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
-    group, _ = defined_by(crd)
     message = f"{crd.file} serves " + (f"{document.kind} in {', '.join(served)} only" if served else f"no version of {document.kind}")
-    hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
+    hint = f"write `apiVersion: {defined_by(crd)[0]}/{served[0]}`" if len(served) == 1 else ""
     return document.problem("unknown-kind", message, ("apiVersion",), hint=hint)
 
 

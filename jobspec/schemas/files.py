@@ -137,8 +137,7 @@ class _Table:
 # Structures to CustomResourceDefinitions (`apiextensions.k8s.io/v1`).
 
 
-_LIMITS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
-_AS_THEY_ARE = ("description", "pattern", "enum", "default", *_LIMITS)
+_AS_THEY_ARE = ("description", "pattern", "enum", "default", *json_schema.LIMITS)
 _RULES = "x-kubernetes-validations"
 
 

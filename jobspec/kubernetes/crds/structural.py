@@ -297,9 +297,8 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
             yield invalid(path, NO_ITEMS)
         return
     if items.get("type") != "object":
-        yield invalid(
-            (*path, "items", "type") if "type" in items else (*path, "items"), "the items of a list of type map need `type: object`"
-        )
+        place = (*path, "items", "type") if "type" in items else (*path, "items")
+        yield invalid(place, "the items of a list of type map need `type: object`")
         return
     at: Path = (*path, "x-kubernetes-list-map-keys")
     for index, key in enumerate(keys):
