@@ -208,9 +208,12 @@ def _bad_cronjob_name(name: str) -> str:
     return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
 
 
-def _of_prefix(bad_name: Callable[[str], str]) -> Callable[[str], str]:
-    """Why a text cannot be a prefix of names, by why one cannot be a name."""
-    return lambda prefix: bad_name(masked(prefix))
+def _bad_subdomain_prefix(prefix: str) -> str:
+    return bad_subdomain(masked(prefix))
+
+
+def _bad_label_prefix(prefix: str) -> str:
+    return bad_label_name(masked(prefix))
 
 
 def _bad_segment_prefix(prefix: str) -> str:
@@ -219,13 +222,13 @@ def _bad_segment_prefix(prefix: str) -> str:
 
 #: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    "subdomain": (_of_prefix(bad_subdomain), bad_subdomain),
+    "subdomain": (_bad_subdomain_prefix, bad_subdomain),
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),
-    "optional-subdomain": (_of_prefix(bad_subdomain), bad_subdomain),
-    "label": (_of_prefix(bad_label_name), bad_label_name),
+    "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "label": (_bad_label_prefix, bad_label_name),
     "segment": (bad_path_segment, bad_path_segment),
     "made-segment": (_bad_segment_prefix, bad_path_segment),
-    "cronjob": (_of_prefix(bad_subdomain), _bad_cronjob_name),
+    "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),
     "address": (_bad_address, _bad_address),
 }
 

@@ -21,9 +21,9 @@ from jobspec.kubernetes.problems import (
     meant_quantity,
     missing_field,
     no_byte,
+    outside,
     unknown_field,
     unsupported,
-    within,
     wrong_format,
     wrong_pattern,
     wrong_size,
@@ -252,7 +252,9 @@ def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Probl
 
 
 def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
-    return next(within(value, shape.minimum, shape.maximum, path), None)
+    least, most = shape.minimum, shape.maximum
+    fits = (least is None or value >= least) and (most is None or value <= most)
+    return None if fits else outside(value, least, most, path)
 
 
 def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
