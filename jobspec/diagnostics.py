@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
+#: An object of a manifest, or a part of one, as plain data; and what rules yield. Only annotations name them, which nobody evaluates.
+Data: TypeAlias = "dict[str, Any]"
+Problems: TypeAlias = "Iterator[Problem]"
 
 
 class JobspecError(Exception):

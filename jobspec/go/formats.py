@@ -21,12 +21,8 @@ def is_quantity(text: str) -> bool:
     """Whether the text matches the quantity pattern that CRDs carry: a decimal number, then a suffix or an exponent."""
     body = text[1:] if text[:1] in ("+", "-") else text
     number, rest = _number(body)
-    if not number:
-        return False
-    if rest in _SUFFIXES:
-        return True
-    if rest[:1] not in ("e", "E"):
-        return False
+    if not number or rest in _SUFFIXES or rest[:1] not in ("e", "E"):
+        return bool(number) and rest in _SUFFIXES
     exponent, after = _number(rest[2:] if rest[1:2] in ("+", "-") else rest[1:])
     return bool(exponent) and not after
 

@@ -107,9 +107,7 @@ def _split(text: str) -> tuple[str, str]:
 
 def _shifted(digits: int, power: int) -> int:
     """A number times a power of ten, rounded away from zero."""
-    if power < 0:
-        return -(-digits // int(10**-power)) if digits > 0 else digits // int(10**-power)
-    return digits * int(10**power)
+    return _divided(digits, int(10**-power)) if power < 0 else digits * int(10**power)
 
 
 def _binary(amount: int) -> str:
@@ -143,7 +141,6 @@ _MOST = ((1 << 63) - 1) * 1000
 _MOST_DIGITS = 18
 _WRAPPING = (0, 1, 2, 3, 6, 9)
 """The powers of ten by which the server multiplies without looking whether the product fits."""
-_POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _LONGEST = 100_000
 """The longest exponent that is written out; longer ones count like this one."""
 
@@ -151,10 +148,8 @@ _LONGEST = 100_000
 def amount_of(text: str) -> int:
     """The thousandths of a quantity, rounded away from zero."""
     found = quantity(_bounded(text))
-    thousandths = -(-abs(found.nanos) // _MILLION)
-    if found.format == "binary":
-        thousandths = min(thousandths, _MOST)
-    return thousandths if found.nanos >= 0 else -thousandths
+    thousandths = _divided(found.nanos, _MILLION)
+    return max(-_MOST, min(thousandths, _MOST)) if found.format == "binary" else thousandths
 
 
 def _bounded(text: str) -> str:
@@ -177,8 +172,6 @@ def fits_pages(size: str, text: str) -> bool:
 
     A size beyond 64 bits can count as zero, by which the server divides, and then breaks the connection.
     """
-    from jobspec.go.formats import is_parsed_quantity
-
     if not is_parsed_quantity(size) or amount_of(size) <= 0 or not is_whole(size):
         return False
     page = _in_64_bits(size, 0)
@@ -191,17 +184,17 @@ def _in_64_bits(text: str, power: int) -> int:
     Of what is too large, the last 64 bits are left, or zero, by the form in which the server keeps it.
     """
     thousandths = amount_of(text)
-    number = thousandths if power == -3 else _rounded(thousandths)
+    number = thousandths if power == -3 else _divided(thousandths, 1000)
     if -(1 << 63) <= number < 1 << 63:
         return number
     scale = _scale_of(text)
-    if scale is None or scale - power in _WRAPPING:
-        return (number + (1 << 63)) % (1 << 64) - (1 << 63)
-    return 0
+    is_wrapped = scale is None or scale - power in _WRAPPING
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63) if is_wrapped else 0
 
 
-def _rounded(thousandths: int) -> int:
-    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+def _divided(number: int, divisor: int) -> int:
+    """A quotient, rounded away from zero."""
+    return -(-number // divisor) if number >= 0 else number // divisor
 
 
 def _scale_of(text: str) -> int | None:
@@ -214,5 +207,5 @@ def _scale_of(text: str) -> int | None:
         power = "KMGTPE".index(suffix[0]) * 10 + 10
         is_short = not fraction and 15 - digits - power * 3 // 10 - 1 >= 0
         return 0 if is_short and int(number or 0) << power < 1 << 63 else None
-    power = (int(suffix[1:]) if suffix[1:] else _POWERS[suffix]) - len(fraction)
+    power = (int(suffix[1:]) if suffix[1:] else _DECIMAL[suffix]) - len(fraction)
     return max(power, -3) if digits <= _MOST_DIGITS and power >= -9 else None

@@ -67,8 +67,6 @@ def _without_captures(pattern: str) -> str:
 
 def _tokens(pattern: str) -> list[str]:
     """The pattern split into quoted text, escapes, character classes, starts of capturing groups, and single characters."""
-    import re
-
     return re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)
 
 

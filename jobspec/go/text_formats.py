@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_UNITS = {
-    "ns": (1, ("ns", "nano")),
-    "us": (10**3, ("us", "µs", "micro")),
-    "ms": (10**6, ("ms", "milli")),
-    "s": (10**9, ("s", "sec")),
-    "m": (60 * 10**9, ("m", "min")),
-    "h": (3600 * 10**9, ("h", "hr", "hour")),
-    "d": (86400 * 10**9, ("d", "day")),
-    "w": (7 * 86400 * 10**9, ("w", "wk", "week")),
-}
 _GO_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+#: The words for a unit of a duration, of which the last one can go on as it likes (`seconds`), and the unit's length.
+_UNITS = {
+    ("ns", "nano"): 1,
+    ("us", "µs", "micro"): 10**3,
+    ("ms", "milli"): 10**6,
+    ("s", "sec"): 10**9,
+    ("m", "min"): 60 * 10**9,
+    ("h", "hr", "hour"): 3600 * 10**9,
+    ("d", "day"): 86400 * 10**9,
+    ("w", "wk", "week"): 7 * 86400 * 10**9,
+}
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\"")
 _USER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:~!$&'()*+,;=%@")
 _ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\x80-\U0010ffff]+"
@@ -84,7 +85,7 @@ def _duration_in_words(text: str) -> int | None:
     for number, unit in re.findall(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)", text):
         if int(number) >= 1 << 63:
             return None
-        for size, names in _UNITS.values():
+        for names, size in _UNITS.items():
             if unit.lower() in names or unit.lower().startswith(names[-1]):
                 known = True
                 total += int(number) * size
@@ -93,13 +94,11 @@ def _duration_in_words(text: str) -> int | None:
 
 def is_uri(text: str) -> bool:
     """Whether the text is an absolute URI or an absolute path (`url.ParseRequestURI`)."""
-    if not text or any(ord(character) < 0x20 or character == "\x7f" for character in text):
-        return False
     if text == "*":
         return True
-    match = re.match(r"([A-Za-z][A-Za-z0-9+.\-]*):", text)
-    if text.startswith(":"):
+    if not text or text.startswith(":") or any(ord(character) < 0x20 or character == "\x7f" for character in text):
         return False
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.\-]*):", text)
     rest = (text[match.end() :] if match else text).partition("?")[0]
     if not rest.startswith("/"):
         return match is not None

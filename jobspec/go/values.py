@@ -20,13 +20,11 @@ _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 
 def decode_as_go(value: Any, shape: Shape) -> Any:
     """A value as it is decoded; None where that is not possible, or where it is null."""
-    if value is None:
-        return None
     if shape.type == "object":
         return _object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
         return _list(value, shape.items) if isinstance(value, list) else None
-    return value if shape.type == "any" else _scalar(value, shape)
+    return value if value is None or shape.type == "any" else _scalar(value, shape)
 
 
 def _list(value: list[Any], items: Shape | None) -> list[Any]:
@@ -54,7 +52,7 @@ def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
 
 
 def _inside(item: Any, shape: Shape | None) -> Any:
-    """An item of a list or a value of a map; None for a quantity that is none."""
+    """An item of a list or a value of a map; None for a text that is not a quantity where one is expected."""
     if shape is None or type(item) is shape.plain:
         return item
     found = decode_as_go(item, shape)
@@ -200,9 +198,7 @@ def _is_left_out(value: Any, shape: Shape | None) -> bool:
         return True
     if isinstance(value, dict):
         return not value and shape is not None and shape.fields is None
-    if isinstance(value, list):
-        return not value
-    return not (value or (shape is not None and (shape.pointer or shape.format == "quantity")))
+    return not (value or (not isinstance(value, list) and shape is not None and (shape.pointer or shape.format == "quantity")))
 
 
 # Read fields of a document in which anything may stand, as Go has them once decoded: what is absent, null or of a wrong type is empty.

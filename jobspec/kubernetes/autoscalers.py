@@ -6,18 +6,11 @@ after `SetDefaults_HorizontalPodAutoscaler`, pkg/apis/autoscaling/v2, 1.36. The 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    Fields = dict[str, Any]
+from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required_choice, required_name
 
 #: The type of a metric -> the field that describes it, in the order in which the server looks at them.
 _SOURCES = {
@@ -27,6 +20,16 @@ _SOURCES = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
+#: The amounts of which the target of a metric needs one, the usual one first; and two that exclude each other, with the one to report.
+_AMOUNTS = {
+    **dict.fromkeys(("object", "external"), ("averageValue", "value")),
+    "pods": ("averageValue",),
+    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue")),
+}
+_EXCLUSIVE = {
+    "external": ("value", "averageValue", "value"),
+    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue", "averageValue")),
+}
 _TARGETS = ("Utilization", "Value", "AverageValue")
 _POLICIES = ("Pods", "Percent")
 _CHOICES_OF_POLICY = ("Disabled", "Max", "Min")
@@ -34,7 +37,7 @@ _LONGEST_WINDOW = 3600
 _LONGEST_PERIOD = 1800
 
 
-def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Problem]:
+def autoscaler_problems(autoscaler: Data, old: Data | None) -> Problems:
     """The problems of a new or changed autoscaler; an update may keep what *old* has of 0 replicas and of wrong API versions."""
     spec, stored = autoscaler.get("spec", {}), (old or {}).get("spec", {})
     yield from _limits(spec, lowest=0 if stored.get("minReplicas") == 0 else 1)
@@ -44,13 +47,13 @@ def autoscaler_problems(autoscaler: Fields, old: Fields | None) -> Iterator[Prob
         yield from _api_version(scaled, ("spec", "scaleTargetRef"), core=scaled.get("kind") == "ReplicationController")
     described = [each["object"] for each in stored.get("metrics", ()) if each.get("type") == "Object" and "object" in each]
     kept = any(_bad_api_version(each.get("describedObject", {})) for each in described)
-    for index, metric in enumerate(spec.get("metrics", ())):
-        yield from _metric(metric, ("spec", "metrics", index), any_version=kept)
+    for at, metric in items_at(spec, "metrics", ("spec",)):
+        yield from _metric(metric, at, any_version=kept)
     for direction in ("scaleUp", "scaleDown"):
         yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction))
 
 
-def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
+def _limits(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
         yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}")
@@ -66,18 +69,18 @@ def _limits(spec: Fields, *, lowest: int) -> Iterator[Problem]:
         yield excluded(("spec", "metrics"), "no pods at all (`minReplicas: 0`) need a metric of the type Object or External", "add one")
 
 
-def _reference(reference: Fields, path: Path) -> Iterator[Problem]:
+def _reference(reference: Data, path: Path) -> Problems:
     for field, what in (("kind", "a kind"), ("name", "an object")):
         yield from required_name(reference, field, what, bad_path_segment, path)
 
 
-def _api_version(reference: Fields, path: Path, *, core: bool) -> Iterator[Problem]:
+def _api_version(reference: Data, path: Path, *, core: bool) -> Problems:
     version = reference.get("apiVersion", "")
     if why := _bad_api_version(reference, core=core):
         yield Problem("wrong-format", (*path, "apiVersion"), f'`apiVersion` is "{version}": {why}', "write it as `GROUP/VERSION`")
 
 
-def _bad_api_version(reference: Fields, *, core: bool = True) -> str:
+def _bad_api_version(reference: Data, *, core: bool = True) -> str:
     """Why the API version of a reference cannot be; empty if it can. *core*: the core group, which has no name, is one that it may name."""
     version = reference.get("apiVersion", "")
     if version.count("/") > 1:
@@ -88,14 +91,14 @@ def _bad_api_version(reference: Fields, *, core: bool = True) -> str:
 # Metrics: each has a type, and describes its source and a target in the one field of that type.
 
 
-def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Problem]:
+def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
     kind = metric.get("type", "")
     present = [field for field in _SOURCES.values() if field in metric]
     expected = _SOURCES.get(kind)
     yield from required_choice(metric, "type", sorted(_SOURCES), path)
     if present:
         source, at = metric[present[0]], (*path, present[0])
-        yield from _CHECKS[present[0]](source, at)
+        yield from _source(present[0], source, at)
         yield from _target(source.get("target", {}), (*at, "target"))
         if present[0] == "object" and not any_version:
             yield from _api_version(source.get("describedObject", {}), (*at, "describedObject"), core=True)
@@ -107,54 +110,28 @@ def _metric(metric: Fields, path: Path, *, any_version: bool) -> Iterator[Proble
                 yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
 
 
-def _object(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("value", "averageValue"), path)
+def _source(kind: str, source: Data, path: Path) -> Problems:
+    """The problems of what describes a metric of a *kind*, but for those of its target's own fields."""
+    if kind == "object":
+        yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
+    if kind in ("resource", "containerResource"):
+        if not source.get("name"):
+            yield missing("name", source, path, "name a resource, such as `cpu`")
+    else:
+        yield from required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
+    target, (usual, *others) = source.get("target", {}), _AMOUNTS[kind]
+    if target.keys().isdisjoint(_AMOUNTS[kind]):
+        yield missing(usual, target, (*path, "target"), f"or `{others[0]}`" if others else "")
+    if kind in _EXCLUSIVE and target.keys() >= {*_AMOUNTS[kind]}:
+        one, other, at = _EXCLUSIVE[kind]
+        yield excluded((*path, "target", at), f"`{one}` and `{other}` are mutually exclusive", "keep one of the two")
+    if kind == "containerResource":
+        if source.get("name"):
+            yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
+        yield from required_name(source, "container", "a container", bad_label_name, path)
 
 
-def _name_of_metric(source: Fields, path: Path) -> Iterator[Problem]:
-    return required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
-
-
-def _external(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("value", "averageValue"), path)
-    if all(field in source.get("target", {}) for field in ("value", "averageValue")):
-        yield excluded((*path, "target", "value"), "`value` and `averageValue` are mutually exclusive", "keep one of the two")
-
-
-def _pods(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _name_of_metric(source, path)
-    yield from _one_of(source, ("averageValue",), path)
-
-
-def _resource(source: Fields, path: Path) -> Iterator[Problem]:
-    if not source.get("name"):
-        yield missing("name", source, path, "name a resource, such as `cpu`")
-    yield from _one_of(source, ("averageUtilization", "averageValue"), path)
-    if all(field in source.get("target", {}) for field in ("averageUtilization", "averageValue")):
-        message = "`averageUtilization` and `averageValue` are mutually exclusive"
-        yield excluded((*path, "target", "averageValue"), message, "keep one of the two")
-
-
-def _container_resource(source: Fields, path: Path) -> Iterator[Problem]:
-    yield from _resource(source, path)
-    if source.get("name"):
-        yield from named(source["name"], "a resource of containers", bad_container_resource, (*path, "name"))
-    yield from required_name(source, "container", "a container", bad_label_name, path)
-
-
-def _one_of(source: Fields, fields: tuple[str, ...], path: Path) -> Iterator[Problem]:
-    """The problem of a target that has none of these *fields*."""
-    target = source.get("target", {})
-    if not any(field in target for field in fields):
-        at = "averageUtilization" if "averageUtilization" in fields else "averageValue"
-        hint = f"or `{(set(fields) - {at}).pop()}`" if len(fields) > 1 else ""
-        yield missing(at, target, (*path, "target"), hint)
-
-
-def _target(target: Fields, path: Path) -> Iterator[Problem]:
+def _target(target: Data, path: Path) -> Problems:
     yield from required_choice(target, "type", _TARGETS, path, "it is `Utilization`, `Value` or `AverageValue`")
     for field in ("value", "averageValue"):
         if field in target and amount_of(target[field]) <= 0:
@@ -164,25 +141,16 @@ def _target(target: Fields, path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", (*path, "averageUtilization"), message)
 
 
-_CHECKS: dict[str, Callable[[Fields, Path], Iterator[Problem]]] = {
-    "object": _object,
-    "external": _external,
-    "pods": _pods,
-    "resource": _resource,
-    "containerResource": _container_resource,
-}
-
-
 # How fast it scales in a direction. Where no policies are written, the server fills some in.
 
 
-def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
+def _behavior(rules: Data, path: Path) -> Problems:
     yield from _between(rules.get("stabilizationWindowSeconds", 0), 0, _LONGEST_WINDOW, (*path, "stabilizationWindowSeconds"))
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
         yield missing("policies", rules, path, "remove it for the server's own")
-    for index, policy in enumerate(rules.get("policies", ())):
-        at, value = (*path, "policies", index), policy.get("value", 0)
+    for at, policy in items_at(rules, "policies", path):
+        value = policy.get("value", 0)
         yield from one_of(policy.get("type", ""), _POLICIES, (*at, "type"))
         if value < 1:
             yield Problem("out-of-range", (*at, "value"), f"`value` must be at least 1, and is {value}")
@@ -192,6 +160,6 @@ def _behavior(rules: Fields, path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` cannot be negative, as {tolerance} is")
 
 
-def _between(value: int, least: int, most: int, path: Path) -> Iterator[Problem]:
+def _between(value: int, least: int, most: int, path: Path) -> Problems:
     if not least <= value <= most:
         yield Problem("out-of-range", path, f"`{path[-1]}` is from {least} to {most:,}, and {value:,} is not")

@@ -9,7 +9,7 @@ import itertools
 from functools import lru_cache
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Mark, Path, Problem
+from jobspec.diagnostics import Data, Diagnostic, Mark, Path, Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
@@ -22,21 +22,19 @@ from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
     #: The problems of a decoded object, as an update of another unless that is None.
-    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
+    KindRules = Callable[[Data, Any], Problems]
     #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
 
 
-def builtin_problems(
-    data: dict[str, Any], api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False
-) -> list[Problem]:
+def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
     """The problems of an object of a kind that the target's release serves, as an update of the data *old* unless that is None.
 
     *encoded*: a program in Go has encoded the object from its types, so that its structure is right.
@@ -96,7 +94,7 @@ def _of_new_definition(text: str, shape: Shape) -> list[Problem]:
     return definition_problems(loads(text), [], shape, None)
 
 
-def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Iterator[Problem]:
+def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Problems:
     """What the server's Go code says of an object, as it is decoded."""
     if kind == "Pod" and old is not None:
         from jobspec.kubernetes.pods.pod import changed_pod_problems
@@ -115,11 +113,11 @@ def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) 
         from jobspec.kubernetes.workloads import RULES
 
         return RULES[kind](typed, before)
-    return _page_problems(typed, kind, before)
+    return _other_kind_problems(typed, kind, before)
 
 
-def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
-    """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
+def _other_kind_problems(made: Data, kind: str, old: Data | None) -> Problems:
+    """What the Go code says of an autoscaler or of another kind of a namespace: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
     if kind == "HorizontalPodAutoscaler":
@@ -127,9 +125,9 @@ def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) 
 
         yield from autoscaler_problems(made, old)
         return
-    from jobspec.kubernetes import limits, namespaced_kinds
+    from jobspec.kubernetes.namespaced_kinds import RULES
 
-    of_any, of_update = (limits.RULES if kind in limits.RULES else namespaced_kinds.RULES).get(kind, (None, None))
+    of_any, of_update = RULES.get(kind, (None, None))
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)
     if of_update and old is not None:
@@ -142,8 +140,8 @@ _ONLY_CHANGES = ("Namespace", "PriorityClass")
 _SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass")
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose rules besides those of metadata fit on a page, or which have none.
-_OF_ONE_PAGE: tuple[GroupKind, ...] = (
+#: The kinds whose rules, besides those of metadata, are in `namespaced_kinds` or `autoscalers`; a ServiceAccount has none.
+_OTHER_KINDS: tuple[GroupKind, ...] = (
     *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
     *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("autoscaling", "HorizontalPodAutoscaler"),
@@ -155,7 +153,7 @@ _WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
 #: The kinds whose Go code is followed on data that is not decoded.
 _UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
 #: The kinds whose Go code we follow.
-_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OF_ONE_PAGE))
+_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OTHER_KINDS))
 
 
 # Add to problems which other releases have the unknown field, or accept the wrong value.
@@ -189,10 +187,8 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
     component = COMPONENTS.get(kind, "kubernetes")
-    releases = list(RELEASES[component])
-    own = releases.index(target[component])
-    name = f"`{problem.path[-1]}`"
-    earlier = [release for release in known if releases.index(release) < own]
+    releases, name = list(RELEASES[component]), f"`{problem.path[-1]}`"
+    earlier = [release for release in known if releases.index(release) < releases.index(target[component])]
     if earlier:
         gone = releases[releases.index(earlier[-1]) + 1]
         message, hint = f"{name} was removed in {component} {gone}", ""
@@ -213,9 +209,8 @@ def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
 def _range(releases: list[str], all_others: list[str]) -> str:
     """Releases in words: `2.0.0 to 2.1.0`, or one by one if the range has others."""
     first, last = all_others.index(releases[0]), all_others.index(releases[-1])
-    if len(releases) == 1:
-        return releases[0]
-    return f"{releases[0]} to {releases[-1]}" if last - first + 1 == len(releases) else ", ".join(releases)
+    is_range = len(releases) > 1 and last - first + 1 == len(releases)
+    return f"{releases[0]} to {releases[-1]}" if is_range else ", ".join(releases)
 
 
 # Recognise manifests whose indentation was lost, as happens when they are copied from a page.
@@ -239,7 +234,7 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
     return None
 
 
-def _parent_above(name: str, data: dict[str, Any], empty: list[str], shape: Shape | None, rule: str) -> str:
+def _parent_above(name: str, data: Data, empty: list[str], shape: Shape | None, rule: str) -> str:
     """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
     if shape is None or (rule == "wrong-type") != (shape.fields is None):
         return ""
@@ -305,8 +300,6 @@ def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnos
 
 
 def _child(shape: Shape | None, key: str, *, fields_only: bool = False) -> Shape | None:
-    if shape is None:
-        return None
-    if shape.fields is not None:
+    if shape is not None and shape.fields is not None:
         return shape.fields.get(key)
-    return None if fields_only else shape.values
+    return None if shape is None or fields_only else shape.values

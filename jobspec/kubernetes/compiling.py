@@ -24,10 +24,8 @@ def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
     table: list[Any] = [{}, metadata]
     raw = _raw(schema, table, is_resource=True)
     raw["required"] = [name for name in raw["required"] if name not in _OWN]
-    has_status = subresources.get("status") is not None
-    scale = {key: path.removeprefix(".").split(".") for key, path in (subresources.get("scale") or {}).items() if path}
-    raw["keeps_status"] = not has_status
-    raw["scale"] = scale
+    raw["keeps_status"] = subresources.get("status") is None
+    raw["scale"] = {key: path.removeprefix(".").split(".") for key, path in (subresources.get("scale") or {}).items() if path}
     table[0] = raw
     return linked(table)[0]
 
@@ -40,7 +38,7 @@ def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Sha
 
 
 def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
-    """Add the raw shape of a schema to the table, after those inside it; gives its index."""
+    """Add the raw shape of a schema to the table, before those inside it; gives its index."""
     table.append({})
     index = len(table) - 1
     table[index] = _raw(schema, table, is_open=is_open, is_branch=is_branch)
@@ -119,10 +117,8 @@ def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
         written["not"] = [schema["not"]]
     if raw["type"] == "int-or-string" and written.get("anyOf") == _INTEGER_OR_TEXT:
         del written["anyOf"]
-    if written:
-        raw["branches"] = {
-            word: [(_place(branch, table, is_branch=True), _text(branch)) for branch in branches] for word, branches in written.items()
-        }
+    placed = {word: [(_place(each, table, is_branch=True), _text(each)) for each in branches] for word, branches in written.items()}
+    raw |= {"branches": placed} if placed else {}
 
 
 def _text(branch: Schema) -> str:
@@ -155,11 +151,7 @@ def _is_seen(raw: Raw, table: list[Any]) -> bool:
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 _MAX_EXACT = (1 << 53) - 1  # the server holds limits as float64
 _STRICT = ("exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_KEYWORDS = (
-    *("minimum", "maximum", *_STRICT),
-    *ATTRIBUTES,
-    *("format", "pattern", "enum"),
-)
+_KEYWORDS = ("minimum", "maximum", *_STRICT, *ATTRIBUTES, "format", "pattern", "enum")
 
 
 def limits_of(kind: str, schema: Schema, *, is_branch: bool) -> Raw:

@@ -8,13 +8,12 @@ that did not change is not checked; inside a branch, everything is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go import regex, text_formats
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
-from jobspec.kubernetes.problems import beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
+from jobspec.kubernetes.problems import at_most, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
 from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 Conditions = dict[str, Any]
@@ -25,7 +24,7 @@ _LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum",
 _SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Items", "item"), dict: ("Properties", "field")}
 
 
-def broken_conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def broken_conditions(value: Any, shape: Shape, path: Path) -> Problems:
     """The conditions that a value breaks; values inside it are not checked."""
     asked, kind = shape.conditions, type(value)
     if kind in _SIZES:
@@ -44,15 +43,15 @@ def has_format_of_texts(conditions: Conditions) -> bool:
     return (conditions.get("format") or "").replace("-", "") in text_formats.CHECKS
 
 
-def _unmet_size(size: int, suffix: str, what: str, asked: Conditions, path: Path) -> Iterator[Problem]:
+def _unmet_size(size: int, suffix: str, what: str, asked: Conditions, path: Path) -> Problems:
     least, most = asked.get("min" + suffix), asked.get("max" + suffix)
     if least is not None and size < least:
         yield wrong_size(size, what, "least", least, path)
-    if most is not None and size > most:
-        yield wrong_size(size, what, "most", most, path)
+    if most is not None:
+        yield from at_most(most, size, what, path)
 
 
-def _unmet_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
+def _unmet_text(value: str, asked: Conditions, path: Path) -> Problems:
     written = asked.get("format") or ""
     form = written.replace("-", "")
     if form in text_formats.CHECKS and not text_formats.CHECKS[form](value):
@@ -65,7 +64,7 @@ def _unmet_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
         yield Problem("rule-not-evaluated", path, f"whether {name_of(path)} matches `{pattern}` was not checked: {error}")
 
 
-def _unmet_number(value: float, shape: Shape, path: Path) -> Iterator[Problem]:
+def _unmet_number(value: float, shape: Shape, path: Path) -> Problems:
     asked = shape.conditions
     kind = shape.type if shape.type in ("integer", "number") else ""
     bits = BITS.get(shape.format or asked.get("format") or "", 63)
@@ -91,10 +90,9 @@ def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int)
     if kind == "integer" and not _holds(limit, bits):
         return False
     limit = _as_int64(limit) if isinstance(value, int) else limit
-    strictly = asked.get("exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum")
-    if keyword == "minimum":
-        return value > limit if strictly else value >= limit
-    return value < limit if strictly else value <= limit
+    if asked.get(f"exclusive{keyword.capitalize()}") and value == limit:
+        return False
+    return value >= limit if keyword == "minimum" else value <= limit
 
 
 def _as_int64(number: float) -> int:
@@ -130,7 +128,7 @@ class _NotEvaluated(Exception):
     """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
 
 
-def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Iterator[Problem]:
+def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Problems:
     """The problems of a value with its defaults, and of all values inside it; on an update, *before* correlates it with the stored one."""
     if value is None or not shape.combined or not _has_type(value, shape) or (before and before.is_same()):
         return
@@ -139,20 +137,19 @@ def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated
         yield from broken_combinations(inner, child, (*path, step), before and before.inside(step))
 
 
-def broken_branch(value: Any, branch: Shape, path: Path) -> Iterator[Problem]:
+def broken_branch(value: Any, branch: Shape, path: Path) -> Problems:
     """The problems of a value, and of all values inside it, by a branch; none if the value has another type than the branch."""
     if not _has_type(value, branch):
         return
     if value is not None:
         yield from _of_value(value, branch, path)
-        if isinstance(value, dict):
-            yield from _of_fields(value, branch, path)
+        yield from _of_fields(value, branch, path) if isinstance(value, dict) else ()
         for step, child, inner in children(value, branch):
             yield from broken_branch(inner, child, (*path, step))
     yield from broken_conditions(value, branch, path)
 
 
-def _of_fields(value: dict[str, Any], branch: Shape, path: Path) -> Iterator[Problem]:
+def _of_fields(value: Data, branch: Shape, path: Path) -> Problems:
     for name in branch.required:
         if name not in value:
             yield Problem("missing-field", path, f"missing required field `{name}` in {name_of(path)}", at_key=True)
@@ -161,7 +158,7 @@ def _of_fields(value: dict[str, Any], branch: Shape, path: Path) -> Iterator[Pro
             yield Problem("unknown-field", (*path, name), f"unknown field `{name}` in {name_of(path)}", at_key=True)
 
 
-def _of_value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _of_value(value: Any, shape: Shape, path: Path) -> Problems:
     try:
         any_of, one_of = shape.branches.get("anyOf"), shape.branches.get("oneOf")
         if any_of and not any(_fits(value, branch) for branch, _ in any_of):

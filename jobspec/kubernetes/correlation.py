@@ -6,7 +6,7 @@ not; `CachedDeepEqual` compares sets and other lists in their order. CEL rules c
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Data, Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Correlated:
         return inner is not None and inner.is_same()
 
 
-def correlated(value: dict[str, Any], old: dict[str, Any], shape: Shape) -> Correlated:
+def correlated(value: Data, old: Data, shape: Shape) -> Correlated:
     """An object and the stored one, which are never equal: the server sets metadata such as `resourceVersion`."""
     return Correlated(value, old, shape, is_same=False)
 

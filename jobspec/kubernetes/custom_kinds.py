@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Problem
+from jobspec.diagnostics import Data, Diagnostic, JobspecError, Key, Problem, Problems
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import find
@@ -66,7 +66,7 @@ class CustomKind:
 
     __slots__ = ("covers", "namespaced", "shape")
 
-    def __init__(self, version: dict[str, Any], target: Target, *, namespaced: bool) -> None:
+    def __init__(self, version: Data, target: Target, *, namespaced: bool) -> None:
         self.namespaced = namespaced
         self.shape: Shape = root_shape(
             decoded(version["schema"]["openAPIV3Schema"]), load_metadata(target), subresources=version.get("subresources") or {}
@@ -79,13 +79,10 @@ class CustomKinds:
 
     def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
-        self._unread: list[UnreadFile] = []
+        self._unread = [each for each in crds if isinstance(each, UnreadFile)]
         self._reading = allocate_lock()
-        for crd in crds:
-            if isinstance(crd, UnreadFile):
-                self._unread.append(crd)
-            else:
-                self._add(crd)
+        for crd in (each for each in crds if not isinstance(each, UnreadFile)):
+            self._add(crd)
         self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
         self._compiled: dict[tuple[str, str], CustomKind] = {}
         self._find_json_schema = json_schema
@@ -140,9 +137,8 @@ class CustomKinds:
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
-    group, _ = defined_by(crd)
     message = f"{crd.file} serves " + (f"{document.kind} in {', '.join(served)} only" if served else f"no version of {document.kind}")
-    hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
+    hint = f"write `apiVersion: {defined_by(crd)[0]}/{served[0]}`" if len(served) == 1 else ""
     return document.problem("unknown-kind", message, ("apiVersion",), hint=hint)
 
 
@@ -195,7 +191,7 @@ class JSONSchema:
         self._validator = kind({"$ref": uri}, registry=registry)
         self.covers: Literal["partly"] = "partly"
 
-    def problems(self, document: Document) -> Iterator[Problem]:
+    def problems(self, document: Document) -> Problems:
         """The problems of a document by the JSON Schema and those of its metadata."""
         for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
             rule = _RULES.get(str(each.validator), "wrong-combination")

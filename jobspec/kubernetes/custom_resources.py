@@ -5,7 +5,7 @@ Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextens
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.correlation import Correlated, children, correlated
 from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
@@ -15,7 +15,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -50,7 +50,7 @@ def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stor
     return found
 
 
-def _generated_name_problems(meta: Any, whole: dict[str, Any], shape: Shape) -> list[Problem]:
+def _generated_name_problems(meta: Any, whole: Data, shape: Shape) -> list[Problem]:
     """The problems of the name generated from a prefix, by the limits that the kind's schema has for names."""
     name, root = shape.at(_NAME), whole.get("metadata")
     if name is None or not isinstance(meta, dict) or meta.get("name") or not isinstance(root, dict) or not root.get("name"):
@@ -58,9 +58,9 @@ def _generated_name_problems(meta: Any, whole: dict[str, Any], shape: Shape) -> 
     return schema_problems_at(root["name"], name, _NAME)
 
 
-def _as_stored(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
+def _as_stored(data: Data, shape: Shape) -> Data:
     """The object with defaults and a generated name; without status, if that is a subresource."""
-    whole: dict[str, Any] = filled(data, shape)
+    whole: Data = filled(data, shape)
     if not shape.keeps_status:
         whole.pop("status", None)
     meta = whole.get("metadata")
@@ -71,7 +71,7 @@ def _as_stored(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
     return whole
 
 
-def _correlated(whole: dict[str, Any], stored: dict[str, Any], shape: Shape) -> Correlated:
+def _correlated(whole: Data, stored: Data, shape: Shape) -> Correlated:
     """The object correlated with the stored one; it gets the stored status, if that is a subresource."""
     before = filled(stored, shape)
     if not shape.keeps_status and "status" in before:
@@ -79,7 +79,7 @@ def _correlated(whole: dict[str, Any], stored: dict[str, Any], shape: Shape) -> 
     return correlated(whole, before, shape)
 
 
-def _problems_with_defaults(whole: dict[str, Any], shape: Shape, before: Correlated | None) -> Iterator[Problem]:
+def _problems_with_defaults(whole: Data, shape: Shape, before: Correlated | None) -> Problems:
     """The problems of combinations, embedded objects and scale, in the object with its defaults."""
     if shape.combined:
         from jobspec.kubernetes.conditions import broken_combinations
@@ -101,7 +101,7 @@ _MAX_INT32 = (1 << 31) - 1
 _ABSENT = object()
 
 
-def scale_problems(data: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+def scale_problems(data: Data, shape: Shape) -> Problems:
     """The problems of the values at the paths of the scale subresource, unless they are absent."""
     for keyword, steps in shape.scale.items():
         value, path = _follow(data, shape, steps)
@@ -137,7 +137,7 @@ def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
 # Follows `schemaobjectmeta.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/objectmeta, 0.36.
 
 
-def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Iterator[Problem]:
+def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Problems:
     """The problems of the embedded objects inside a value; the value itself is not checked."""
     for step, child, inner in children(value, shape) if shape.embeds else ():
         if child.embedded and isinstance(inner, dict):
@@ -145,18 +145,17 @@ def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Iterator[Pro
         yield from embedded_problems(inner, child, (*path, step))
 
 
-def resource_problems(value: dict[str, Any], path: Path) -> Iterator[Problem]:
+def resource_problems(value: Data, path: Path) -> Problems:
     """The problems of the kind and the metadata of one embedded object."""
     version, kind, meta = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and (not version or version.count("/") > 1):
         yield Problem("wrong-format", (*path, "apiVersion"), f"{describe(version)} is not a API version: it is `v1`, or `group/version`")
     if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
-        yield Problem(
-            "wrong-format", (*path, "kind"), f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
-        )
+        message = f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
+        yield Problem("wrong-format", (*path, "kind"), message)
     if isinstance(meta, dict):
         if isinstance(meta.get("generation"), int) and meta["generation"] < 0:
             yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
         named = meta if meta.get("name") else {**meta, "name": "unnamed"}
-        for problem in metadata.metadata_problems(named, names="made-segment", builtin=False):
-            yield problem.moved_to((*path, *problem.path))
+        found = metadata.metadata_problems(named, names="made-segment", builtin=False)
+        yield from (problem.moved_to((*path, *problem.path)) for problem in found)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.problems import closest, describe, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -30,7 +30,7 @@ _METADATA: Path = ("metadata",)
 _KEPT = 8192  # answers about words, of which a repository has few
 
 
-def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
+def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: bool = True) -> Problems:
     """The problems of an object's metadata; values of a wrong type are skipped. *names* is the kind's rule for names in `jobspec.kinds`."""
     if names == "-":
         return
@@ -44,7 +44,7 @@ def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, na
     yield from _owners(metadata.get("ownerReferences"))
 
 
-def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
+def _names(metadata: Data, rule: str) -> Problems:
     """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
@@ -58,7 +58,7 @@ def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
             yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
 
 
-def generation_problems(metadata: Any) -> Iterator[Problem]:
+def generation_problems(metadata: Any) -> Problems:
     """The problem of `metadata.generation`, where the server does not set it itself."""
     generation = metadata.get("generation") if isinstance(metadata, dict) else None
     if isinstance(generation, int | float) and generation < 0:
@@ -76,7 +76,7 @@ def masked(prefix: str) -> str:
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def label_problems(labels: Any, at: Path) -> Iterator[Problem]:
+def label_problems(labels: Any, at: Path) -> Problems:
     """The problems of the labels of metadata *at* a path."""
     for key, value in labels.items() if isinstance(labels, dict) else ():
         path = (*at, "labels", Key(key))
@@ -86,7 +86,7 @@ def label_problems(labels: Any, at: Path) -> Iterator[Problem]:
             yield Problem("invalid-metadata", path, f'"{value}" is not a valid label value: {why}')
 
 
-def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
+def annotation_problems(annotations: Any, at: Path) -> Problems:
     """The problems of the annotations of metadata *at* a path."""
     if not isinstance(annotations, dict):
         return
@@ -96,25 +96,24 @@ def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
         if why := bad_qualified_name(key.lower()):
             yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is not a valid annotation key: {why}', at_key=True)
     if size > _MAX_ANNOTATIONS:
-        yield Problem(
-            "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
-        )
+        message = f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
+        yield Problem("invalid-metadata", (*at, "annotations"), message)
 
 
-def _finalizers(finalizers: Any, *, builtin: bool) -> Iterator[Problem]:
+def _finalizers(finalizers: Any, *, builtin: bool) -> Problems:
     names = finalizers if isinstance(finalizers, list) else []
-    for index, name in enumerate(names):
-        name = "" if name is None else name
+    for index, name in enumerate("" if each is None else each for each in names):
+        path = (*_METADATA, "finalizers", index)
         if isinstance(name, str) and (why := bad_qualified_name(name)):
-            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is not a valid finalizer: {why}')
+            yield Problem("invalid-metadata", path, f'"{name}" is not a valid finalizer: {why}')
         elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
             message = f'"{name}" is not one of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
-            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), message)
+            yield Problem("invalid-metadata", path, message)
     if "orphan" in names and "foregroundDeletion" in names:
         yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` are mutually exclusive")
 
 
-def _owners(owners: Any) -> Iterator[Problem]:
+def _owners(owners: Any) -> Problems:
     controllers: list[Any] = []
     for index, owner in enumerate(owners if isinstance(owners, list) else ()):
         path = (*_METADATA, "ownerReferences", index)
@@ -133,7 +132,7 @@ def _owners(owners: Any) -> Iterator[Problem]:
                 yield Problem("invalid-metadata", (*path, "controller"), "only one owner can be the controller")
 
 
-def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
+def _owner_kind(api_version: Any, kind: Any, path: Path) -> Problems:
     if not isinstance(api_version, str) or not api_version:
         return
     if api_version.count("/") > 1 or api_version.endswith("/"):
@@ -144,9 +143,8 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
 
 def bad_path_segment(name: str) -> str:
     """Why *name* cannot be a segment of a URL's path; empty if it can."""
-    if name in (".", "..") or "/" in name or "%" in name:
-        return "it cannot be `.` or `..`, and cannot contain `/` or `%`"
-    return ""
+    is_wrong = name in (".", "..") or "/" in name or "%" in name
+    return "it cannot be `.` or `..`, and cannot contain `/` or `%`" if is_wrong else ""
 
 
 @lru_cache(_KEPT)
@@ -253,7 +251,7 @@ def _name_hint(name: str, bad_name: Callable[[str], str]) -> str:
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
+def selector_problems(selector: Any, path: Path) -> Problems:
     """The problems of the labels and conditions of a selector; a value of a wrong type is skipped."""
     if not isinstance(selector, dict):
         return
@@ -268,14 +266,14 @@ def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
             yield from _condition(condition, (*path, "matchExpressions", index))
 
 
-def wanted_label_problems(labels: dict[str, Any], path: Path) -> Iterator[Problem]:
+def wanted_label_problems(labels: Data, path: Path) -> Problems:
     """The problems of labels that others have to have, of pods or of nodes."""
     for key, value in labels.items():
         yield from _label_key(key, (*path, Key(key)), at_key=True)
         yield from _label_value(value, (*path, Key(key)))
 
 
-def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _condition(condition: Data, path: Path) -> Problems:
     key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
     if key:
         yield from _label_key(key, (*path, "key"))
@@ -296,12 +294,12 @@ def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _label_value(value, (*path, "values", index))
 
 
-def _label_key(key: Any, path: Path, *, at_key: bool = False) -> Iterator[Problem]:
+def _label_key(key: Any, path: Path, *, at_key: bool = False) -> Problems:
     if isinstance(key, str) and (why := bad_qualified_name(key)):
         yield Problem("wrong-format", path, f'"{key}" is not a valid label key: {why}', at_key=at_key)
 
 
-def _label_value(value: Any, path: Path) -> Iterator[Problem]:
+def _label_value(value: Any, path: Path) -> Problems:
     if isinstance(value, str) and (why := bad_label_value(value)):
         yield Problem("wrong-format", path, f'"{value}" is not a valid label value: {why}')
 
@@ -311,12 +309,11 @@ def _label_value(value: Any, path: Path) -> Iterator[Problem]:
 # Follows `ValidateObjectMetaAccessorUpdate`, k8s.io/apimachinery pkg/api/validation, 0.36.
 
 
-_META: Path = ("metadata",)
 _IDENTITY = ("uid", "resourceVersion")  # if set, the update is for this object or version only
 _FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Iterator[Problem]:
+def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Problems:
     """The problems of changes from the *old* metadata to the *new*; absent fields keep their values.
 
     `generateName` of a custom resource can be anything that fits into a URL; `metadata_problems` checks that of *builtin* kinds.
@@ -324,21 +321,18 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> It
     if not isinstance(new, dict) or not isinstance(old, dict):
         return
     prefix = new.get("generateName")
-    if isinstance(prefix, str) and not builtin and (set("/%") & set(prefix)):
-        yield Problem(
-            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot contain `/` or `%`", "remove it"
-        )
+    if isinstance(prefix, str) and not builtin and _bad_segment_prefix(prefix):
+        message = f"`{prefix}` cannot begin a name: {_bad_segment_prefix(prefix)}"
+        yield Problem("invalid-name", (*_METADATA, "generateName"), message, "remove it")
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
-            message = (
-                f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}: another state of it is meant"
-            )
-            yield Problem("immutable-field", (*_META, field), message, "remove it")
+            both = f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}"
+            yield Problem("immutable-field", (*_METADATA, field), f"{both}: another state of it is meant", "remove it")
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
-            yield Problem("immutable-field", (*_META, field), f"`{field}` cannot be set by an update", "remove it")
+            yield Problem("immutable-field", (*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
     kept = old.get("finalizers") or []
     for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
         if name not in kept:
             message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
-            yield Problem("immutable-field", (*_META, "finalizers", index), message)
+            yield Problem("immutable-field", (*_METADATA, "finalizers", index), message)

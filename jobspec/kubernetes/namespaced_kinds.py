@@ -1,25 +1,42 @@
-"""What the server's Go code says of ConfigMaps, Secrets, Namespaces, roles, NetworkPolicies, budgets and priority classes.
+"""What the server's Go code says of ConfigMaps, Secrets, Namespaces, roles, NetworkPolicies, budgets, priority classes, limits and quotas.
 
 Each kind has a function for creates, and one for updates where some fields cannot change. Both take objects as they are decoded.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.quantities import amount_of, is_whole
+from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import excluded, missing, named, one_of, required_choice, required_name
+from jobspec.kubernetes.pods.resources import COUNTED, allows_overcommit, bad_container_resource, is_extended
+from jobspec.kubernetes.problems import (
+    at_most,
+    closest,
+    excluded,
+    items_at,
+    listed,
+    missing,
+    named,
+    one_of,
+    required_choice,
+    required_name,
+    unsupported,
+)
 from jobspec.kubernetes.workloads.services import bad_range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from ipaddress import IPv4Network, IPv6Network
     from typing import Any
 
     Network = IPv4Network | IPv6Network
+    #: The texts of quantities by resource, by the field that they stand in.
+    Amounts = dict[str, dict[str, str]]
 
-    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
+    KindRules = Callable[[Data, Any], Problems]
 
 
 # What the server's Go code says of a ConfigMap.
@@ -30,7 +47,7 @@ if TYPE_CHECKING:
 _MAX_CONFIGMAP_SIZE = 1024 * 1024
 
 
-def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
+def configmap_problems(config: Data, _: Any) -> Problems:
     """The problems of the keys, and of the size."""
     data, binary = config.get("data", {}), config.get("binaryData", {})
     for field, keys in (("data", data), ("binaryData", binary)):
@@ -45,12 +62,12 @@ def configmap_problems(config: dict[str, Any], _: Any) -> Iterator[Problem]:
         yield Problem("wrong-size", path, f"the values hold {size:,} bytes, more than the {_MAX_CONFIGMAP_SIZE:,} allowed", at_key=True)
 
 
-def configmap_update_problems(config: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def configmap_update_problems(config: Data, old: Data) -> Problems:
     """The problems of changes to a ConfigMap that is immutable."""
     yield from _immutable("ConfigMap", config, old, {"data": lambda each: each.get("data", {}), "binaryData": _bytes})
 
 
-def _immutable(kind: str, made: dict[str, Any], old: dict[str, Any], contents: dict[str, Callable[[Any], Any]]) -> Iterator[Problem]:
+def _immutable(kind: str, made: Data, old: Data, contents: dict[str, Callable[[Any], Any]]) -> Problems:
     """The problems of changes to an object that is immutable; *contents* gives what is in each of its fields."""
     if not old.get("immutable"):
         return
@@ -61,7 +78,7 @@ def _immutable(kind: str, made: dict[str, Any], old: dict[str, Any], contents: d
             yield fixed((field,), f"the {kind} is immutable, so its `{field}` cannot change")
 
 
-def _bytes(config: dict[str, Any]) -> dict[str, bytes]:
+def _bytes(config: Data) -> dict[str, bytes]:
     return {key: decoded(value) for key, value in config.get("binaryData", {}).items()}
 
 
@@ -73,10 +90,9 @@ def _bytes(config: dict[str, Any]) -> dict[str, bytes]:
 _KNOWN = ("kubernetes", "orphan", "foregroundDeletion")
 
 
-def namespace_problems(namespace: dict[str, Any], _: Any) -> Iterator[Problem]:
+def namespace_problems(namespace: Data, _: Any) -> Problems:
     """The problems of a new namespace."""
-    for index, name in enumerate(namespace.get("spec", {}).get("finalizers", ())):
-        path = ("spec", "finalizers", index)
+    for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)):
         if why := bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
         elif "/" not in name and name not in _KNOWN:
@@ -96,26 +112,24 @@ _SELECTORS = ("podSelector", "namespaceSelector")
 _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
-def networkpolicy_problems(policy: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def networkpolicy_problems(policy: Data, old: Data | None) -> Problems:
     """The problems of the rules; ranges that *old* has are taken as they are."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
     yield from selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
     for direction, peers in _DIRECTIONS:
-        for index, rule in enumerate(spec.get(direction, ())):
-            path: Path = ("spec", direction, index)
-            for number, port in enumerate(rule.get("ports", ())):
-                yield from _port(port, (*path, "ports", number))
-            for number, peer in enumerate(rule.get(peers, ())):
-                yield from _peer(peer, (*path, peers, number), known)
-    types = spec.get("policyTypes", [])
-    if len(types) > len(_TYPES):
-        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes`: expected at most 2 items, got {len(types)}")
-    for index, each in enumerate(types if len(types) <= len(_TYPES) else ()):
-        yield from one_of(each, _TYPES, ("spec", "policyTypes", index))
+        for path, rule in items_at(spec, direction, ("spec",)):
+            for at, port in items_at(rule, "ports", path):
+                yield from _port(port, at)
+            for at, peer in items_at(rule, peers, path):
+                yield from _peer(peer, at, known)
+    count = len(spec.get("policyTypes", ()))
+    yield from at_most(len(_TYPES), count, "item", ("spec", "policyTypes"))
+    for at, each in items_at(spec, "policyTypes", ("spec",)) if count <= len(_TYPES) else ():
+        yield from one_of(each, _TYPES, at)
 
 
-def _ranges(spec: dict[str, Any]) -> Iterator[str]:
+def _ranges(spec: Data) -> Iterator[str]:
     for direction, peers in _DIRECTIONS:
         for rule in spec.get(direction, ()):
             for peer in rule.get(peers, ()):
@@ -123,7 +137,7 @@ def _ranges(spec: dict[str, Any]) -> Iterator[str]:
                 yield from (block.get("cidr", ""), *block.get("except", ()))
 
 
-def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port(made: Data, path: Path) -> Problems:
     port, end = made.get("port"), made.get("endPort")
     yield from one_of(made.get("protocol", "TCP"), _PROTOCOLS, (*path, "protocol"))
     if isinstance(port, int):
@@ -135,14 +149,13 @@ def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:
         return
     if end is not None:
         what = "`port` is missing" if port is None else f"`port` is the name `{port}`"
-        yield Problem(
-            "conflicting-values", (*path, "endPort"), f"`endPort` ends a range of numbers, and {what}", "write a number as `port`"
-        )
+        message = f"`endPort` ends a range of numbers, and {what}"
+        yield Problem("conflicting-values", (*path, "endPort"), message, "write a number as `port`")
     if port is not None:
         yield from named(port, "a port", bad_port_name, (*path, "port"))
 
 
-def _peer(peer: dict[str, Any], path: Path, known: Container[str]) -> Iterator[Problem]:
+def _peer(peer: Data, path: Path, known: Container[str]) -> Problems:
     for field in _SELECTORS:
         yield from selector_problems(peer.get(field), (*path, field))
     block = peer.get("ipBlock")
@@ -156,7 +169,7 @@ def _peer(peer: dict[str, Any], path: Path, known: Container[str]) -> Iterator[P
         yield Problem("conflicting-values", path, f"`ipBlock` excludes `{selectors[0]}`", "write two peers", at_key=True)
 
 
-def _block(block: dict[str, Any], path: Path, known: Container[str]) -> Iterator[Problem]:
+def _block(block: Data, path: Path, known: Container[str]) -> Problems:
     whole = block.get("cidr", "")
     if not whole:
         yield missing("cidr", block, path, "write it as `10.0.0.0/8`")
@@ -164,8 +177,7 @@ def _block(block: dict[str, Any], path: Path, known: Container[str]) -> Iterator
     if whole not in known and (why := bad_range(whole)):
         yield Problem("wrong-format", (*path, "cidr"), f"`{whole}` is not a range of addresses: {why}")
     around = _network(whole)
-    for index, inner in enumerate(block.get("except", ())) if around else ():
-        at = (*path, "except", index)
+    for at, inner in items_at(block, "except", path) if around else ():
         if inner not in known and (why := bad_range(inner)):
             yield Problem("wrong-format", at, f"`{inner}` is not a range of addresses: {why}")
         elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):
@@ -194,7 +206,7 @@ _BOUNDS = ("minAvailable", "maxUnavailable")
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
-def poddisruptionbudget_problems(budget: dict[str, Any], _: Any) -> Iterator[Problem]:
+def poddisruptionbudget_problems(budget: Data, _: Any) -> Problems:
     """The problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
@@ -216,28 +228,26 @@ def poddisruptionbudget_problems(budget: dict[str, Any], _: Any) -> Iterator[Pro
 
 _MAX_PRIORITY = 1_000_000_000
 _PREFIX = "system-"
-_OF_SYSTEM = {"system-cluster-critical": 2 * _MAX_PRIORITY, "system-node-critical": 2 * _MAX_PRIORITY + 1000}
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 
 
-def priorityclass_problems(made: dict[str, Any], _: Any) -> Iterator[Problem]:
+def priorityclass_problems(made: Data, _: Any) -> Problems:
     """The problems of a new class."""
     metadata, value = made.get("metadata", {}), made.get("value", 0)
     field = "name" if metadata.get("name") else "generateName"
     name = metadata.get(field, "")
     if name.startswith(_PREFIX):
-        if _OF_SYSTEM.get(name) != value or made.get("globalDefault", False) or field != "name":
+        if SYSTEM_PRIORITIES.get(name) != value or made.get("globalDefault", False) or field != "name":
             message = f"`{name}` cannot name the class: names that start with `{_PREFIX}` are Kubernetes' own"
             yield Problem("invalid-name", ("metadata", field), message, f"write `{name.removeprefix(_PREFIX)}`" if name != _PREFIX else "")
     elif value > _MAX_PRIORITY:
-        yield Problem(
-            "out-of-range", ("value",), f"`value` takes at most {_MAX_PRIORITY:,}, and {value:,} is above; more is Kubernetes' own"
-        )
+        message = f"`value` takes at most {_MAX_PRIORITY:,}, and {value:,} is above; more is Kubernetes' own"
+        yield Problem("out-of-range", ("value",), message)
     if "preemptionPolicy" in made:
         yield from required_choice(made, "preemptionPolicy", _PREEMPTION_POLICIES, ())
 
 
-def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def priorityclass_update_problems(made: Data, old: Data) -> Problems:
     """The problems of changes."""
     if made.get("value", 0) != old.get("value", 0):
         yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
@@ -250,20 +260,18 @@ def priorityclass_update_problems(made: dict[str, Any], old: dict[str, Any]) -> 
 # Follows `ValidateRole`, `ValidateClusterRole` and `ValidatePolicyRule`, k8s.io/kubernetes pkg/apis/rbac/validation, 1.36.
 
 
-def role_problems(role: dict[str, Any], _: Any) -> Iterator[Problem]:
+def role_problems(role: Data, _: Any) -> Problems:
     """The problems of the rules, and of what a ClusterRole gathers them from."""
-    for index, rule in enumerate(role.get("rules", ())):
-        yield from _rule(rule, ("rules", index), namespaced=role["kind"] == "Role")
+    for at, rule in items_at(role, "rules", ()):
+        yield from _rule(rule, at, namespaced=role["kind"] == "Role")
     gathered = role.get("aggregationRule")
-    if gathered is not None:
-        selectors = gathered.get("clusterRoleSelectors", [])
-        if not selectors:
-            yield missing("clusterRoleSelectors", gathered, ("aggregationRule",))
-        for index, selector in enumerate(selectors):
-            yield from selector_problems(selector, ("aggregationRule", "clusterRoleSelectors", index))
+    if gathered is not None and not gathered.get("clusterRoleSelectors"):
+        yield missing("clusterRoleSelectors", gathered, ("aggregationRule",))
+    for at, selector in items_at(gathered or {}, "clusterRoleSelectors", ("aggregationRule",)):
+        yield from selector_problems(selector, at)
 
 
-def _rule(rule: dict[str, Any], path: Path, *, namespaced: bool) -> Iterator[Problem]:
+def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
     if not rule.get("verbs"):
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
     at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
@@ -287,32 +295,32 @@ _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
-def rolebinding_problems(binding: dict[str, Any], _: Any) -> Iterator[Problem]:
+def rolebinding_problems(binding: Data, _: Any) -> Problems:
     """The problems of the role that is bound, and of whom it is bound to."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
-    for index, subject in enumerate(binding.get("subjects", ())):
-        yield from _subject(subject, ("subjects", index), is_cluster=is_cluster)
+    for at, subject in items_at(binding, "subjects", ()):
+        yield from _subject(subject, at, is_cluster=is_cluster)
 
 
-def rolebinding_update_problems(binding: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def rolebinding_update_problems(binding: Data, old: Data) -> Problems:
     """The problem of another role."""
     if _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
         yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete it and make another one")
 
 
-def _meant(role: dict[str, Any]) -> tuple[str, ...]:
+def _meant(role: Data) -> tuple[str, ...]:
     return role.get("apiGroup") or _GROUP, role.get("kind", ""), role.get("name", "")
 
 
-def _role(role: dict[str, Any], kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _role(role: Data, kinds: tuple[str, ...]) -> Problems:
     path = ("roleRef",)
     yield from one_of(role.get("apiGroup") or _GROUP, (_GROUP,), (*path, "apiGroup"))
     yield from required_choice(role, "kind", kinds, path, f"it is {' or '.join(f'`{each}`' for each in kinds)}")
     yield from required_name(role, "name", "a role", bad_path_segment, path)
 
 
-def _subject(subject: dict[str, Any], path: Path, *, is_cluster: bool) -> Iterator[Problem]:
+def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
     kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
     if not name:
         yield missing("name", subject, path)
@@ -347,7 +355,7 @@ _NEEDED = {
 _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 
-def secret_problems(secret: dict[str, Any], _: Any) -> Iterator[Problem]:
+def secret_problems(secret: Data, _: Any) -> Problems:
     """The problems of the keys, of the size, and of what the type needs."""
     values = _values(secret)
     for key in values:
@@ -360,28 +368,28 @@ def secret_problems(secret: dict[str, Any], _: Any) -> Iterator[Problem]:
     yield from _of_type(secret, values)
 
 
-def secret_update_problems(secret: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def secret_update_problems(secret: Data, old: Data) -> Problems:
     """The problems of a changed type, and of changes to a Secret that is immutable."""
     if _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")
     yield from _immutable("Secret", secret, old, {"data": _values})
 
 
-def _type(secret: dict[str, Any]) -> str:
+def _type(secret: Data) -> str:
     return secret.get("type") or "Opaque"
 
 
-def _values(secret: dict[str, Any]) -> dict[str, bytes]:
+def _values(secret: Data) -> dict[str, bytes]:
     """The bytes of each key."""
     texts = {key: value.encode(errors="replace") for key, value in secret.get("stringData", {}).items()}
     return {key: decoded(value) for key, value in secret.get("data", {}).items()} | texts
 
 
-def _place(secret: dict[str, Any], key: str) -> tuple[str, Key]:
+def _place(secret: Data, key: str) -> tuple[str, Key]:
     return ("stringData" if key in secret.get("stringData", {}) else "data", Key(key))
 
 
-def _of_type(secret: dict[str, Any], values: dict[str, bytes]) -> Iterator[Problem]:
+def _of_type(secret: Data, values: dict[str, bytes]) -> Problems:
     kind = _type(secret)
     if kind == "kubernetes.io/service-account-token" and not secret.get("metadata", {}).get("annotations", {}).get(_ACCOUNT):
         path = ("metadata", "annotations", Key(_ACCOUNT))
@@ -420,6 +428,212 @@ def _finite(text: str) -> float:
     return number if number not in (float("inf"), float("-inf")) else _refuse(text)
 
 
+# What the server's Go code says of a LimitRange.
+#
+# Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, after `SetDefaults_LimitRangeItem`, pkg/apis/core/v1.
+
+
+_LIMITED = ("Pod", "Container", "PersistentVolumeClaim")
+_AMOUNT_FIELDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+#: Fields of which the first cannot be more than the second, and the one at which that is reported.
+_IN_ORDER = (
+    ("min", "max", "min"),
+    ("min", "defaultRequest", "defaultRequest"),
+    ("defaultRequest", "max", "defaultRequest"),
+    ("defaultRequest", "default", "defaultRequest"),
+    ("min", "default", "default"),
+    ("default", "max", "default"),
+)
+_LARGE = ((1 << 63) - 1) // 1000
+
+
+def limitrange_problems(made: Data, _: Any) -> Problems:
+    """The problems of each item, and of items of one type."""
+    seen: set[str] = set()
+    for path, item in items_at(made.get("spec", {}), "limits", ("spec",)):
+        kind = item.get("type", "")
+        if not kind:
+            yield missing("type", item, path, f"it is one of {listed(_LIMITED)}")
+        elif why := bad_qualified_name(kind):
+            yield Problem("invalid-name", (*path, "type"), f"`{kind}` is not a type: {why}", f"it is one of {listed(_LIMITED)}")
+        elif "/" not in kind:
+            yield from one_of(kind, _LIMITED, (*path, "type"))
+        if kind in seen:
+            yield Problem("duplicate-item", (*path, "type"), f"there are limits of the type `{kind}` already", "put both in one item")
+        seen.add(kind)
+        yield from _item(item, kind, path)
+
+
+def _item(item: Data, kind: str, path: Path) -> Problems:
+    given: Amounts = {field: item.get(field, {}) for field in _AMOUNT_FIELDS}
+    bad_name = bad_container_resource if kind in ("Pod", "Container") else _bad_limited_resource
+    if kind == "Pod":
+        for field in ("default", "defaultRequest"):
+            if given.pop(field):
+                yield Problem("conflicting-values", (*path, field), f"limits of pods as a whole have no `{field}`", "remove it")
+    for field, amounts in given.items():
+        for name in amounts:
+            if why := bad_name(name):
+                yield Problem("invalid-name", (*path, field, Key(name)), f"`{name}` is not a resource of a {kind}: {why}", at_key=True)
+    if kind == "PersistentVolumeClaim" and not any("storage" in given[field] for field in ("min", "max")):
+        message = "limits of claims need the least or the most `storage`"
+        yield Problem("missing-field", (*path, "limits"), message, "write `max: {storage: 1Ti}`")
+    filled = given
+    if kind == "Container":  # the server fills in limits from the most, requests from limits or else from the least
+        limits = given["max"] | given["default"]
+        filled = {**given, "default": limits, "defaultRequest": given["min"] | limits | given["defaultRequest"]}
+    for name in dict.fromkeys(name for amounts in filled.values() for name in amounts):
+        yield from _resource(name, filled, given, path)
+
+
+def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problems:
+    amounts = {field: amount_of(texts[name]) for field, texts in filled.items() if name in texts}
+    written = {field for field, texts in given.items() if name in texts}
+    wrong = [each for each in _IN_ORDER if amounts.keys() >= {*each[:2]} and amounts[each[0]] > amounts[each[1]]]
+    for less, more, told in [each for each in wrong if written >= {*each[:2]}] or wrong[:1]:
+        message = f"`{less}` of `{name}` ({filled[less][name]}) is more than its `{more}` ({filled[more][name]})"
+        at = next((field for field in (told, less, more) if field in written), "max")
+        yield Problem("conflicting-values", (*path, at, Key(name)), message)
+    yield from _ratio(name, amounts, (*path, "maxLimitRequestRatio", Key(name)))
+    both = "default" in amounts and "defaultRequest" in amounts
+    if both and not allows_overcommit(name) and amounts["default"] != amounts["defaultRequest"]:
+        at = next(field for field in ("defaultRequest", "default", "max") if field in written)
+        message = f"of `{name}`, no limit is above the request, so `default` and `defaultRequest` are one amount"
+        yield Problem("conflicting-values", (*path, at, Key(name)), message, "remove `defaultRequest`")
+
+
+def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
+    """The problems of the most that a limit can be above its request, in thousandths."""
+    ratio = amounts.get("maxLimitRequestRatio")
+    if ratio is None:
+        return
+    if ratio < 1000:
+        yield Problem("out-of-range", path, f"a limit is no less than its request, so that the ratio of `{name}` is 1 or more")
+    least, most = amounts.get("min"), amounts.get("max")
+    if least and most is not None and _exceeds(ratio, most, least):
+        yield Problem("conflicting-values", path, f"the ratio of `{name}` is more than that of its `max` to its `min`")
+
+
+def _exceeds(ratio: int, most: int, least: int) -> bool:
+    """Whether a ratio is above another, by the numbers that Go compares: whole ones where one of them is large."""
+    whole = [-(-each // 1000) for each in (ratio, most, least)]
+    if all(each < _LARGE for each in whole):
+        return ratio / 1000 > most / least
+    return bool(whole[2]) and whole[0] > whole[1] / whole[2]
+
+
+# What the server's Go code says of a ResourceQuota.
+#
+# Follows `ValidateResourceQuotaSpec` and `ValidateResourceQuotaUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, and
+# `IsResourceQuotaScopeValidForResource`, pkg/apis/core/helper.
+
+
+_OF_PODS = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+#: The resources that a quota of each scope can count.
+_COUNTED_IN = {
+    **dict.fromkeys(("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"), _OF_PODS),
+    "BestEffort": ("pods",),
+    "VolumeAttributesClass": ("persistentvolumeclaims", "requests.storage"),
+}
+_WITHOUT_VALUES = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity")
+_OPPOSITES = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+_SCOPE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def resourcequota_problems(quota: Data, _: Any) -> Problems:
+    """The problems of the amounts and the scopes."""
+    spec = quota.get("spec", {})
+    hard = spec.get("hard", {})
+    for name, text in hard.items():
+        yield from _amount(name, text, ("spec", "hard", Key(name)))
+    for at, scope in items_at(spec, "scopes", ("spec",)):
+        yield from _scope(scope, hard, at)
+    yield from _opposites(spec.get("scopes", ()), ("spec", "scopes"))
+    selector, path = spec.get("scopeSelector", {}), ("spec", "scopeSelector")
+    for at, condition in items_at(selector, "matchExpressions", path):
+        yield from _condition(condition, hard, at)
+    names = [each.get("scopeName", "") for each in selector.get("matchExpressions", ())]
+    yield from _opposites(names, (*path, "matchExpressions"))
+
+
+def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
+    """The problem of other scopes."""
+    if set(quota.get("spec", {}).get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
+        yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "make another quota")
+
+
+def _amount(name: str, text: str, path: Path) -> Problems:
+    if why := bad_quota_resource(name):
+        hint = closest(name, (*COUNTED, "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage"))
+        yield Problem("invalid-name", path, f"`{name}` is nothing that a quota counts: {why}", hint, at_key=True)
+    if amount_of(text) < 0:
+        yield Problem("out-of-range", path, f"`{name}` must not be negative, got {text}")
+    elif (name in COUNTED or is_extended(name)) and not is_whole(text):
+        yield Problem("wrong-format", path, f"`{name}` must be a whole number, got {text}")
+
+
+def _scope(scope: str, hard: Iterable[str], path: Path) -> Problems:
+    if scope not in _COUNTED_IN:
+        yield unsupported(scope, sorted(_COUNTED_IN), path)
+        return
+    wrong = [name for name in hard if is_of_quota(name) and name not in _COUNTED_IN[scope]]
+    if wrong:
+        message = f"a quota of the scope `{scope}` cannot count `{wrong[0]}`"
+        yield Problem("conflicting-values", path, message, f"it can count {', '.join(f'`{each}`' for each in _COUNTED_IN[scope])}")
+
+
+def _opposites(scopes: Iterable[str], path: Path) -> Problems:
+    for pair in _OPPOSITES:
+        if {*pair} <= {*scopes}:
+            yield Problem("conflicting-values", path, f"no pod is in the scopes `{pair[0]}` and `{pair[1]}`", "keep one of the two")
+
+
+def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
+    scope, operator, values = condition.get("scopeName", ""), condition.get("operator", ""), condition.get("values", [])
+    yield from _scope(scope, hard, (*path, "scopeName"))
+    if operator not in _SCOPE_OPERATORS:
+        yield unsupported(operator, _SCOPE_OPERATORS, (*path, "operator"))
+    elif scope in _WITHOUT_VALUES and operator != "Exists":
+        message = f"the scope `{scope}` has no values to compare"
+        yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`")
+    if operator in ("In", "NotIn") and not values:
+        yield missing("values", condition, path, f"`{operator}` compares with a list of values")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        message = f"`operator: {operator}` does not allow `values`"
+        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In`")
+
+
+# The names of resources in quotas and limits of a namespace.
+#
+# Follows `validateResourceName` and `ValidateResourceQuotaResourceName`, k8s.io/kubernetes pkg/apis/core/validation, and
+# `IsStandardResourceName`, `IsStandardQuotaResourceName` and `IsIntegerResourceName`, pkg/apis/core/helper, 1.36.
+
+
+_COMPUTED = ("cpu", "memory", "ephemeral-storage")
+_OF_QUOTAS = frozenset(
+    (*COUNTED, *_COMPUTED, *(f"requests.{each}" for each in (*_COMPUTED, "storage")), *(f"limits.{each}" for each in _COMPUTED))
+)
+_HUGE_PAGES = ("hugepages-", "requests.hugepages-")
+
+
+def is_of_quota(name: str) -> bool:
+    """Whether a quota counts a resource under a name without a domain."""
+    return name in _OF_QUOTAS or name.startswith(_HUGE_PAGES)
+
+
+def bad_quota_resource(name: str) -> str:
+    """Why a quota cannot count a resource; empty if it can."""
+    if why := bad_qualified_name(name):
+        return why
+    is_known = "/" in name or is_of_quota(name)
+    return "" if is_known else "it is not a resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
+
+
+def _bad_limited_resource(name: str) -> str:
+    """Why a LimitRange of claims or of another type cannot limit a resource; empty if it can."""
+    return "" if name == "storage" else bad_quota_resource(name)
+
+
 # What the rules of several kinds say and read in the same way: fixed fields, bytes in base64, percentages.
 
 
@@ -451,7 +665,7 @@ def bad_data_key(key: str) -> str:
     return "it cannot be `.`, nor start with `..`" if key == "." or key.startswith("..") else ""
 
 
-def share_problems(value: Any, path: Path) -> Iterator[Problem]:
+def share_problems(value: Any, path: Path) -> Problems:
     """The problems of a number of pods, or of their share (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`)."""
     import re
 
@@ -470,10 +684,12 @@ RULES: dict[str, tuple[KindRules, KindRules | None]] = {
     "ClusterRole": (role_problems, None),
     "ClusterRoleBinding": (rolebinding_problems, rolebinding_update_problems),
     "ConfigMap": (configmap_problems, configmap_update_problems),
+    "LimitRange": (limitrange_problems, None),
     "Namespace": (namespace_problems, None),
     "NetworkPolicy": (networkpolicy_problems, None),
     "PodDisruptionBudget": (poddisruptionbudget_problems, None),
     "PriorityClass": (priorityclass_problems, priorityclass_update_problems),
+    "ResourceQuota": (resourcequota_problems, resourcequota_update_problems),
     "Role": (role_problems, None),
     "RoleBinding": (rolebinding_problems, rolebinding_update_problems),
     "Secret": (secret_problems, secret_update_problems),

@@ -7,9 +7,10 @@ requests other than `storage`, a storage class in an annotation, names of data s
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem, set_to
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
+from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import exponent_of, is_endless
-from jobspec.go.values import mapping
+from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
 
@@ -25,15 +26,11 @@ _SHORT_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWrite
 _VOLUME_MODES = ("Filesystem", "Block")
 _SPEC: Path = ("spec",)
 _REQUESTS: Path = ("spec", "resources", "requests")
-_QUANTITIES: tuple[Path, ...] = (
-    _REQUESTS,
-    ("spec", "resources", "limits"),
-    ("status", "capacity"),
-    ("status", "allocatedResources"),
-)
+_LIMITS: Path = ("spec", "resources", "limits")
+_QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("status", "allocatedResources"))
 
 
-def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool) -> list[Problem]:
+def claim_problems(data: Data, found: list[Problem], *, is_new: bool) -> list[Problem]:
     """The problems of a claim: those *found* in its structure, and those of the server's Go code.
 
     Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
@@ -50,7 +47,7 @@ def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool) 
     return kept
 
 
-def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
+def claim_spec_problems(data: Data) -> Problems:
     """The problems of the spec of a claim, or of a claim's template, apart from what the volume is filled from."""
     yield from _slow_quantities(data)
     spec = data.get("spec")
@@ -70,7 +67,7 @@ def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
     yield from selector_problems(spec.get("selector"), (*_SPEC, "selector"))
 
 
-def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
+def _access_modes(spec: Data) -> Problems:
     path, modes = (*_SPEC, "accessModes"), spec.get("accessModes")
     if modes is None:
         yield missing("accessModes", spec, _SPEC, f"write it as a list of {listed(_MODES)}")
@@ -90,7 +87,7 @@ def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", path, message, "keep either `ReadWriteOncePod` or the others")
 
 
-def _storage(resources: Any) -> Iterator[Problem]:
+def _storage(resources: Any) -> Problems:
     resources = {} if resources is None else resources
     requests = resources.get("requests") if isinstance(resources, dict) else resources
     requests = {} if requests is None else requests
@@ -103,7 +100,7 @@ def _storage(resources: Any) -> Iterator[Problem]:
         yield Problem("out-of-range", (*_REQUESTS, Key("storage")), f"the size of a volume is more than 0, not {describe(size)}")
 
 
-def _storage_hint(requests: dict[str, Any], limits: Any) -> str:
+def _storage_hint(requests: Data, limits: Any) -> str:
     misspelt = next(filter(None, (closest(name, ("storage",)) for name in requests if name != "storage")), "")
     if misspelt:
         return misspelt
@@ -120,23 +117,20 @@ def _is_positive(quantity: Any) -> bool:
     return not number.startswith("-") and not set("123456789").isdisjoint(number)
 
 
-def _slow_quantities(data: dict[str, Any]) -> Iterator[Problem]:
+def _slow_quantities(data: Data) -> Problems:
     """The quantities with exponents so large that the request times out.
 
     The server writes out all digits of small quantities to round them, and those of large ones to compare them with zero.
     """
     for path in _QUANTITIES:
-        place: Any = data
-        for step in path:
-            place = place.get(step) if isinstance(place, dict) else None
-        for name, quantity in place.items() if isinstance(place, dict) else ():
+        for name, quantity in mapping(at(data, path)).items():
             is_compared = (path, name) == (_REQUESTS, "storage")
             if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
                 message = f"the exponent of {describe(quantity)} is so large that an API server does not come to an end with it"
                 yield Problem("out-of-range", (*path, Key(name)), message)
 
 
-def _class_name(spec: dict[str, Any], field: str) -> Iterator[Problem]:
+def _class_name(spec: Data, field: str) -> Problems:
     name = spec.get(field)
     if isinstance(name, str) and name and (why := bad_subdomain(name)):
         yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is not a valid name for a class: {why}")
@@ -152,7 +146,7 @@ _CLAIM = "PersistentVolumeClaim"
 _SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
 
 
-def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
+def sources(spec: Data) -> tuple[Any, Any]:
     """`dataSource` and `dataSourceRef` of a new claim's spec, each None if the server drops it.
 
     It drops a `dataSourceRef` to another namespace, and without `dataSourceRef`, a `dataSource` that is neither a claim nor a snapshot.
@@ -166,7 +160,7 @@ def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
     return source, reference
 
 
-def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
+def given_source_problems(source: Any, reference: Any) -> Problems:
     """The problems of `dataSource` and `dataSourceRef`, each None if it is absent."""
     wrong = [*_source(source, "dataSource"), *_source(reference, "dataSourceRef")]
     yield from wrong
@@ -178,7 +172,7 @@ def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove `dataSource`; the server fills it in")
 
 
-def _source(source: Any, field: str) -> Iterator[Problem]:
+def _source(source: Any, field: str) -> Problems:
     if not isinstance(source, dict):
         return
     path = ("spec", field)
@@ -206,7 +200,7 @@ _ANEW = "restore the old value, or make another claim"
 _MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 
-def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def claim_update_problems(data: Data, old: Data) -> Problems:
     """The problems of changes from the stored claim *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     status = mapping(old, "status")
@@ -220,7 +214,7 @@ def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator
     yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, bound=bound)
 
 
-def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+def _changed(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
     """The changed fields that cannot change, and their paths."""
     if new.get("accessModes") != old.get("accessModes"):
         yield "accessModes", (*_SPEC, "accessModes")
@@ -230,21 +224,20 @@ def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Pa
         yield "volumeName", (*_SPEC, "volumeName")
     if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
         yield "volumeMode", (*_SPEC, "volumeMode")
-    kept = _source_of(old) is not None and bool(
-        mapping(new, "dataSourceRef").get("namespace")
-    )  # which it drops only without a stored source
+    # a reference to another namespace is dropped only without a stored source
+    kept = _source_of(old) is not None and bool(mapping(new, "dataSourceRef").get("namespace"))
     if kept or _source_of(new) != _source_of(old):
         field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
         yield field, (*_SPEC, field)
 
 
-def _source_of(spec: dict[str, Any]) -> Any:
+def _source_of(spec: Data) -> Any:
     """The source of the volume: either field, since the server sets the other to the same."""
     source, reference = sources(spec)
     return _pruned(reference or source)
 
 
-def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def _class_changes(data: Data, old: Data) -> Problems:
     """The problems of the storage class: it can be set later, or move from the annotation to the field, but not change."""
     new_class, old_class = mapping(data, "spec").get("storageClassName"), mapping(old, "spec").get("storageClassName")
     new_note, old_note = (mapping(each, "metadata", "annotations").get(_CLASS) for each in (data, old))
@@ -260,7 +253,7 @@ def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Proble
         yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
 
 
-def _resources(new: dict[str, Any], old: dict[str, Any], status: dict[str, Any], *, bound: bool) -> Iterator[Problem]:
+def _resources(new: Data, old: Data, status: Data, *, bound: bool) -> Problems:
     for part in ("limits", "requests"):
         was, now = (_amounts(each.get(part)) for each in (old, new))
         for name in {**was, **now}:
@@ -271,7 +264,7 @@ def _resources(new: dict[str, Any], old: dict[str, Any], status: dict[str, Any],
         yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status)
 
 
-def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
+def _size(new: Any, old: Any, status: Data) -> Problems:
     """The problem of a smaller request: a bound claim can take back an expansion, but not shrink its volume."""
     least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
@@ -285,15 +278,11 @@ def _amount(quantity: Any) -> Decimal | None:
     from jobspec.kubernetes.cel import functions
 
     text = str(quantity).strip()
-    if len(text.lower().partition("e")[2]) > _MAX_DIGITS:
-        return None
-    try:
-        return functions.number_of(functions.quantity(text))
-    except ValueError:
-        return None
+    is_short = len(text.lower().partition("e")[2]) <= _MAX_DIGITS
+    return functions.number_of(functions.quantity(text)) if is_short and is_parsed_quantity(text) else None
 
 
-def _amounts(quantities: Any) -> dict[str, Any]:
+def _amounts(quantities: Any) -> Data:
     """The numbers of quantities, by resource; the text of one that is not compared as a number."""
     amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
     return {name: quantity if number is None else number for name, (number, quantity) in amounts.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Change, Path, Problem, move, quote, rename, set_to, spell
+from jobspec.diagnostics import Change, Data, Path, Problem, Problems, move, quote, rename, set_to, spell
 from jobspec.go.formats import is_quantity
 
 TYPE_CHECKING = False
@@ -20,6 +20,12 @@ def value_at(data: Any, path: Path) -> Any:
     for step in path:
         data = data[step]
     return data
+
+
+def items_at(around: Data, field: str, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The items of a list in an object at *path*, each with its own path; none where there is no list."""
+    for index, item in enumerate(around.get(field) or ()):
+        yield (*path, field, index), item
 
 
 def name_of(path: Path) -> str:
@@ -64,9 +70,7 @@ _QUOTES = "put it in quotes"
 
 def takes(shape: Shape) -> str:
     """The type of a shape in words."""
-    if shape.format == "quantity":
-        return "a quantity"
-    return _TYPES[shape.type]
+    return "a quantity" if shape.format == "quantity" else _TYPES[shape.type]
 
 
 def describe(value: Any) -> str:
@@ -100,18 +104,12 @@ def type_hint(value: Any, shape: Shape) -> str:
         return _items_hint(shape)
     if kind == "array" and not isinstance(value, list):
         return _list_hint(value)
-    if kind == "object" and isinstance(value, list):
-        return "write `key: value` lines without `- `"
-    return ""
+    return "write `key: value` lines without `- `" if kind == "object" and isinstance(value, list) else ""
 
 
 def _items_hint(shape: Shape) -> str:
-    fields = shape.items.fields if shape.items else None
-    return (
-        "write each entry as `- name: ...` and `value: ...`"
-        if fields and {"name", "value"} <= fields.keys()
-        else "begin each item with `- `"
-    )
+    fields = (shape.items.fields if shape.items else None) or {}
+    return "write each entry as `- name: ...` and `value: ...`" if fields.keys() >= {"name", "value"} else "begin each item with `- `"
 
 
 def _list_hint(value: Any) -> str:
@@ -153,7 +151,7 @@ def meant_quantity(text: str) -> str:
     return f"{digits}{known}" if known and is_quantity(f"{digits}{known}") else ""
 
 
-def rule_message(rule: dict[str, Any]) -> str:
+def rule_message(rule: Data) -> str:
     """The `message` of a CEL rule in one line, or the rule itself."""
     return " ".join((rule.get("message") or "").split()) or f"`{in_one_line(rule['rule'])}`"
 
@@ -169,17 +167,17 @@ def in_one_line(expression: str) -> str:
     return line if len(line) <= 100 else line[:97] + "..."
 
 
-# The problems of values that do not fit their schema, in words; loaded with the first of them.
+# The problems of values that do not fit their schema, in words.
 
 
-def missing_field(name: str, data: dict[str, Any], path: Path) -> Problem:
+def missing_field(name: str, data: Data, path: Path) -> Problem:
     """A required field is absent from an object, or null in it."""
     where = f" in {name_of(path)}" if path else ""
     empty = "empty" if name in data else "missing"
     return Problem("missing-field", (*path, name) if name in data else path, f"{empty} required field `{name}`{where}", at_key=True)
 
 
-def missing(name: str, around: dict[str, Any], path: Path, hint: str = "") -> Problem:
+def missing(name: str, around: Data, path: Path, hint: str = "") -> Problem:
     """A field of a built-in kind is absent or empty, and the server's Go code requires it, not its schema."""
     state = "empty" if name in around else "missing"
     return Problem("missing-field", (*path, name), f"{state} required field `{name}` in `{spell(path)}`", hint, at_key=True)
@@ -252,7 +250,7 @@ def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequen
     return Problem("duplicate-item", (*path, index), f"item {index} {same} as item {first}", "remove one of the two")
 
 
-# Problems of pods and of workloads that several rules have in the same words, which are loaded with the first problem.
+# Problems of pods and of workloads that several rules have in the same words.
 
 
 _MAX_ID = (1 << 31) - 1
@@ -260,9 +258,8 @@ _MAX_ID = (1 << 31) - 1
 
 def duplicate(value: str, what: str, path: Path) -> Problem:
     """*what*, such as "a container", has its value a second time."""
-    return Problem(
-        "duplicate-item", path, f"duplicate {what.removeprefix('a ').removeprefix('an ')} `{value}`", "rename or remove one of the two"
-    )
+    kind = what.removeprefix("a ").removeprefix("an ")
+    return Problem("duplicate-item", path, f"duplicate {kind} `{value}`", "rename or remove one of the two")
 
 
 def excluded(path: Path, message: str, hint: str = "remove it") -> Problem:
@@ -283,13 +280,13 @@ def near(value: str, known: Iterable[str]) -> str:
     return f"there is {listed(names)}" if 0 < len(names) <= 5 else ""
 
 
-def negative(value: Any, path: Path) -> Iterator[Problem]:
+def negative(value: Any, path: Path) -> Problems:
     """The problem of a number below zero."""
     if value < 0:
         yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
 
 
-def wrong_id(value: int, path: Path) -> Iterator[Problem]:
+def wrong_id(value: int, path: Path) -> Problems:
     """The problem of a number that is no ID of a user or a group."""
     if not 0 <= value <= _MAX_ID:
         yield Problem("out-of-range", path, f"user and group IDs: expected 0 to {_MAX_ID:,}, got {value}")
@@ -298,13 +295,13 @@ def wrong_id(value: int, path: Path) -> Iterator[Problem]:
 # Checks of one field that the rules of many kinds make: each gives the problem of a value, or none.
 
 
-def one_of(value: Any, choices: Sequence[Any], path: Path) -> Iterator[Problem]:
+def one_of(value: Any, choices: Sequence[Any], path: Path) -> Problems:
     """The problem of a value that is none of the choices."""
     if value not in choices:
         yield unsupported(value, choices, path)
 
 
-def required_choice(around: dict[str, Any], field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Iterator[Problem]:
+def required_choice(around: Data, field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or none of the choices."""
     if not around.get(field):
         yield missing(field, around, path, hint)
@@ -312,15 +309,13 @@ def required_choice(around: dict[str, Any], field: str, choices: Sequence[Any], 
         yield from one_of(around[field], choices, (*path, field))
 
 
-def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Iterator[Problem]:
+def named(value: str, what: str, bad_name: Callable[[str], str], path: Path) -> Problems:
     """The problem of a text that is no name for *what*, such as "a container"; *bad_name* says why."""
     if why := bad_name(value):
         yield wrong_name(value, what, why, path)
 
 
-def required_name(
-    around: dict[str, Any], field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = ""
-) -> Iterator[Problem]:
+def required_name(around: Data, field: str, what: str, bad_name: Callable[[str], str], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or no name for *what*."""
     if not around.get(field):
         yield missing(field, around, path, hint)
@@ -328,19 +323,19 @@ def required_name(
         yield from named(around[field], what, bad_name, (*path, field))
 
 
-def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Iterator[Problem]:
+def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Problems:
     """The problem of a text that is no *what*, such as "label key"; *bad_form* says why."""
     if why := bad_form(value):
         yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}', at_key=at_key)
 
 
-def within(value: Any, least: int | None, most: int | None, path: Path) -> Iterator[Problem]:
+def within(value: Any, least: int | None, most: int | None, path: Path) -> Problems:
     """The problem of a number below *least* or above *most*."""
     if (least is not None and value < least) or (most is not None and value > most):
         yield outside(value, least, most, path)
 
 
-def at_most(most: int, size: int, what: str, path: Path) -> Iterator[Problem]:
+def at_most(most: int, size: int, what: str, path: Path) -> Problems:
     """The problem of a value that has more than *most* of *what*, such as "item"."""
     if size > most:
         yield wrong_size(size, what, "most", most, path)
@@ -358,14 +353,10 @@ def merged(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] == ("metadata",)]
     if not kept:
         return list(of_code)
+    unknown = [problem for problem in kept if problem.rule == "unknown-field"]
     broken = {problem.path for problem in kept if problem.rule != "unknown-field"}
-    meant = {
-        (*problem.path[:-1], name)
-        for problem in kept
-        if problem.rule == "unknown-field"
-        for name in (problem.path[-1], problem.meant, problem.belongs)
-    }
-    meant |= {problem.path[:-1] for problem in kept if problem.rule == "unknown-field"}  # of what takes one of several fields
+    meant = {(*each.path[:-1], name) for each in unknown for name in (each.path[-1], each.meant, each.belongs)}
+    meant |= {each.path[:-1] for each in unknown}  # of what takes one of several fields
     return [*kept, *(each for each in of_code if not _follows(each, broken, meant))]
 
 
@@ -412,7 +403,7 @@ def _inside(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[st
         yield from _inside(name, inner, f"{place}.", depth - 1)
 
 
-# The hints that are certain enough to be carried out, as remedies; loaded with the first mistake.
+# The hints that are certain enough to be carried out, as remedies.
 
 
 _NEAR = 0.8  # of difflib's ratio: one letter of five is wrong
@@ -454,9 +445,8 @@ def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
 
 def retyped(value: Any, shape: Shape, path: Path) -> Change | None:
     """The remedy of a scalar that needs quotes, or has quotes that it must not have."""
-    if isinstance(value, (bool, int, float)) and shape.type == "string":
-        return quote(path)
-    if shape.format == "quantity" and isinstance(value, float):
+    is_bare = isinstance(value, (bool, int, float)) and shape.type == "string"
+    if is_bare or (shape.format == "quantity" and isinstance(value, float)):
         return quote(path)
     if isinstance(value, str) and shape.type == "integer" and _is_integer(value):
         return set_to(path, int(value))

@@ -8,7 +8,7 @@ all others by the CEL library.
 from __future__ import annotations
 
 from jobspec.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.correlation import Correlated, aligned, child_of, children
 from jobspec.kubernetes.problems import describe, name_of, rule_message
 from jobspec.kubernetes.structural import schema_problems
@@ -16,7 +16,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     Rule = dict[str, Any]
@@ -27,7 +27,7 @@ _UNFIT = float("nan")
 
 def broken_rules(
     whole: Any, shape: Shape, found: Sequence[Problem] = (), before: Correlated | None = None, *, unnamed: bool = False
-) -> Iterator[Problem]:
+) -> Problems:
     """The rules that a value with its defaults breaks, and those that cannot be evaluated here (`rule-not-evaluated`).
 
     A rule is skipped if its value has one of the problems *found* before. On an update, *before* correlates the value with the stored
@@ -46,7 +46,7 @@ def _visit(
     around: Correlated | None,
     *,
     unnamed: bool = False,
-) -> Iterator[Problem]:
+) -> Problems:
     """The broken rules of a value and of all values inside it; *around* is the nearest value around it with a counterpart."""
     if value is None or not (shape.ruled_on_create or (before and shape.ruled_on_update)):
         return
@@ -57,9 +57,7 @@ def _visit(
         yield from _visit(inner, child, (*path, step), found, before and before.inside(step), before or around)
 
 
-def _judge(
-    rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Sequence[Problem], touched: Correlated | None
-) -> Iterator[Problem]:
+def _judge(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Sequence[Problem], touched: Correlated | None) -> Problems:
     known = RULES.get(rule["rule"])
     own = known is not None and not rule.get("optionalOldSelf") and not rule.get("messageExpression")
     about = known.about if known and own else ()
@@ -77,7 +75,7 @@ def _judge(
         yield from _changed(known, rule, value, old, shape, path)
 
 
-def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
+def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Problems:
     seen = _for_functions(value, shape)
     hint = objection(known, seen)
     if hint is not None and not (touched and touched.is_same() and not fails(known, seen)):
@@ -93,7 +91,7 @@ def _reported_at(about: Path, value: Any) -> Path:
     return about
 
 
-def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Problems:
     if objection(known, _for_functions(value, shape), _for_functions(aligned(old, value, shape), shape)) is not None:
         was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
         place = (*path, *_field_path(rule))
@@ -112,9 +110,8 @@ def _field_path(rule: Rule) -> Path:
 
 def _for_functions(value: Any, shape: Shape) -> Any:
     """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
-    if (shape.type == "int-or-string" and type(value) not in (int, str)) or (
-        isinstance(value, list) and shape.type not in ("array", "any")
-    ):
+    is_neither = shape.type == "int-or-string" and type(value) not in (int, str)
+    if is_neither or (isinstance(value, list) and shape.type not in ("array", "any")):
         return _UNFIT
     if isinstance(value, dict):
         inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
@@ -139,22 +136,19 @@ def _timestamp(time: Any) -> Any:
 # Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, 0.36.
 
 
-_DUPLICATE = "duplicate-item"
-
-
-def without_unchanged(found: list[Problem], before: Correlated, stored: dict[str, Any]) -> list[Problem]:
+def without_unchanged(found: list[Problem], before: Correlated, stored: Data) -> list[Problem]:
     """The problems of an update, without those of values that are equal in the *stored* object.
 
     Unknown fields are always problems. Duplicate items are none if any list of the stored object has some.
     """
     if not found:
         return found
-    has_duplicates = any(problem.rule == _DUPLICATE for problem in schema_problems(stored, before.shape))
-    return [
-        problem
-        for problem in found
-        if problem.rule == "unknown-field" or not (has_duplicates if problem.rule == _DUPLICATE else _is_unchanged(problem, before))
-    ]
+    has_duplicates = any(problem.rule == "duplicate-item" for problem in schema_problems(stored, before.shape))
+
+    def is_kept(problem: Problem) -> bool:
+        return has_duplicates if problem.rule == "duplicate-item" else _is_unchanged(problem, before)
+
+    return [problem for problem in found if problem.rule == "unknown-field" or not is_kept(problem)]
 
 
 def _is_unchanged(problem: Problem, before: Correlated) -> bool:

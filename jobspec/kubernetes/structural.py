@@ -8,12 +8,12 @@ Follows `SchemaValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate,
 - It fills in the defaults of list-map keys before it compares them.
 
 *typed* is what the server decodes into Go types, all metadata and built-in kinds as a whole: there, list keys are not checked, items may
-be null, and Go's own functions parse quantities and times. The words of the problems are in `complaints`.
+be null, and Go's own functions parse quantities and times. The words of the problems are in `problems`.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go import formats
 from jobspec.kubernetes.problems import (
     beyond_bits,
@@ -33,14 +33,13 @@ from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 
 _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
 
 
-def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
+def schema_problems(data: Data, shape: Shape, *, typed: bool = False) -> list[Problem]:
     """The problems of an object."""
     return list(_object(data, shape, (), typed=typed))
 
@@ -55,18 +54,14 @@ def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     return [] if value is None else list(_value(value, shape, path, typed=True))
 
 
-def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     kind = shape.type
-    if kind == "object":
-        if isinstance(value, dict):
-            yield from _object(value, shape, path, typed=typed)
-        else:
-            yield wrong_type(value, shape, path)
-    elif kind == "array":
-        if isinstance(value, list):
-            yield from _list(value, shape, path, typed=typed)
-        else:
-            yield wrong_type(value, shape, path)
+    if kind == "object" and isinstance(value, dict):
+        yield from _object(value, shape, path, typed=typed)
+    elif kind == "array" and isinstance(value, list):
+        yield from _list(value, shape, path, typed=typed)
+    elif kind in ("object", "array"):
+        yield wrong_type(value, shape, path)
     elif kind == "bare":
         yield from unknown_fields(value, None, path)
     elif kind == "any":
@@ -75,7 +70,7 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
         yield from _scalar(value, shape, path, typed=typed)
 
 
-def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
     if isinstance(value, dict):
         yield from _object(value, shape, path, typed=typed)
@@ -85,26 +80,26 @@ def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[
         yield from _conditions(value, shape, path)
 
 
-def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _conditions(value: Any, shape: Shape, path: Path) -> Problems:
     """The problems by limits, formats and choices that only custom kinds have."""
     from jobspec.kubernetes.conditions import broken_conditions
 
     yield from broken_conditions(value, shape, path)
 
 
-def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _object(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     unknown: list[Problem] = []
     if shape.fields is None:
         yield from _map(data, shape, path, typed=typed)
     else:
         yield from _fields(data, shape, path, unknown, typed=typed)
     if shape.required:
-        yield from _absent(data, shape, path, {problem.meant for problem in unknown})
+        yield from _missing_fields(data, shape, path, {problem.meant for problem in unknown})
     if shape.least is not None or shape.most is not None or shape.conditions:
         yield from _as_a_whole(data, shape, path)
 
 
-def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Iterator[Problem]:
+def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Problems:
     """The problems of an object's fields; those about unknown fields are added to *unknown*."""
     fields = shape.fields
     assert fields is not None
@@ -124,7 +119,7 @@ def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Proble
             yield from _conditions(value, child, (*path, name))
 
 
-def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
+def _missing_fields(data: Data, shape: Shape, path: Path, meant: set[str]) -> Problems:
     """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
@@ -136,17 +131,16 @@ def _can_be_null(name: str, shape: Shape) -> bool:
     return child.nullable if child else shape.open
 
 
-def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _as_a_whole(data: Data, shape: Shape, path: Path) -> Problems:
     """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
     whole = filled(data, shape)
-    problem = _wrong_size(len(whole), "field", shape, path)
-    if problem:
+    if problem := _wrong_size(len(whole), "field", shape, path):
         yield problem
     elif shape.conditions:
         yield from _conditions(whole, shape, path)
 
 
-def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _map(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     values = shape.values
     if values is None:
         return
@@ -158,7 +152,7 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iter
             yield from _value(value, values, (*path, Key(name)), typed=typed)
 
 
-def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Problems:
     inner = shape.items
     assert inner
     for index, item in enumerate(items):
@@ -168,8 +162,7 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterato
             yield from _value(item, inner, (*path, index), typed=typed)
         elif inner.nullable and inner.conditions:
             yield from _conditions(item, inner, (*path, index))
-    problem = _wrong_size(len(items), "item", shape, path)
-    if problem:
+    if problem := _wrong_size(len(items), "item", shape, path):
         yield problem
     elif shape.conditions:
         yield from _conditions(items, shape, path)
@@ -177,7 +170,7 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterato
         yield from _duplicates(items, shape, path)
 
 
-def _duplicates(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _duplicates(items: list[Any], shape: Shape, path: Path) -> Problems:
     """The items of a list map or a set that stand in it twice."""
     first: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(items):
@@ -213,18 +206,17 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
     return type(item).__name__, "", json.dumps(filled(item, shape.items), sort_keys=True)
 
 
-def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
         yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
         return
-    problem = _scalar_problem(value, shape, path, typed=typed)
-    if problem:
+    if problem := _scalar_problem(value, shape, path, typed=typed):
         yield problem
     elif shape.conditions:
         yield from _conditions(value, shape, path)
 
 
-def _bytes(items: list[Any], path: Path) -> Iterator[Problem]:
+def _bytes(items: list[Any], path: Path) -> Problems:
     """The items that are no bytes: Go takes a list of numbers where others write base64."""
     for index, item in enumerate(items):
         if item is not None and (type(item) is not int or not 0 <= item < 256):
@@ -235,7 +227,6 @@ def _leaves_type_to_format(shape: Shape) -> bool:
     """Whether the server checks a known format instead of the type `string`, and one of texts only, so that a list passes."""
     if shape.format == "date-time" or "format" not in shape.conditions:
         return shape.format == "date-time"
-
     from jobspec.kubernetes.conditions import has_format_of_texts
 
     return has_format_of_texts(shape.conditions)
@@ -262,9 +253,8 @@ def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Probl
 
 def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
     least, most = shape.minimum, shape.maximum
-    if (least is None or value >= least) and (most is None or value <= most):
-        return None
-    return outside(value, least, most, path)
+    fits = (least is None or value >= least) and (most is None or value <= most)
+    return None if fits else outside(value, least, most, path)
 
 
 def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
@@ -277,27 +267,21 @@ def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     import re
 
     pattern = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
-    if re.search(pattern, value, re.ASCII):
-        return None
-
-    return wrong_pattern(value, shape.pattern, path)
+    return None if re.search(pattern, value, re.ASCII) else wrong_pattern(value, shape.pattern, path)
 
 
 def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
     is_small = shape.least is not None and size < shape.least
     if not is_small and (shape.most is None or size <= shape.most):
         return None
-
     bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
     assert limit is not None
     return wrong_size(size, what, bound, limit, path)
 
 
-def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _decoded(value: Any, shape: Shape, path: Path) -> Problems:
     """The problems of a built-in kind's `status`, which the server decodes and then drops."""
-    for problem in _value(value, shape, path, typed=True) if value is not None else ():
-        if problem.rule != "missing-field":
-            yield problem
+    yield from (problem for problem in typed_problems_at(value, shape, path) if problem.rule != "missing-field")
 
 
 # Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.
@@ -305,7 +289,7 @@ def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
 # Follows `pruning.PruneWithOptions`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning, 0.36.
 
 
-def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
     """The unknown fields in a value and in all values inside it; types are not checked. A *shape* of None has no known field."""
     if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
         fields = shape.fields if shape and shape.fields is not None else {}
@@ -329,15 +313,12 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Prob
 
 def filled(value: Any, shape: Shape, *, prune: bool = True) -> Any:
     """A value of a custom resource as the server stores it; values of a wrong type stay, and so do unknown fields without *prune*."""
-    if isinstance(value, dict):
-        if shape.fields is not None:
-            return _defaulted_object(value, shape, prune=prune)
-        if shape.values is not None:
-            values = shape.values
-            made = {name: _or_default(inner, values) for name, inner in value.items()}
-            return {name: filled(inner, values, prune=prune) for name, inner in made.items() if inner is not None or values.nullable}
-    elif isinstance(value, list) and shape.items is not None:
-        items = shape.items
+    if isinstance(value, dict) and shape.fields is not None:
+        return _defaulted_object(value, shape, prune=prune)
+    if isinstance(value, dict) and (values := shape.values) is not None:
+        made = {name: _or_default(inner, values) for name, inner in value.items()}
+        return {name: filled(inner, values, prune=prune) for name, inner in made.items() if inner is not None or values.nullable}
+    if isinstance(value, list) and (items := shape.items) is not None:
         return [filled(_or_default(item, items), items, prune=prune) for item in value]
     return value
 
@@ -346,9 +327,9 @@ def _or_default(value: Any, shape: Shape) -> Any:
     return shape.default if value is None and not shape.nullable else value
 
 
-def _defaulted_object(data: dict[str, Any], shape: Shape, *, prune: bool) -> dict[str, Any]:
+def _defaulted_object(data: Data, shape: Shape, *, prune: bool) -> Data:
     assert shape.fields is not None
-    made: dict[str, Any] = {}
+    made: Data = {}
     for name, child in shape.fields.items():
         value = data.get(name)
         if value is None:

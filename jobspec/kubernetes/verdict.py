@@ -85,15 +85,15 @@ def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) ->
     """
     diagnostics = [
         document.problem(
-            problem.rule,
-            problem.message,
-            problem.path,
-            hint=problem.hint,
-            at_key=problem.at_key,
-            severity="warning" if problem.rule == "rule-not-evaluated" else "error",
-            remedy=problem.remedy,
+            each.rule,
+            each.message,
+            each.path,
+            hint=each.hint,
+            at_key=each.at_key,
+            severity="warning" if each.rule == "rule-not-evaluated" else "error",
+            remedy=each.remedy,
         )
-        for problem in found
+        for each in found
     ]
     return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
 
@@ -158,8 +158,7 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
         return []
     from jobspec.kubernetes.builtin import lost_parent
 
-    lost = lost_parent(found, data, shape)
-    return [lost] if lost else []
+    return [lost] if (lost := lost_parent(found, data, shape)) else []
 
 
 def _unknown(document: Document, target: Target) -> Verdict:
@@ -171,9 +170,6 @@ def _unknown(document: Document, target: Target) -> Verdict:
 # What to say to a document of an unknown kind, and to a built-in kind that the target's release of Kubernetes does not serve.
 
 
-_KUBERNETES = "Kubernetes"
-
-
 #: Groups that Kubernetes moved its kinds out of.
 _FORMER_GROUPS = ("extensions",)
 
@@ -183,7 +179,7 @@ def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
     known = list(RELEASES["kubernetes"])
     serving, own = shapes.releases(api_version, kind.name), target["kubernetes"]
     if known.index(serving[0]) > known.index(own):
-        message = f"{_KUBERNETES} {own} does not serve {kind.name} of {api_version} yet: it came with {serving[0]}"
+        message = f"Kubernetes {own} does not serve {kind.name} of {api_version} yet: it came with {serving[0]}"
         return Problem("unknown-kind", ("apiVersion",), message, _say(serving[0]))
     newer = next((each for each in kind.api_versions if own in shapes.releases(each, kind.name)), "")
     hint = f"write `apiVersion: {newer}`" if newer else _say(serving[-1])
@@ -191,7 +187,7 @@ def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
 
 
 def _not_any_more(kind: str, api_version: str, target: Target, last: str) -> str:
-    return f"{_KUBERNETES} {target['kubernetes']} no longer serves {kind} of {api_version}: {last} was the last to do so"
+    return f"Kubernetes {target['kubernetes']} no longer serves {kind} of {api_version}: {last} was the last to do so"
 
 
 #: Built-in kinds that were gone before the first release whose structures we have: the last release that served them, by version.

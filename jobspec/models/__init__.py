@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition
-    from jobspec.models.jobset import JobSet
-    from jobspec.models.pod.pod import Pod, PodTemplate
-    from jobspec.models.pod.volume import PersistentVolumeClaim
-    from jobspec.models.project import Overlay, Prices, Project
-    from jobspec.models.pytorchjob import PyTorchJob
+    from jobspec.models.jobset import JobSet as JobSet
+    from jobspec.models.pod.pod import Pod as Pod
+    from jobspec.models.pod.pod import PodTemplate as PodTemplate
+    from jobspec.models.pod.volume import PersistentVolumeClaim as PersistentVolumeClaim
+    from jobspec.models.project import Overlay as Overlay
+    from jobspec.models.project import Prices as Prices
+    from jobspec.models.project import Project as Project
+    from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
     from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
-    from jobspec.models.trainjob import TrainJob
+    from jobspec.models.trainjob import TrainJob as TrainJob
 
 _MODULES = {
     "ClusterTrainingRuntime": "runtime",
@@ -29,21 +32,6 @@ _MODULES = {
     "TrainJob": "trainjob",
     "TrainingRuntime": "runtime",
 }
-
-__all__ = [
-    "ClusterTrainingRuntime",
-    "CustomResourceDefinition",
-    "JobSet",
-    "Overlay",
-    "PersistentVolumeClaim",
-    "Pod",
-    "PodTemplate",
-    "Prices",
-    "Project",
-    "PyTorchJob",
-    "TrainJob",
-    "TrainingRuntime",
-]
 
 
 def __getattr__(name: str) -> object:

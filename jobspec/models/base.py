@@ -1,13 +1,14 @@
 """The declaration language of the models: a pydantic base, and facts that stand next to a field.
 
-A field is one line: its Python type, the facts about it, a default and a description::
+A field is one line: its Python type, the facts about it, whether it can be left out, and a description::
 
-    env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(default=None, description="variables of the container")
+    name: str = Field(description="name, unique in the pod")
+    env: Annotated[list[EnvVar] | None, Keyed("name")] = optional_field("variables of the container")
 
 Limits are those of annotated_types (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold in all releases is
 inside `Since` or `Until`, where pydantic does not see it: a model accepts what any release accepts::
 
-    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(default=None, description="program to start")
+    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = optional_field("program to start")
 
 Everything else (structural schema, JSON Schema, CRD) is derived from these lines by `jobspec.schemas`.
 """
@@ -41,6 +42,16 @@ class Model(BaseModel):
             self.model_fields_set.update(("api_version", "kind"))
 
 
+def optional_field(description: str) -> Any:
+    """A field that is None where it is left out. Type checkers see a default, as they would not in a call of `Field` without `default`."""
+    return Field(default=None, description=description)
+
+
+def constant(what: str, value: str) -> Any:
+    """A field with one value, its default: *what* it is, as `kind of the object`."""
+    return Field(default=value, description=f"{what}: `{value}`")
+
+
 @dataclass(frozen=True)
 class Format:
     """OpenAPI's format of a scalar: `int32`, `int64` or `date-time`."""
@@ -61,16 +72,6 @@ class Quantities:
 
 
 @dataclass(frozen=True, init=False)
-class Keyed:
-    """A list map with *keys* in the CRD; overlays merge it by the same keys."""
-
-    keys: tuple[str, ...]
-
-    def __init__(self, *keys: str) -> None:
-        object.__setattr__(self, "keys", keys)
-
-
-@dataclass(frozen=True, init=False)
 class Merge:
     """A list that overlays merge by *keys*, although it is no list map in the CRD."""
 
@@ -78,6 +79,10 @@ class Merge:
 
     def __init__(self, *keys: str) -> None:
         object.__setattr__(self, "keys", keys)
+
+
+class Keyed(Merge):
+    """A list map with *keys* in the CRD; overlays merge it by the same keys."""
 
 
 @dataclass(frozen=True, init=False)
@@ -142,22 +147,8 @@ class Defaulted:
 
 
 @dataclass(frozen=True, init=False)
-class Since:
-    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
-
-    component: str
-    release: str
-    facts: tuple[object, ...]
-
-    def __init__(self, component: str, release: str, *facts: object) -> None:
-        object.__setattr__(self, "component", component)
-        object.__setattr__(self, "release", release)
-        object.__setattr__(self, "facts", facts)
-
-
-@dataclass(frozen=True, init=False)
-class Until:
-    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
+class _InReleases:
+    """*facts* that hold in some releases of *component* only."""
 
     component: str
     release: str
@@ -165,10 +156,16 @@ class Until:
     use: str
 
     def __init__(self, component: str, release: str, *facts: object, use: str = "") -> None:
-        object.__setattr__(self, "component", component)
-        object.__setattr__(self, "release", release)
-        object.__setattr__(self, "facts", facts)
-        object.__setattr__(self, "use", use)
+        for name, value in (("component", component), ("release", release), ("facts", facts), ("use", use)):
+            object.__setattr__(self, name, value)
+
+
+class Since(_InReleases):
+    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
+
+
+class Until(_InReleases):
+    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
 
 
 @dataclass(frozen=True, init=False)

@@ -4,78 +4,70 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Keyed, Model, Nested, Resource, Time
+from jobspec.models.base import AtomicList, Int32, Int64, Keyed, Model, Nested, Resource, Time, constant, optional_field
 from jobspec.models.meta import ObjectMeta
 
 
 class ExternalDocumentation(Model):
     """Where more is written."""
 
-    description: str | None = Field(default=None, description="what is written there")
-    url: str | None = Field(default=None, description="where it is")
+    description: str | None = optional_field("what is written there")
+    url: str | None = optional_field("where it is")
 
 
 class ValidationRule(Model):
     """A rule in CEL on the value, as `self`."""
 
     rule: str = Field(description="an expression that has to be true; with `oldSelf` in it, it holds on updates")
-    message: str | None = Field(default=None, description="what to say when it is not, in one line; needed where the rule has several")
-    message_expression: str | None = Field(default=None, description="an expression for the text to say, before `message`")
-    reason: str | None = Field(
-        default=None, description="`FieldValueInvalid`, `FieldValueForbidden`, `FieldValueRequired` or `FieldValueDuplicate`"
-    )
-    field_path: str | None = Field(default=None, description="what the rule is about, such as `.spec.replicas`, below the value")
-    optional_old_self: bool | None = Field(default=None, description="`oldSelf` is an optional, so that the rule holds on a create, too")
+    message: str | None = optional_field("what to say when it is not, in one line; needed where the rule has several")
+    message_expression: str | None = optional_field("an expression for the text to say, before `message`")
+    reason: str | None = optional_field("`FieldValueInvalid`, `FieldValueForbidden`, `FieldValueRequired` or `FieldValueDuplicate`")
+    field_path: str | None = optional_field("what the rule is about, such as `.spec.replicas`, below the value")
+    optional_old_self: bool | None = optional_field("`oldSelf` is an optional, so that the rule holds on a create, too")
 
 
 class JSONSchemaProps(Model):
     """A structural schema: keywords of OpenAPI 3.0, and Kubernetes' extensions."""
 
-    id: str | None = Field(default=None, description="not supported")
+    id: str | None = optional_field("not supported")
     schema_: str | None = Field(default=None, alias="$schema", description="not supported")
     ref: str | None = Field(default=None, alias="$ref", description="not supported")
-    description: str | None = Field(default=None, description="what the value means; `kubectl explain` shows it")
-    type: str | None = Field(default=None, description="`object`, `array`, `string`, `integer`, `number` or `boolean`")
-    format: str | None = Field(
-        default=None, description="form of a text or size of a number, such as `date-time` or `int32`; unknown ones count for nothing"
+    description: str | None = optional_field("what the value means; `kubectl explain` shows it")
+    type: str | None = optional_field("`object`, `array`, `string`, `integer`, `number` or `boolean`")
+    format: str | None = optional_field(
+        "form of a text or size of a number, such as `date-time` or `int32`; unknown ones count for nothing"
     )
-    title: str | None = Field(default=None, description="a short name for the value")
-    default: Any = Field(default=None, description="the value if the field is absent")
-    maximum: float | None = Field(default=None, description="the largest number")
-    exclusive_maximum: bool | None = Field(default=None, description="the number has to be smaller than `maximum`")
-    minimum: float | None = Field(default=None, description="the smallest number")
-    exclusive_minimum: bool | None = Field(default=None, description="the number has to be larger than `minimum`")
-    max_length: Int64 | None = Field(default=None, description="the most characters of a text")
-    min_length: Int64 | None = Field(default=None, description="the fewest characters of a text")
-    pattern: str | None = Field(default=None, description="a regular expression (RE2) that a text has to match somewhere")
-    max_items: Int64 | None = Field(default=None, description="the most items of a list")
-    min_items: Int64 | None = Field(default=None, description="the fewest items of a list")
-    unique_items: bool | None = Field(default=None, description="cannot be true; `x-kubernetes-list-type: set` does it")
-    multiple_of: float | None = Field(default=None, description="the number has to be a multiple of this")
-    enum: AtomicList[Any] | None = Field(default=None, description="the values that are taken")
-    max_properties: Int64 | None = Field(default=None, description="the most fields of an object")
-    min_properties: Int64 | None = Field(default=None, description="the fewest fields of an object")
-    required: AtomicList[str] | None = Field(default=None, description="the fields that have to be there")
-    items: Annotated["JSONSchemaProps | list[JSONSchemaProps]", Nested()] | None = Field(
-        default=None, description="the schema of each item"
-    )
-    all_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(default=None, description="limits that all have to hold")
-    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(default=None, description="schemas; exactly one has to hold")
-    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(default=None, description="schemas; at least one has to hold")
+    title: str | None = optional_field("a short name for the value")
+    default: Any = optional_field("the value if the field is absent")
+    maximum: float | None = optional_field("the largest number")
+    exclusive_maximum: bool | None = optional_field("the number has to be smaller than `maximum`")
+    minimum: float | None = optional_field("the smallest number")
+    exclusive_minimum: bool | None = optional_field("the number has to be larger than `minimum`")
+    max_length: Int64 | None = optional_field("the most characters of a text")
+    min_length: Int64 | None = optional_field("the fewest characters of a text")
+    pattern: str | None = optional_field("a regular expression (RE2) that a text has to match somewhere")
+    max_items: Int64 | None = optional_field("the most items of a list")
+    min_items: Int64 | None = optional_field("the fewest items of a list")
+    unique_items: bool | None = optional_field("cannot be true; `x-kubernetes-list-type: set` does it")
+    multiple_of: float | None = optional_field("the number has to be a multiple of this")
+    enum: AtomicList[Any] | None = optional_field("the values that are taken")
+    max_properties: Int64 | None = optional_field("the most fields of an object")
+    min_properties: Int64 | None = optional_field("the fewest fields of an object")
+    required: AtomicList[str] | None = optional_field("the fields that have to be there")
+    items: Annotated["JSONSchemaProps | list[JSONSchemaProps]", Nested()] | None = optional_field("the schema of each item")
+    all_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("limits that all have to hold")
+    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas; exactly one has to hold")
+    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas; at least one has to hold")
     not_: Annotated["JSONSchemaProps", Nested()] | None = Field(default=None, alias="not", description="limits that cannot hold")
-    properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = Field(
-        default=None, description="the schemas of an object's fields"
-    )
-    additional_properties: Annotated["JSONSchemaProps | bool", Nested()] | None = Field(
-        default=None, description="the schema of a map's values"
-    )
-    pattern_properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = Field(default=None, description="not supported")
-    dependencies: Annotated[dict[str, "JSONSchemaProps | list[str]"], Nested()] | None = Field(default=None, description="not supported")
-    additional_items: Annotated["JSONSchemaProps | bool", Nested()] | None = Field(default=None, description="not supported")
-    definitions: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = Field(default=None, description="not supported")
-    external_docs: ExternalDocumentation | None = Field(default=None, description="where more is written")
-    example: Any = Field(default=None, description="an example of a value")
-    nullable: bool | None = Field(default=None, description="null is a value; otherwise it is dropped")
+    properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("the schemas of an object's fields")
+    additional_properties: Annotated["JSONSchemaProps | bool", Nested()] | None = optional_field("the schema of a map's values")
+    pattern_properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("not supported")
+    dependencies: Annotated[dict[str, "JSONSchemaProps | list[str]"], Nested()] | None = optional_field("not supported")
+    additional_items: Annotated["JSONSchemaProps | bool", Nested()] | None = optional_field("not supported")
+    definitions: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("not supported")
+    external_docs: ExternalDocumentation | None = optional_field("where more is written")
+    example: Any = optional_field("an example of a value")
+    nullable: bool | None = optional_field("null is a value; otherwise it is dropped")
     preserve_unknown_fields: bool | None = Field(
         default=None,
         alias="x-kubernetes-preserve-unknown-fields",
@@ -110,14 +102,14 @@ class CustomResourceSubresourceScale(Model):
 
     spec_replicas_path: str = Field(description="path of the wished number, below `.spec`")
     status_replicas_path: str = Field(description="path of the number that there is, below `.status`")
-    label_selector_path: str | None = Field(default=None, description="path of the selector's text, below `.spec` or `.status`")
+    label_selector_path: str | None = optional_field("path of the selector's text, below `.spec` or `.status`")
 
 
 class CustomResourceSubresources(Model):
     """Parts of an object that have an address of their own."""
 
-    status: CustomResourceSubresourceStatus | None = Field(default=None, description="only its own address writes `status`")
-    scale: CustomResourceSubresourceScale | None = Field(default=None, description="`kubectl scale` and autoscalers work on the kind")
+    status: CustomResourceSubresourceStatus | None = optional_field("only its own address writes `status`")
+    scale: CustomResourceSubresourceScale | None = optional_field("`kubectl scale` and autoscalers work on the kind")
 
 
 class CustomResourceColumnDefinition(Model):
@@ -125,9 +117,9 @@ class CustomResourceColumnDefinition(Model):
 
     name: str = Field(description="the head of the column")
     type: str = Field(description="`integer`, `number`, `string`, `boolean` or `date`")
-    format: str | None = Field(default=None, description="form of the values, such as `date-time`")
-    description: str | None = Field(default=None, description="what the column shows")
-    priority: Int32 | None = Field(default=None, description="above 0 the column is shown only where there is much room")
+    format: str | None = optional_field("form of the values, such as `date-time`")
+    description: str | None = optional_field("what the column shows")
+    priority: Int32 | None = optional_field("above 0 the column is shown only where there is much room")
     json_path: str = Field(description="path of the value, such as `.spec.replicas`")
 
 
@@ -143,29 +135,23 @@ class CustomResourceDefinitionVersion(Model):
     name: str = Field(description="the version, such as `v1` or `v1alpha1`")
     served: bool = Field(description="clients can use the version")
     storage: bool = Field(description="objects are stored in this version; exactly one is")
-    deprecated: bool | None = Field(default=None, description="a client that uses the version is warned")
-    deprecation_warning: str | None = Field(default=None, description="the warning, in place of the usual one")
+    deprecated: bool | None = optional_field("a client that uses the version is warned")
+    deprecation_warning: str | None = optional_field("the warning, in place of the usual one")
     schema_: CustomResourceValidation | None = Field(default=None, alias="schema", description="the schema of the objects")
-    subresources: CustomResourceSubresources | None = Field(
-        default=None, description="parts of an object that have an address of their own"
-    )
-    additional_printer_columns: AtomicList[CustomResourceColumnDefinition] | None = Field(
-        default=None, description="columns of `kubectl get`"
-    )
-    selectable_fields: AtomicList[SelectableField] | None = Field(
-        default=None, description="fields that objects can be selected by, 8 at most"
-    )
+    subresources: CustomResourceSubresources | None = optional_field("parts of an object that have an address of their own")
+    additional_printer_columns: AtomicList[CustomResourceColumnDefinition] | None = optional_field("columns of `kubectl get`")
+    selectable_fields: AtomicList[SelectableField] | None = optional_field("fields that objects can be selected by, 8 at most")
 
 
 class CustomResourceDefinitionNames(Model):
     """What the kind is called."""
 
     plural: str = Field(description="name in URLs, in lower case")
-    singular: str | None = Field(default=None, description="name on the command line; the kind in lower case where it is left out")
-    short_names: AtomicList[str] | None = Field(default=None, description="short names on the command line")
+    singular: str | None = optional_field("name on the command line; the kind in lower case where it is left out")
+    short_names: AtomicList[str] | None = optional_field("short names on the command line")
     kind: str = Field(description="name in manifests, in CamelCase")
-    list_kind: str | None = Field(default=None, description="name of a list of objects; the kind and `List` where it is left out")
-    categories: AtomicList[str] | None = Field(default=None, description="groups of kinds, such as `all`, that `kubectl get` knows")
+    list_kind: str | None = optional_field("name of a list of objects; the kind and `List` where it is left out")
+    categories: AtomicList[str] | None = optional_field("groups of kinds, such as `all`, that `kubectl get` knows")
 
 
 class ServiceReference(Model):
@@ -173,22 +159,22 @@ class ServiceReference(Model):
 
     namespace: str = Field(description="its namespace")
     name: str = Field(description="its name")
-    path: str | None = Field(default=None, description="path of the URL")
-    port: Int32 | None = Field(default=None, description="its port; 443 where it is left out")
+    path: str | None = optional_field("path of the URL")
+    port: Int32 | None = optional_field("its port; 443 where it is left out")
 
 
 class WebhookClientConfig(Model):
     """How the server reaches a webhook."""
 
-    url: str | None = Field(default=None, description="address of the webhook, for one that is no Service; https")
-    service: ServiceReference | None = Field(default=None, description="the Service that the webhook is")
-    ca_bundle: str | None = Field(default=None, description="certificates to trust, PEM in base64")
+    url: str | None = optional_field("address of the webhook, for one that is no Service; https")
+    service: ServiceReference | None = optional_field("the Service that the webhook is")
+    ca_bundle: str | None = optional_field("certificates to trust, PEM in base64")
 
 
 class WebhookConversion(Model):
     """A webhook that makes objects of one version of another."""
 
-    client_config: WebhookClientConfig | None = Field(default=None, description="how the server reaches it")
+    client_config: WebhookClientConfig | None = optional_field("how the server reaches it")
     conversion_review_versions: AtomicList[str] = Field(description="versions of ConversionReview that it takes, the best first")
 
 
@@ -196,7 +182,7 @@ class CustomResourceConversion(Model):
     """How objects of one version become objects of another."""
 
     strategy: str = Field(description="`None`, which changes `apiVersion` alone, or `Webhook`")
-    webhook: WebhookConversion | None = Field(default=None, description="the webhook that does it")
+    webhook: WebhookConversion | None = optional_field("the webhook that does it")
 
 
 class CustomResourceDefinitionSpec(Model):
@@ -206,8 +192,8 @@ class CustomResourceDefinitionSpec(Model):
     names: CustomResourceDefinitionNames = Field(description="what the kind is called")
     scope: str = Field(description="`Namespaced` or `Cluster`")
     versions: AtomicList[CustomResourceDefinitionVersion] = Field(description="the versions of the kind")
-    conversion: CustomResourceConversion | None = Field(default=None, description="how objects of one version become objects of another")
-    preserve_unknown_fields: bool | None = Field(default=None, description="cannot be true; the schema says what is kept")
+    conversion: CustomResourceConversion | None = optional_field("how objects of one version become objects of another")
+    preserve_unknown_fields: bool | None = optional_field("cannot be true; the schema says what is kept")
 
 
 class CustomResourceDefinitionCondition(Model):
@@ -215,21 +201,19 @@ class CustomResourceDefinitionCondition(Model):
 
     type: str = Field(description="the state, such as `Established` or `NamesAccepted`")
     status: str = Field(description="`True`, `False` or `Unknown`")
-    last_transition_time: Time | None = Field(default=None, description="when `status` last changed")
-    reason: str | None = Field(default=None, description="why, as a word")
-    message: str | None = Field(default=None, description="why, as a sentence")
-    observed_generation: Int64 | None = Field(default=None, description="`metadata.generation` that the state was set for")
+    last_transition_time: Time | None = optional_field("when `status` last changed")
+    reason: str | None = optional_field("why, as a word")
+    message: str | None = optional_field("why, as a sentence")
+    observed_generation: Int64 | None = optional_field("`metadata.generation` that the state was set for")
 
 
 class CustomResourceDefinitionStatus(Model):
     """The status of the definition; written by the control plane."""
 
-    conditions: Annotated[list[CustomResourceDefinitionCondition] | None, Keyed("type")] = Field(
-        default=None, description="states of the definition"
-    )
-    accepted_names: CustomResourceDefinitionNames | None = Field(default=None, description="the names that are in use")
-    stored_versions: AtomicList[str] | None = Field(default=None, description="versions in which objects may be stored")
-    observed_generation: Int64 | None = Field(default=None, description="`metadata.generation` that the status was set for")
+    conditions: Annotated[list[CustomResourceDefinitionCondition] | None, Keyed("type")] = optional_field("states of the definition")
+    accepted_names: CustomResourceDefinitionNames | None = optional_field("the names that are in use")
+    stored_versions: AtomicList[str] | None = optional_field("versions in which objects may be stored")
+    observed_generation: Int64 | None = optional_field("`metadata.generation` that the status was set for")
 
 
 class CustomResourceDefinition(Model):
@@ -245,14 +229,8 @@ class CustomResourceDefinition(Model):
         status=True,
     )
 
-    api_version: Literal["apiextensions.k8s.io/v1"] = Field(
-        default="apiextensions.k8s.io/v1", description="version of the API: `apiextensions.k8s.io/v1`"
-    )
-    kind: Literal["CustomResourceDefinition"] = Field(
-        default="CustomResourceDefinition", description="kind of the object: `CustomResourceDefinition`"
-    )
-    metadata: ObjectMeta | None = Field(default=None, description="the name has to be that of the plural and the group: `jobs.example.com`")
+    api_version: Literal["apiextensions.k8s.io/v1"] = constant("version of the API", "apiextensions.k8s.io/v1")
+    kind: Literal["CustomResourceDefinition"] = constant("kind of the object", "CustomResourceDefinition")
+    metadata: ObjectMeta | None = optional_field("the name has to be that of the plural and the group: `jobs.example.com`")
     spec: CustomResourceDefinitionSpec = Field(description="the kind and its versions")
-    status: CustomResourceDefinitionStatus | None = Field(
-        default=None, description="status of the definition; written by the control plane"
-    )
+    status: CustomResourceDefinitionStatus | None = optional_field("status of the definition; written by the control plane")

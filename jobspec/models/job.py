@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Model, Pointer, Required, SetList, Unset, Until
+from jobspec.models.base import AtomicList, Int32, Int64, Model, Pointer, Required, SetList, Unset, Until, optional_field
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
 from jobspec.models.pod.spec import PodTemplateSpec
 
@@ -12,9 +12,7 @@ from jobspec.models.pod.spec import PodTemplateSpec
 class PodFailurePolicyOnExitCodesRequirement(Model):
     """The exit codes of a rule; 0 cannot be one."""
 
-    container_name: Pointer[str] = Field(
-        default=None, description="whose exit codes, an init container's too; those of every container by default"
-    )
+    container_name: Pointer[str] = optional_field("whose exit codes, an init container's too; those of every container by default")
     operator: str = Field(description="`In` or `NotIn` the values")
     values: SetList[Int32] = Field(description="the exit codes, ascending, 1 to 255 of them; no 0 with `In`")
 
@@ -23,8 +21,8 @@ class PodFailurePolicyOnPodConditionsPattern(Model):
     """A condition of the pod that a rule is about."""
 
     type: str = Field(description="type of the condition, such as `DisruptionTarget` of an evicted or preempted pod")
-    status: Annotated[str | None, Until("kubernetes", "0.35", Required())] = Field(
-        default=None, description="its status: `True` (default, where it may be left out), `False` or `Unknown`"
+    status: Annotated[str | None, Until("kubernetes", "0.35", Required())] = optional_field(
+        "its status: `True` (default, where it may be left out), `False` or `Unknown`"
     )
 
 
@@ -32,9 +30,9 @@ class PodFailurePolicyRule(Model):
     """What to do if a pod fails; exactly one of the two conditions is set."""
 
     action: str = Field(description="`FailJob`, `FailIndex`, `Ignore` (not counted) or `Count` (towards `backoffLimit`)")
-    on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = Field(default=None, description="the rule holds for these exit codes")
-    on_pod_conditions: AtomicList[PodFailurePolicyOnPodConditionsPattern] | None = Field(
-        default=None, description="the rule holds when the pod has one of these conditions, at most 20"
+    on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = optional_field("the rule holds for these exit codes")
+    on_pod_conditions: AtomicList[PodFailurePolicyOnPodConditionsPattern] | None = optional_field(
+        "the rule holds when the pod has one of these conditions, at most 20"
     )
 
 
@@ -47,10 +45,8 @@ class PodFailurePolicy(Model):
 class SuccessPolicyRule(Model):
     """The pods whose success is enough for the Job: by indexes, by number, or by both."""
 
-    succeeded_indexes: Pointer[str] = Field(default=None, description="indexes that have to succeed, such as `0,2-4`; any by default")
-    succeeded_count: Pointer[Int32] = Field(
-        default=None, description="how many of them have to succeed, at least 1; all of `succeededIndexes` by default"
-    )
+    succeeded_indexes: Pointer[str] = optional_field("indexes that have to succeed, such as `0,2-4`; any by default")
+    succeeded_count: Pointer[Int32] = optional_field("how many of them have to succeed, at least 1; all of `succeededIndexes` by default")
 
 
 class SuccessPolicy(Model):
@@ -62,50 +58,32 @@ class SuccessPolicy(Model):
 class JobSpec(Model):
     """How many pods run, how often they may fail, and what they are."""
 
-    parallelism: Pointer[Int32] = Field(
-        default=None, description="pods at a time, 1 by default; the trainer overwrites it by the number of nodes"
+    parallelism: Pointer[Int32] = optional_field("pods at a time, 1 by default; the trainer overwrites it by the number of nodes")
+    completions: Pointer[Int32] = optional_field(
+        "pods that have to succeed, 1 by default; beside `parallelism`, `Indexed` needs it; overwritten likewise"
     )
-    completions: Pointer[Int32] = Field(
-        default=None, description="pods that have to succeed, 1 by default; beside `parallelism`, `Indexed` needs it; overwritten likewise"
+    completion_mode: Pointer[str] = optional_field("`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)")
+    backoff_limit: Pointer[Int32] = optional_field("failed pods and restarts in place until the Job fails, 6 by default")
+    backoff_limit_per_index: Pointer[Int32] = optional_field("the same for each index; only for `Indexed`, `restartPolicy: Never`")
+    max_failed_indexes: Pointer[Int32] = optional_field("failed indexes until the Job fails; only with `backoffLimitPerIndex`")
+    pod_failure_policy: PodFailurePolicy | None = optional_field("what failures lead to; it needs `restartPolicy: Never`")
+    pod_replacement_policy: Pointer[str] = optional_field(
+        "replace a pod once `Failed` or already when `TerminatingOrFailed` (default); `Failed` with `podFailurePolicy`"
     )
-    completion_mode: Pointer[str] = Field(
-        default=None, description="`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)"
-    )
-    backoff_limit: Pointer[Int32] = Field(default=None, description="failed pods and restarts in place until the Job fails, 6 by default")
-    backoff_limit_per_index: Pointer[Int32] = Field(
-        default=None, description="the same for each index; only for `Indexed`, `restartPolicy: Never`"
-    )
-    max_failed_indexes: Pointer[Int32] = Field(
-        default=None, description="failed indexes until the Job fails; only with `backoffLimitPerIndex`"
-    )
-    pod_failure_policy: PodFailurePolicy | None = Field(default=None, description="what failures lead to; it needs `restartPolicy: Never`")
-    pod_replacement_policy: Pointer[str] = Field(
-        default=None,
-        description="replace a pod once `Failed` or already when `TerminatingOrFailed` (default); `Failed` with `podFailurePolicy`",
-    )
-    success_policy: SuccessPolicy | None = Field(
-        default=None, description="when some pods are enough; only for `Indexed`; it cannot change"
-    )
-    active_deadline_seconds: Pointer[Int64] = Field(
-        default=None, description="seconds after the start until the Job fails; never by default"
-    )
-    ttl_seconds_after_finished: Pointer[Int32] = Field(
-        default=None, description="seconds after the end until the Job is deleted; never by default"
-    )
-    suspend: Pointer[bool] = Field(default=None, description="delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
-    managed_by: Pointer[str] = Field(default=None, description="controller, `kubernetes.io/job-controller` by default; it cannot change")
-    selector: LabelSelector | None = Field(default=None, description="the pods by label; filled in by the control plane, not to be written")
-    manual_selector: Pointer[bool] = Field(default=None, description="take `selector` as written; false by default, and best left so")
+    success_policy: SuccessPolicy | None = optional_field("when some pods are enough; only for `Indexed`; it cannot change")
+    active_deadline_seconds: Pointer[Int64] = optional_field("seconds after the start until the Job fails; never by default")
+    ttl_seconds_after_finished: Pointer[Int32] = optional_field("seconds after the end until the Job is deleted; never by default")
+    suspend: Pointer[bool] = optional_field("delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
+    managed_by: Pointer[str] = optional_field("controller, `kubernetes.io/job-controller` by default; it cannot change")
+    selector: LabelSelector | None = optional_field("the pods by label; filled in by the control plane, not to be written")
+    manual_selector: Pointer[bool] = optional_field("take `selector` as written; false by default, and best left so")
     template: PodTemplateSpec = Field(description="the pods; their `restartPolicy` is `OnFailure` (JobSet's default) or `Never`")
 
 
 class JobTemplateSpec(Model):
     """A Job to make copies of."""
 
-    metadata: EmbeddedMeta | None = Field(
-        default=None,
-        description="labels and annotations of the Jobs; here, not on the pods, stands `trainer.kubeflow.org/trainjob-ancestor-step`",
+    metadata: EmbeddedMeta | None = optional_field(
+        "labels and annotations of the Jobs; here, not on the pods, stands `trainer.kubeflow.org/trainjob-ancestor-step`"
     )
-    spec: Annotated[JobSpec | None, Unset("zero")] = Field(
-        default=None, description="how many pods run, how often they may fail, and what they are"
-    )
+    spec: Annotated[JobSpec | None, Unset("zero")] = optional_field("how many pods run, how often they may fail, and what they are")

@@ -6,7 +6,22 @@ from annotated_types import Ge, MaxLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Choices, Column, Int32, Keyed, Merge, Model, Pointer, Resource, Since, Until, Validation
+from jobspec.models.base import (
+    AtomicList,
+    Choices,
+    Column,
+    Int32,
+    Keyed,
+    Merge,
+    Model,
+    Pointer,
+    Resource,
+    Since,
+    Until,
+    Validation,
+    constant,
+    optional_field,
+)
 from jobspec.models.job import JobTemplateSpec
 from jobspec.models.meta import Condition, EmbeddedMeta, ObjectMeta
 from jobspec.models.pod.volume import PersistentVolumeClaimSpec, PersistentVolumeClaimStatus
@@ -29,8 +44,8 @@ class ReplicatedJob(Model):
     group_name: Annotated[str, Since("jobset", "0.10")] = Field(
         default="default", description="group that the Jobs are numbered in, by label"
     )
-    depends_on: Annotated[list[DependsOn] | None, MaxLen(5), Until("jobset", "0.10", MaxLen(1)), Keyed("name"), IMMUTABLE] = Field(
-        default=None, description="replicated jobs to wait for, at most 5; never for the first one; excludes `InOrder`; it cannot change"
+    depends_on: Annotated[list[DependsOn] | None, MaxLen(5), Until("jobset", "0.10", MaxLen(1)), Keyed("name"), IMMUTABLE] = optional_field(
+        "replicated jobs to wait for, at most 5; never for the first one; excludes `InOrder`; it cannot change"
     )
     template: JobTemplateSpec = Field(description="the Jobs; a TrainJob's parts go where the ancestor label says, to a container `node`")
 
@@ -43,20 +58,16 @@ class Network(Model):
         alias="enableDNSHostnames",
         description="pods are reached as `<JobSet>-<replicated job>-<Job>-<pod>.<subdomain>`; true by default",
     )
-    subdomain: str | None = Field(
-        default=None, description="Service's name, the JobSet's by default; a TrainJob's `PET_MASTER_ADDR` ignores it"
-    )
-    publish_not_ready_addresses: Pointer[bool] = Field(
-        default=None, description="DNS answers for pods that are not ready yet; true by default"
-    )
+    subdomain: str | None = optional_field("Service's name, the JobSet's by default; a TrainJob's `PET_MASTER_ADDR` ignores it")
+    publish_not_ready_addresses: Pointer[bool] = optional_field("DNS answers for pods that are not ready yet; true by default")
 
 
 class Coordinator(Model):
     """The pod whose address all Jobs and pods get as `jobset.sigs.k8s.io/coordinator`, a label and an annotation."""
 
     replicated_job: str = Field(description="name of its replicated job")
-    job_index: int | None = Field(default=None, description="number of its Job, from 0 (default)")
-    pod_index: int | None = Field(default=None, description="number of the pod in the Job, from 0 (default)")
+    job_index: int | None = optional_field("number of its Job, from 0 (default)")
+    pod_index: int | None = optional_field("number of the pod in the Job, from 0 (default)")
 
 
 # The policies of a JobSet: when it starts, restarts, fails and succeeds, and which volumes it claims.
@@ -66,7 +77,7 @@ class SuccessPolicy(Model):
     """Which Jobs have to succeed."""
 
     operator: Literal["All", "Any"] = Field(description="`All` or `Any` of the Jobs")
-    target_replicated_jobs: AtomicList[str] | None = Field(default=None, description="replicated jobs that count, by name; all by default")
+    target_replicated_jobs: AtomicList[str] | None = optional_field("replicated jobs that count, by name; all by default")
 
 
 class StartupPolicy(Model):
@@ -87,52 +98,45 @@ class FailurePolicyRule(Model):
         Literal["FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts", "RestartJob", "RestartJobAndIgnoreMaxRestarts"],
         Until("jobset", "0.12", Choices(("FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"))),
     ] = Field(description="fail, or restart the JobSet or (alpha, off by default) the Job; `...IgnoreMaxRestarts` is not counted")
-    target_replicated_jobs: AtomicList[str] | None = Field(
-        default=None, description="replicated jobs that it holds for, by name; all by default"
+    target_replicated_jobs: AtomicList[str] | None = optional_field("replicated jobs that it holds for, by name; all by default")
+    on_job_failure_reasons: list[str] | None = optional_field(
+        "reasons of the failure, such as `BackoffLimitExceeded`, `DeadlineExceeded` or `PodFailurePolicy`; all by default"
     )
-    on_job_failure_reasons: list[str] | None = Field(
-        default=None,
-        description="reasons of the failure, such as `BackoffLimitExceeded`, `DeadlineExceeded` or `PodFailurePolicy`; all by default",
-    )
-    on_job_failure_message_patterns: Annotated[list[str] | None, Since("jobset", "0.10")] = Field(
-        default=None, description="regular expressions (RE2), of which one matches the failure's message; all messages by default"
+    on_job_failure_message_patterns: Annotated[list[str] | None, Since("jobset", "0.10")] = optional_field(
+        "regular expressions (RE2), of which one matches the failure's message; all messages by default"
     )
 
 
 class FailurePolicy(Model):
     """What to do if Jobs fail."""
 
-    max_restarts: Int32 | None = Field(default=None, description="restarts of the whole JobSet until it fails, 0 by default")
+    max_restarts: Int32 | None = optional_field("restarts of the whole JobSet until it fails, 0 by default")
     restart_strategy: Annotated[
         Literal["Recreate", "BlockingRecreate", "InPlaceRestart"], Until("jobset", "0.11", Choices(("Recreate", "BlockingRecreate")))
     ] = Field(
         default="Recreate",
         description="`Recreate` each Job once its old one is gone; `BlockingRecreate`: once all are; `InPlaceRestart`: alpha, off",
     )
-    rules: Annotated[list[FailurePolicyRule] | None, Merge("name")] = Field(
-        default=None, description="rules, of which the first that holds decides; without one, `RestartJobSet`"
+    rules: Annotated[list[FailurePolicyRule] | None, Merge("name")] = optional_field(
+        "rules, of which the first that holds decides; without one, `RestartJobSet`"
     )
 
 
 class VolumeClaimMeta(EmbeddedMeta):
     """The metadata of a claim that a JobSet makes."""
 
-    name: str | None = Field(
-        default=None, description="name that containers mount it by, no pod's volume has it; the claim is `<name>-<JobSet>`"
-    )
-    namespace: str | None = Field(default=None, description="not to be set: the claim is made in the namespace of the JobSet")
+    name: str | None = optional_field("name that containers mount it by, no pod's volume has it; the claim is `<name>-<JobSet>`")
+    namespace: str | None = optional_field("not to be set: the claim is made in the namespace of the JobSet")
 
 
 class VolumeClaimTemplate(Model):
     """A claim that a JobSet makes, and whose volume it adds to the pods that mount it."""
 
-    api_version: str | None = Field(default=None, description="ignored: always `v1`")
-    kind: str | None = Field(default=None, description="ignored: always `PersistentVolumeClaim`")
-    metadata: VolumeClaimMeta | None = Field(default=None, description="name, labels and annotations; the name is needed")
-    spec: PersistentVolumeClaimSpec | None = Field(
-        default=None, description="the storage; `ReadWriteMany` where pods on several nodes mount it"
-    )
-    status: PersistentVolumeClaimStatus | None = Field(default=None, description="ignored: the control plane sets the status of claims")
+    api_version: str | None = optional_field("ignored: always `v1`")
+    kind: str | None = optional_field("ignored: always `PersistentVolumeClaim`")
+    metadata: VolumeClaimMeta | None = optional_field("name, labels and annotations; the name is needed")
+    spec: PersistentVolumeClaimSpec | None = optional_field("the storage; `ReadWriteMany` where pods on several nodes mount it")
+    status: PersistentVolumeClaimStatus | None = optional_field("ignored: the control plane sets the status of claims")
 
 
 class VolumeRetentionPolicy(Model):
@@ -153,12 +157,10 @@ class VolumeClaimPolicy(Model):
         ),
     )
 
-    templates: Annotated[AtomicList[VolumeClaimTemplate], MaxLen(50)] | None = Field(
-        default=None, description="the claims, at most 50; a container of at least one replicated job mounts each, by its name"
+    templates: Annotated[AtomicList[VolumeClaimTemplate], MaxLen(50)] | None = optional_field(
+        "the claims, at most 50; a container of at least one replicated job mounts each, by its name"
     )
-    retention_policy: VolumeRetentionPolicy | None = Field(
-        default=None, description="what becomes of the claims when the JobSet is deleted"
-    )
+    retention_policy: VolumeRetentionPolicy | None = optional_field("what becomes of the claims when the JobSet is deleted")
 
 
 class JobSetSpec(Model):
@@ -171,31 +173,27 @@ class JobSetSpec(Model):
         ),
     )
 
-    suspend: Pointer[bool] = Field(default=None, description="delete the pods and wait; a TrainJob overwrites it by its own")
-    managed_by: Pointer[str] = Field(
-        default=None, description="controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change"
+    suspend: Pointer[bool] = optional_field("delete the pods and wait; a TrainJob overwrites it by its own")
+    managed_by: Pointer[str] = optional_field("controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change")
+    ttl_seconds_after_finished: Annotated[Pointer[Int32], Ge(0)] = optional_field(
+        "seconds after the end until it is deleted, never by default; a TrainJob stays, and on 2.3.0 runs again if it failed"
     )
-    ttl_seconds_after_finished: Annotated[Pointer[Int32], Ge(0)] = Field(
-        default=None,
-        description="seconds after the end until it is deleted, never by default; a TrainJob stays, and on 2.3.0 runs again if it failed",
+    network: Annotated[Network | None, IMMUTABLE] = optional_field("how the pods find each other; it cannot change")
+    coordinator: Coordinator | None = optional_field("the pod whose address all others get")
+    success_policy: Annotated[SuccessPolicy | None, IMMUTABLE] = optional_field(
+        "which Jobs have to succeed, all by default; it cannot change"
     )
-    network: Annotated[Network | None, IMMUTABLE] = Field(default=None, description="how the pods find each other; it cannot change")
-    coordinator: Coordinator | None = Field(default=None, description="the pod whose address all others get")
-    success_policy: Annotated[SuccessPolicy | None, IMMUTABLE] = Field(
-        default=None, description="which Jobs have to succeed, all by default; it cannot change"
+    failure_policy: Annotated[FailurePolicy | None, IMMUTABLE] = optional_field(
+        "what failures lead to; by default, the first failed Job fails the JobSet; it cannot change"
     )
-    failure_policy: Annotated[FailurePolicy | None, IMMUTABLE] = Field(
-        default=None, description="what failures lead to; by default, the first failed Job fails the JobSet; it cannot change"
+    startup_policy: Annotated[StartupPolicy | None, IMMUTABLE] = optional_field(
+        "deprecated: the order of the starts; `replicatedJobs[].dependsOn` took its place; it cannot change"
     )
-    startup_policy: Annotated[StartupPolicy | None, IMMUTABLE] = Field(
-        default=None, description="deprecated: the order of the starts; `replicatedJobs[].dependsOn` took its place; it cannot change"
+    volume_claim_policies: Annotated[AtomicList[VolumeClaimPolicy] | None, MaxLen(50), IMMUTABLE, Since("jobset", "0.11")] = optional_field(
+        "claims that the pods share, at most 50 policies; they cannot change"
     )
-    volume_claim_policies: Annotated[AtomicList[VolumeClaimPolicy] | None, MaxLen(50), IMMUTABLE, Since("jobset", "0.11")] = Field(
-        default=None, description="claims that the pods share, at most 50 policies; they cannot change"
-    )
-    replicated_jobs: Annotated[list[ReplicatedJob] | None, Keyed("name")] = Field(
-        default=None,
-        description="the Jobs, by role; only labels, `nodeSelector`, tolerations and gates of the pods can change, while suspended",
+    replicated_jobs: Annotated[list[ReplicatedJob] | None, Keyed("name")] = optional_field(
+        "the Jobs, by role; only labels, `nodeSelector`, tolerations and gates of the pods can change, while suspended"
     )
 
 
@@ -208,31 +206,31 @@ class ReplicatedJobStatus(Model):
     failed: Int32 = Field(description="Jobs that failed")
     active: Int32 = Field(description="Jobs with a pod that is pending or running")
     suspended: Int32 = Field(description="Jobs that are suspended")
-    job_restarts: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = Field(
-        default=None, description="restarts of each Job by itself, by its number"
+    job_restarts: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = optional_field(
+        "restarts of each Job by itself, by its number"
     )
-    job_restarts_count_towards_max: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = Field(
-        default=None, description="those of them that count towards `maxRestarts`"
+    job_restarts_count_towards_max: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = optional_field(
+        "those of them that count towards `maxRestarts`"
     )
 
 
 class JobSetStatus(Model):
     """The status of the JobSet; written by the operator."""
 
-    conditions: Annotated[list[Condition] | None, Keyed("type")] = Field(
-        default=None, description="`Completed`, `Failed`, `Suspended`, `StartupPolicyInProgress` and `StartupPolicyCompleted`"
+    conditions: Annotated[list[Condition] | None, Keyed("type")] = optional_field(
+        "`Completed`, `Failed`, `Suspended`, `StartupPolicyInProgress` and `StartupPolicyCompleted`"
     )
-    terminal_state: str | None = Field(default=None, description="how it ended: `Completed` or `Failed`")
-    restarts: Int32 | None = Field(default=None, description="restarts of the whole JobSet")
-    restarts_count_towards_max: Int32 | None = Field(default=None, description="those of them that count towards `maxRestarts`")
-    replicated_jobs_status: Annotated[list[ReplicatedJobStatus] | None, Keyed("name")] = Field(
-        default=None, description="numbers of Jobs, by replicated job"
+    terminal_state: str | None = optional_field("how it ended: `Completed` or `Failed`")
+    restarts: Int32 | None = optional_field("restarts of the whole JobSet")
+    restarts_count_towards_max: Int32 | None = optional_field("those of them that count towards `maxRestarts`")
+    replicated_jobs_status: Annotated[list[ReplicatedJobStatus] | None, Keyed("name")] = optional_field(
+        "numbers of Jobs, by replicated job"
     )
-    previous_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = Field(
-        default=None, description="pods of this attempt, or an earlier one, start again in place (alpha)"
+    previous_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = optional_field(
+        "pods of this attempt, or an earlier one, start again in place (alpha)"
     )
-    current_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = Field(
-        default=None, description="pods of this attempt may begin their work (alpha)"
+    current_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = optional_field(
+        "pods of this attempt may begin their work (alpha)"
     )
 
 
@@ -255,10 +253,8 @@ class JobSet(Model):
         ),
     )
 
-    api_version: Literal["jobset.x-k8s.io/v1alpha2"] = Field(
-        default="jobset.x-k8s.io/v1alpha2", description="version of the API: `jobset.x-k8s.io/v1alpha2`"
-    )
-    kind: Literal["JobSet"] = Field(default="JobSet", description="kind of the object: `JobSet`")
-    metadata: ObjectMeta | None = Field(default=None, description="name, labels and so on; the name becomes a part of the pods' names")
-    spec: JobSetSpec | None = Field(default=None, description="the Jobs, and what they have in common")
-    status: JobSetStatus | None = Field(default=None, description="status of the JobSet; written by the operator")
+    api_version: Literal["jobset.x-k8s.io/v1alpha2"] = constant("version of the API", "jobset.x-k8s.io/v1alpha2")
+    kind: Literal["JobSet"] = constant("kind of the object", "JobSet")
+    metadata: ObjectMeta | None = optional_field("name, labels and so on; the name becomes a part of the pods' names")
+    spec: JobSetSpec | None = optional_field("the Jobs, and what they have in common")
+    status: JobSetStatus | None = optional_field("status of the JobSet; written by the operator")

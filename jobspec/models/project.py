@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, MinLen
 from pydantic import Field
 
-from jobspec.models.base import Int32, Model, Pattern, Resource
+from jobspec.models.base import Int32, Model, Pattern, Resource, optional_field
 from jobspec.models.meta import ObjectMeta
 
 Text = Annotated[str, MinLen(1)]
@@ -14,54 +14,45 @@ Text = Annotated[str, MinLen(1)]
 class Defaults(Model):
     """What all variants have, unless they say otherwise."""
 
-    base: Text | None = Field(default=None, description="path of the base, from the project file's folder")
-    namespace: Text | None = Field(default=None, description="namespace that is written into every object that has one")
-    overlays: list[Any] | None = Field(
-        default=None,
-        description="overlays in order: a shipped name or a path, or a mapping of one of those to its parameters; applied first",
+    base: Text | None = optional_field("path of the base, from the project file's folder")
+    namespace: Text | None = optional_field("namespace that is written into every object that has one")
+    overlays: list[Any] | None = optional_field(
+        "overlays in order: a shipped name or a path, or a mapping of one of those to its parameters; applied first"
     )
-    flags: dict[str, Any] | None = Field(
-        default=None, description="flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
+    flags: dict[str, Any] | None = optional_field(
+        "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )
-    labels: dict[str, str] | None = Field(default=None, description="labels of the job")
-    annotations: dict[str, str] | None = Field(default=None, description="annotations of the job")
-    naming: Literal["hash", "fixed"] | None = Field(
-        default=None,
-        description="`hash`, the default: the job's name ends in a hash of its spec, so that a change is a new run; `fixed`: no hash",
+    labels: dict[str, str] | None = optional_field("labels of the job")
+    annotations: dict[str, str] | None = optional_field("annotations of the job")
+    naming: Literal["hash", "fixed"] | None = optional_field(
+        "`hash`, the default: the job's name ends in a hash of its spec, so that a change is a new run; `fixed`: no hash"
     )
-    history: Annotated[Int32 | None, Ge(0)] = Field(
-        default=None, description="number of earlier runs of the job that stay in the tree beside the newest one; 0 by default"
+    history: Annotated[Int32 | None, Ge(0)] = optional_field(
+        "number of earlier runs of the job that stay in the tree beside the newest one; 0 by default"
     )
-    resources: list[Any] | None = Field(default=None, description="companion manifests to add")
+    resources: list[Any] | None = optional_field("companion manifests to add")
 
 
 class Variant(Defaults):
     """A base, its overlays and what is this variant's own; with a matrix, one variant for each combination of its values."""
 
     name: Text = Field(description="name of the variant and its folder; `${name}` stands for a value of the matrix, here and below")
-    job_name: Text | None = Field(
-        default=None, description="name of the job; the variant's where it is left out, made a DNS label either way"
-    )
-    matrix: dict[str, list[Any]] | None = Field(default=None, description="values by name, each as it is spelt: `0.10` stays `0.10`")
+    job_name: Text | None = optional_field("name of the job; the variant's where it is left out, made a DNS label either way")
+    matrix: dict[str, list[Any]] | None = optional_field("values by name, each as it is spelt: `0.10` stays `0.10`")
 
 
 class Checks(Model):
     """The settings of `validate` and `lint` for the repository, in place of options."""
 
-    select: list[Text] | None = Field(default=None, description="rules or stages to report, and no others; all by default")
-    ignore: list[Text] | None = Field(default=None, description="rules or stages not to report")
-    exclude: list[Text] | None = Field(
-        default=None, description="files that are left out of folders, as in a `.gitignore`; a named file is read"
+    select: list[Text] | None = optional_field("rules or stages to report, and no others; all by default")
+    ignore: list[Text] | None = optional_field("rules or stages not to report")
+    exclude: list[Text] | None = optional_field("files that are left out of folders, as in a `.gitignore`; a named file is read")
+    fail_on: Literal["error", "warning", "info"] | None = optional_field(
+        "the severity from which on a run fails: `error` (the default), `warning` or `info`"
     )
-    fail_on: Literal["error", "warning", "info"] | None = Field(
-        default=None, description="the severity from which on a run fails: `error` (the default), `warning` or `info`"
-    )
-    baseline: Text | None = Field(
-        default=None, description="path of a baseline, which `--write-baseline` writes: known findings are not reported again"
-    )
-    contracts: dict[str, Text] | None = Field(
-        default=None,
-        description="for an image, without tag and digest, the path of the JSON Schema of its flags; `trainer` is that of jobspec's",
+    baseline: Text | None = optional_field("path of a baseline, which `--write-baseline` writes: known findings are not reported again")
+    contracts: dict[str, Text] | None = optional_field(
+        "for an image, without tag and digest, the path of the JSON Schema of its flags; `trainer` is that of jobspec's"
     )
 
 
@@ -69,29 +60,23 @@ class ArgoCD(Model):
     """What Argo CD is told: an `AppProject`, and an `Application` or an `ApplicationSet` for the rendered tree."""
 
     repo_url: Text = Field(alias="repoURL", description="URL of the Git repository that holds the rendered tree, as Argo CD reads it")
-    revision: Text | None = Field(default=None, description="branch, tag or commit that is synced; `HEAD` by default")
-    path: Text | None = Field(
-        default=None, description="path of the rendered tree in that repository; where the project's output stands, by default"
+    revision: Text | None = optional_field("branch, tag or commit that is synced; `HEAD` by default")
+    path: Text | None = optional_field("path of the rendered tree in that repository; where the project's output stands, by default")
+    name: Text | None = optional_field("name of the `Application` or `ApplicationSet`; that of the repository by default")
+    project: Text | None = optional_field(
+        "name of the `AppProject`, which is limited to what is rendered; `name` by default; none is written for `default`"
     )
-    name: Text | None = Field(default=None, description="name of the `Application` or `ApplicationSet`; that of the repository by default")
-    project: Text | None = Field(
-        default=None,
-        description="name of the `AppProject`, which is limited to what is rendered; `name` by default; none is written for `default`",
+    namespace: Text | None = optional_field("namespace of Argo CD; `argocd` by default")
+    server: Text | None = optional_field("URL of the cluster that is synced to; the one that Argo CD runs in by default")
+    autosync: bool | None = optional_field("sync each new commit, and prune what is rendered no more; left out, somebody has to ask for it")
+    self_heal: bool | None = optional_field(
+        "with `autosync`, undo what is changed or deleted in the cluster, too: a job that somebody deletes starts again"
     )
-    namespace: Text | None = Field(default=None, description="namespace of Argo CD; `argocd` by default")
-    server: Text | None = Field(default=None, description="URL of the cluster that is synced to; the one that Argo CD runs in by default")
-    autosync: bool | None = Field(
-        default=None, description="sync each new commit, and prune what is rendered no more; left out, somebody has to ask for it"
+    create_namespace: bool | None = optional_field(
+        "let Argo CD make the namespace of the objects where it is missing; by default where they have only one"
     )
-    self_heal: bool | None = Field(
-        default=None,
-        description="with `autosync`, undo what is changed or deleted in the cluster, too: a job that somebody deletes starts again",
-    )
-    create_namespace: bool | None = Field(
-        default=None, description="let Argo CD make the namespace of the objects where it is missing; by default where they have only one"
-    )
-    application_set: bool | None = Field(
-        default=None, description="an `ApplicationSet` in place of the `Application`: an `Application` of its own for each variant's folder"
+    application_set: bool | None = optional_field(
+        "an `ApplicationSet` in place of the `Application`: an `Application` of its own for each variant's folder"
     )
 
 
@@ -103,60 +88,49 @@ Duration = Annotated[str, Pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")]
 class FluxReference(Model):
     """What is synced of a repository: of Git one of `branch`, `tag`, `semver`, `name`, `commit`; of OCI `tag`, `semver` or `digest`."""
 
-    branch: Text | None = Field(default=None, description="branch of a Git repository")
-    tag: Text | None = Field(default=None, description="tag")
-    semver: Text | None = Field(default=None, description="range of versions, of which the newest tag counts, such as `>=1.0.0`")
-    name: Text | None = Field(default=None, description="reference of a Git repository, such as `refs/pull/420/head`")
-    commit: Text | None = Field(default=None, description="commit of a Git repository; with a branch, one on it")
-    digest: Text | None = Field(default=None, description="digest of an OCI artifact, such as `sha256:...`")
+    branch: Text | None = optional_field("branch of a Git repository")
+    tag: Text | None = optional_field("tag")
+    semver: Text | None = optional_field("range of versions, of which the newest tag counts, such as `>=1.0.0`")
+    name: Text | None = optional_field("reference of a Git repository, such as `refs/pull/420/head`")
+    commit: Text | None = optional_field("commit of a Git repository; with a branch, one on it")
+    digest: Text | None = optional_field("digest of an OCI artifact, such as `sha256:...`")
 
 
 class Flux(Model):
     """What Flux is told: a `GitRepository` or an `OCIRepository`, and a `Kustomization` for the rendered tree."""
 
     url: Text = Field(description="URL of the repository: `https://`, `ssh://` or `http://` of a Git repository, `oci://` of artifacts")
-    ref: FluxReference | None = Field(
-        default=None, description="what is synced of it; the branch `main`, or the tag `latest` of artifacts, by default"
-    )
-    path: Text | None = Field(
-        default=None, description="path of the rendered tree in the repository; where the project's output stands, by default"
-    )
-    name: Text | None = Field(default=None, description="name of the objects; that of the repository by default")
-    namespace: Text | None = Field(default=None, description="namespace of the objects; `flux-system` by default")
-    interval: Duration | None = Field(default=None, description="how often the tree is fetched and applied; `10m` by default")
-    secret: Text | None = Field(default=None, description="name of the Secret with the repository's credentials, in the same namespace")
-    wait: bool | None = Field(
-        default=None, description="call the tree ready only once every job has completed, and failed once one has; `true` by default"
-    )
-    timeout: Duration | None = Field(
-        default=None,
-        description="how long one reconciliation waits for that before it is tried again, new commits included; `5m` by default",
+    ref: FluxReference | None = optional_field("what is synced of it; the branch `main`, or the tag `latest` of artifacts, by default")
+    path: Text | None = optional_field("path of the rendered tree in the repository; where the project's output stands, by default")
+    name: Text | None = optional_field("name of the objects; that of the repository by default")
+    namespace: Text | None = optional_field("namespace of the objects; `flux-system` by default")
+    interval: Duration | None = optional_field("how often the tree is fetched and applied; `10m` by default")
+    secret: Text | None = optional_field("name of the Secret with the repository's credentials, in the same namespace")
+    wait: bool | None = optional_field("call the tree ready only once every job has completed, and failed once one has; `true` by default")
+    timeout: Duration | None = optional_field(
+        "how long one reconciliation waits for that before it is tried again, new commits included; `5m` by default"
     )
 
 
 class Engines(Model):
     """The engines that sync the rendered tree; their objects are written to a folder beside it."""
 
-    output: Text | None = Field(
-        default=None, description="folder of the engines' objects, from the project file's folder; `engines` by default"
-    )
-    argocd: ArgoCD | None = Field(default=None, description="write objects for Argo CD")
-    flux: Flux | None = Field(default=None, description="write objects for Flux")
+    output: Text | None = optional_field("folder of the engines' objects, from the project file's folder; `engines` by default")
+    argocd: ArgoCD | None = optional_field("write objects for Argo CD")
+    flux: Flux | None = optional_field("write objects for Flux")
 
 
 class ProjectSpec(Model):
     """What is rendered, where to, and for which releases."""
 
-    target: dict[str, str] | None = Field(
-        default=None, description='release of each operator and of `kubernetes`, as `trainer: "2.3"`; the newest by default'
+    target: dict[str, str] | None = optional_field(
+        'release of each operator and of `kubernetes`, as `trainer: "2.3"`; the newest by default'
     )
-    output: Text | None = Field(
-        default=None, description="folder of the rendered tree, from the project file's folder; `rendered` by default"
-    )
-    defaults: Defaults | None = Field(default=None, description="what all variants have, unless they say otherwise")
+    output: Text | None = optional_field("folder of the rendered tree, from the project file's folder; `rendered` by default")
+    defaults: Defaults | None = optional_field("what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
-    checks: Checks | None = Field(default=None, description="settings of `validate` and `lint` for the repository")
-    engines: Engines | None = Field(default=None, description="what syncs the rendered tree: its objects are written beside it")
+    checks: Checks | None = optional_field("settings of `validate` and `lint` for the repository")
+    engines: Engines | None = optional_field("what syncs the rendered tree: its objects are written beside it")
 
 
 class Project(Model):
@@ -164,7 +138,7 @@ class Project(Model):
 
     api_version: Literal["jobspec.dev/v1alpha1"] = Field(default="jobspec.dev/v1alpha1", description="group and version of the kind")
     kind: Literal["Project"] = Field(default="Project", description="the kind")
-    metadata: ObjectMeta | None = Field(default=None, description="of no use to jobspec")
+    metadata: ObjectMeta | None = optional_field("of no use to jobspec")
     spec: ProjectSpec = Field(description="what the project renders")
 
     RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Project", plural="projects", component="jobspec")
@@ -185,10 +159,9 @@ class PricesSpec(Model):
     """Prices for an hour; a pod that no entry of `pods` is for costs what its resources do."""
 
     currency: Annotated[str, MinLen(1)] = Field(description="currency of all prices, such as EUR")
-    pods: list[PodPrice] | None = Field(default=None, description="prices of whole pods; the first that holds counts")
-    resources: dict[str, Price] | None = Field(
-        default=None,
-        description="price of one unit for an hour, by resource: a GPU, a CPU, a GiB of `memory`; all but GPUs can be left out",
+    pods: list[PodPrice] | None = optional_field("prices of whole pods; the first that holds counts")
+    resources: dict[str, Price] | None = optional_field(
+        "price of one unit for an hour, by resource: a GPU, a CPU, a GiB of `memory`; all but GPUs can be left out"
     )
 
 
@@ -197,7 +170,7 @@ class Prices(Model):
 
     api_version: Literal["jobspec.dev/v1alpha1"] = Field(default="jobspec.dev/v1alpha1", description="group and version of the kind")
     kind: Literal["Prices"] = Field(default="Prices", description="the kind")
-    metadata: ObjectMeta | None = Field(default=None, description="of no use to jobspec")
+    metadata: ObjectMeta | None = optional_field("of no use to jobspec")
     spec: PricesSpec = Field(description="the prices")
 
     RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Prices", plural="prices", component="jobspec")
@@ -213,36 +186,36 @@ class Parameter(Model):
     """A value that a user gives to an overlay with `--set OVERLAY.NAME=VALUE`."""
 
     type: Literal["string", "integer", "boolean", "quantity"] = Field(description="type of the value")
-    description: str | None = Field(default=None, description="what the value means, with its unit")
-    default: Any = Field(default=None, description="the value by default; without it the user has to set one")
-    optional: bool | None = Field(default=None, description="may stay unset; whatever is set to it is then left out")
-    enum: list[str] | None = Field(default=None, description="the values to choose from")
-    minimum: int | None = Field(default=None, description="the least integer")
-    maximum: int | None = Field(default=None, description="the greatest integer")
+    description: str | None = optional_field("what the value means, with its unit")
+    default: Any = optional_field("the value by default; without it the user has to set one")
+    optional: bool | None = optional_field("may stay unset; whatever is set to it is then left out")
+    enum: list[str] | None = optional_field("the values to choose from")
+    minimum: int | None = optional_field("the least integer")
+    maximum: int | None = optional_field("the greatest integer")
 
 
 class Pods(Model):
     """A change to training pods, whatever the kind of job."""
 
-    roles: list[Roles] | None = Field(default=None, description="pods of these roles; every training pod where left out")
-    flags: dict[str, Any] | None = Field(
-        default=None, description="flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
+    roles: list[Roles] | None = optional_field("pods of these roles; every training pod where left out")
+    flags: dict[str, Any] | None = optional_field(
+        "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )
-    template: dict[str, Any] | None = Field(
-        default=None, description="a partial pod template; lists merge by their merge keys, and `$remove: true` removes an item"
+    template: dict[str, Any] | None = optional_field(
+        "a partial pod template; lists merge by their merge keys, and `$remove: true` removes an item"
     )
 
 
 class OverlaySpec(Model):
     """What the overlay changes, with its parameters and conflicts."""
 
-    description: str | None = Field(default=None, description="one line for people")
-    conflicts: list[str] | None = Field(default=None, description="names of overlays that cannot be applied together with this one")
-    override: bool | None = Field(default=None, description="may set what an earlier overlay set differently")
-    parameters: dict[str, Parameter] | None = Field(default=None, description="values that a user may give")
-    pods: list[Pods] | None = Field(default=None, description="changes to training pods")
-    job: dict[str, Any] | None = Field(default=None, description="partial manifests by kind, such as PyTorchJob")
-    resources: list[Any] | None = Field(default=None, description="companion manifests to add")
+    description: str | None = optional_field("one line for people")
+    conflicts: list[str] | None = optional_field("names of overlays that cannot be applied together with this one")
+    override: bool | None = optional_field("may set what an earlier overlay set differently")
+    parameters: dict[str, Parameter] | None = optional_field("values that a user may give")
+    pods: list[Pods] | None = optional_field("changes to training pods")
+    job: dict[str, Any] | None = optional_field("partial manifests by kind, such as PyTorchJob")
+    resources: list[Any] | None = optional_field("companion manifests to add")
 
 
 class Overlay(Model):

@@ -21,6 +21,8 @@ from jobspec.models.base import (
     Since,
     Until,
     Validation,
+    constant,
+    optional_field,
 )
 from jobspec.models.jobset import JobSetSpec
 from jobspec.models.meta import EmbeddedMeta, ObjectMeta
@@ -46,19 +48,18 @@ class EnvInjectionTarget(Model):
 class EnvInjection(Model):
     """Further containers that get the `PET_*` variables."""
 
-    targets: Annotated[list[EnvInjectionTarget] | None, Keyed("jobName"), MaxLen(16)] = Field(
-        default=None,
-        description="the containers by replicated job, at most 16; they get the variables even where the TrainJob has no `trainer`",
+    targets: Annotated[list[EnvInjectionTarget] | None, Keyed("jobName"), MaxLen(16)] = optional_field(
+        "the containers by replicated job, at most 16; they get the variables even where the TrainJob has no `trainer`"
     )
 
 
 class TorchElasticPolicy(Model):
     """The bounds of an elastic training; no release uses them."""
 
-    min_nodes: Int32 | None = Field(default=None, description="fewest nodes")
-    max_nodes: Int32 | None = Field(default=None, description="most nodes")
-    max_restarts: Int32 | None = Field(default=None, description="restarts of the training")
-    metrics: AtomicList[MetricSpec] | None = Field(default=None, description="metrics to scale the nodes by")
+    min_nodes: Int32 | None = optional_field("fewest nodes")
+    max_nodes: Int32 | None = optional_field("most nodes")
+    max_restarts: Int32 | None = optional_field("restarts of the training")
+    metrics: AtomicList[MetricSpec] | None = optional_field("metrics to scale the nodes by")
 
 
 class TorchMLPolicySource(Model):
@@ -74,9 +75,9 @@ class TorchMLPolicySource(Model):
     )
     elastic_policy: Annotated[
         TorchElasticPolicy | None, Until("trainer", "2.2", use="`mlPolicy.numNodes`: no release trains elastically")
-    ] = Field(default=None, description="bounds of an elastic training; without any effect, and it excludes `numNodes`")
-    env_injection: Annotated[EnvInjection | None, Since("trainer", "2.3")] = Field(
-        default=None, description="further containers that get the `PET_*` variables, such as a check of the network"
+    ] = optional_field("bounds of an elastic training; without any effect, and it excludes `numNodes`")
+    env_injection: Annotated[EnvInjection | None, Since("trainer", "2.3")] = optional_field(
+        "further containers that get the `PET_*` variables, such as a check of the network"
     )
 
 
@@ -138,16 +139,14 @@ class MLPolicy(Model):
         ),
     )
 
-    num_nodes: Pointer[Int32] = Field(
-        default=None, description="nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
+    num_nodes: Pointer[Int32] = optional_field(
+        "nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
     )
-    torch: TorchMLPolicySource | None = Field(default=None, description="torchrun; `{}` is enough")
-    mpi: MPIMLPolicySource | None = Field(
-        default=None, description="MPI, for DeepSpeed and MLX too; leave `numNodes` at 1, as it multiplies the launcher"
-    )
-    jax: Annotated[JAXMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="JAX; always `{}`")
-    xgboost: Annotated[XGBoostMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="XGBoost; always `{}`")
-    flux: Annotated[FluxMLPolicySource | None, Since("trainer", "2.2")] = Field(default=None, description="the Flux framework")
+    torch: TorchMLPolicySource | None = optional_field("torchrun; `{}` is enough")
+    mpi: MPIMLPolicySource | None = optional_field("MPI, for DeepSpeed and MLX too; leave `numNodes` at 1, as it multiplies the launcher")
+    jax: Annotated[JAXMLPolicySource | None, Since("trainer", "2.2")] = optional_field("JAX; always `{}`")
+    xgboost: Annotated[XGBoostMLPolicySource | None, Since("trainer", "2.2")] = optional_field("XGBoost; always `{}`")
+    flux: Annotated[FluxMLPolicySource | None, Since("trainer", "2.2")] = optional_field("the Flux framework")
 
 
 class CoschedulingPodGroupPolicySource(Model):
@@ -168,17 +167,15 @@ class NetworkTopologySpec(Model):
 class VolcanoPodGroupPolicySource(Model):
     """A gang of Volcano; its queue is the JobSet's annotation `scheduling.volcano.sh/queue-name`."""
 
-    network_topology: NetworkTopologySpec | None = Field(default=None, description="how close to each other the pods run")
+    network_topology: NetworkTopologySpec | None = optional_field("how close to each other the pods run")
 
 
 class PodGroupPolicy(Model):
     """The gang that the pods are scheduled as; their `schedulerName` has to name the gang's scheduler."""
 
-    coscheduling: CoschedulingPodGroupPolicySource | None = Field(
-        default=None, description="a gang of scheduler-plugins; never with `volcano`"
-    )
-    volcano: Annotated[VolcanoPodGroupPolicySource | None, Since("trainer", "2.1")] = Field(
-        default=None, description="a gang of Volcano; never with `coscheduling`: nothing refuses both, and each makes a PodGroup"
+    coscheduling: CoschedulingPodGroupPolicySource | None = optional_field("a gang of scheduler-plugins; never with `volcano`")
+    volcano: Annotated[VolcanoPodGroupPolicySource | None, Since("trainer", "2.1")] = optional_field(
+        "a gang of Volcano; never with `coscheduling`: nothing refuses both, and each makes a PodGroup"
     )
 
 
@@ -187,10 +184,8 @@ class JobSetTemplateSpec(Model):
 
     FACTS = (Since("trainer", "2.1", MinLen(1)),)
 
-    metadata: EmbeddedMeta | None = Field(
-        default=None, description="labels and annotations of the JobSet; the TrainJob's own are not copied"
-    )
-    spec: JobSetSpec | None = Field(default=None, description="the Jobs, and what they have in common")
+    metadata: EmbeddedMeta | None = optional_field("labels and annotations of the JobSet; the TrainJob's own are not copied")
+    spec: JobSetSpec | None = optional_field("the Jobs, and what they have in common")
 
 
 class TrainingRuntimeSpec(Model):
@@ -198,15 +193,12 @@ class TrainingRuntimeSpec(Model):
 
     FACTS = (Since("trainer", "2.1", MinLen(1)),)
 
-    ml_policy: MLPolicy | None = Field(
-        default=None, description="how the training is distributed; without it `resourcesPerNode` is ignored"
+    ml_policy: MLPolicy | None = optional_field("how the training is distributed; without it `resourcesPerNode` is ignored")
+    pod_group_policy: PodGroupPolicy | None = optional_field(
+        "the gang that the pods are scheduled as, none by default; their `schedulerName` is not set"
     )
-    pod_group_policy: PodGroupPolicy | None = Field(
-        default=None, description="the gang that the pods are scheduled as, none by default; their `schedulerName` is not set"
-    )
-    template: Annotated[JobSetTemplateSpec | None, Until("trainer", "2.1", Required())] = Field(
-        default=None,
-        description="the JobSet; for torch a replicated job `node` with a container `node`, its Job template labelled as `trainer`",
+    template: Annotated[JobSetTemplateSpec | None, Until("trainer", "2.1", Required())] = optional_field(
+        "the JobSet; for torch a replicated job `node` with a container `node`, its Job template labelled as `trainer`"
     )
 
 
@@ -217,14 +209,10 @@ class TrainingRuntime(Model):
         group="trainer.kubeflow.org", version="v1alpha1", kind="TrainingRuntime", plural="trainingruntimes", component="trainer"
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
-    )
-    kind: Literal["TrainingRuntime"] = Field(default="TrainingRuntime", description="kind of the object: `TrainingRuntime`")
-    metadata: ObjectMeta | None = Field(default=None, description="name, labels and so on; TrainJobs refer to the runtime by its name")
-    spec: TrainingRuntimeSpec | None = Field(
-        default=None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
-    )
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["TrainingRuntime"] = constant("kind of the object", "TrainingRuntime")
+    metadata: ObjectMeta | None = optional_field("name, labels and so on; TrainJobs refer to the runtime by its name")
+    spec: TrainingRuntimeSpec | None = optional_field("how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with")
 
 
 class ClusterTrainingRuntime(Model):
@@ -239,13 +227,7 @@ class ClusterTrainingRuntime(Model):
         scope="Cluster",
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
-    )
-    kind: Literal["ClusterTrainingRuntime"] = Field(
-        default="ClusterTrainingRuntime", description="kind of the object: `ClusterTrainingRuntime`"
-    )
-    metadata: ObjectMeta | None = Field(default=None, description="name, labels and so on, no namespace; TrainJobs refer to it by its name")
-    spec: TrainingRuntimeSpec | None = Field(
-        default=None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
-    )
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["ClusterTrainingRuntime"] = constant("kind of the object", "ClusterTrainingRuntime")
+    metadata: ObjectMeta | None = optional_field("name, labels and so on, no namespace; TrainJobs refer to it by its name")
+    spec: TrainingRuntimeSpec | None = optional_field("how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with")

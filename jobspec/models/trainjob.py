@@ -23,6 +23,8 @@ from jobspec.models.base import (
     Type,
     Until,
     Validation,
+    constant,
+    optional_field,
 )
 from jobspec.models.meta import Condition, EmbeddedMeta, ObjectMeta
 from jobspec.models.pod.container import (
@@ -72,49 +74,41 @@ EnvVars = Annotated[list[EnvVar], Keyed("name"), Since("trainer", "2.2", MaxLen(
 class InitializerSource(Model):
     """Something to download before the training starts."""
 
-    storage_uri: Annotated[str | None, Since("trainer", "2.2", MaxLen(2048)), Since("trainer", "2.3", _URI)] = Field(
-        default=None, description="where it is, such as `hf://org/name` or `s3://bucket/path`; the initializer sees it as `STORAGE_URI`"
+    storage_uri: Annotated[str | None, Since("trainer", "2.2", MaxLen(2048)), Since("trainer", "2.3", _URI)] = optional_field(
+        "where it is, such as `hf://org/name` or `s3://bucket/path`; the initializer sees it as `STORAGE_URI`"
     )
-    env: EnvVars | None = Field(default=None, description="variables of the initializer's container")
-    secret_ref: LocalObjectReference | None = Field(default=None, description="Secret whose keys become variables, such as an access token")
+    env: EnvVars | None = optional_field("variables of the initializer's container")
+    secret_ref: LocalObjectReference | None = optional_field("Secret whose keys become variables, such as an access token")
 
 
 class Initializer(Model):
     """Downloads before the training; the runtime has to have a replicated job for each."""
 
-    dataset: InitializerSource | None = Field(
-        default=None, description="the data; the runtime needs a job and container `dataset-initializer`"
-    )
-    model: InitializerSource | None = Field(
-        default=None, description="the model; the runtime needs a job and container `model-initializer`"
-    )
+    dataset: InitializerSource | None = optional_field("the data; the runtime needs a job and container `dataset-initializer`")
+    model: InitializerSource | None = optional_field("the model; the runtime needs a job and container `model-initializer`")
 
 
 class Trainer(Model):
     """The training program and its nodes, in place of the runtime's."""
 
-    image: Annotated[str | None, Since("trainer", "2.2", MaxLen(500))] = Field(
-        default=None, description="image of the container `node`, the runtime's by default"
+    image: Annotated[str | None, Since("trainer", "2.2", MaxLen(500))] = optional_field(
+        "image of the container `node`, the runtime's by default"
     )
-    command: Words | None = Field(
-        default=None,
-        description="program to start, mostly `torchrun`: under plain `python` each pod trains alone; set alone, the runtime's `args` stay",
+    command: Words | None = optional_field(
+        "program to start, mostly `torchrun`: under plain `python` each pod trains alone; set alone, the runtime's `args` stay"
     )
-    args: Words | None = Field(default=None, description="arguments of the program; without `command`, the runtime's `command` gets them")
-    env: EnvVars | None = Field(
-        default=None,
-        description="variables of the container `node`; the operator sets `PET_*` for torchrun, and never `RANK` or `MASTER_ADDR`",
+    args: Words | None = optional_field("arguments of the program; without `command`, the runtime's `command` gets them")
+    env: EnvVars | None = optional_field(
+        "variables of the container `node`; the operator sets `PET_*` for torchrun, and never `RANK` or `MASTER_ADDR`"
     )
-    num_nodes: Pointer[Int32] = Field(
-        default=None, description="pods to train in, by default the runtime's `mlPolicy.numNodes`, else 1; with 0 the job completes at once"
+    num_nodes: Pointer[Int32] = optional_field(
+        "pods to train in, by default the runtime's `mlPolicy.numNodes`, else 1; with 0 the job completes at once"
     )
-    num_proc_per_node: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32)), GoPointer()] = Field(
-        default=None,
-        description="processes per pod, by default one for each GPU, else for each CPU asked for; before 2.2 also `auto`, `cpu` or `gpu`",
+    num_proc_per_node: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32)), GoPointer()] = optional_field(
+        "processes per pod, by default one for each GPU, else for each CPU asked for; before 2.2 also `auto`, `cpu` or `gpu`"
     )
-    resources_per_node: ResourceRequirements | None = Field(
-        default=None,
-        description="resources of the container `node`: over the runtime's by name, before 2.3 in place of all; `claims` are lost",
+    resources_per_node: ResourceRequirements | None = optional_field(
+        "resources of the container `node`: over the runtime's by name, before 2.3 in place of all; `claims` are lost"
     )
 
 
@@ -147,14 +141,12 @@ class ContainerPatch(Model):
     """Additions to a container that the runtime has; its image, command and resources are not among them."""
 
     name: OldName = Field(description="name of the container in the runtime, such as `node`; a new one cannot be added")
-    env: EnvVars | None = Field(
-        default=None, description="variables; refused for `node` and the initializers, which have an `env` of their own"
+    env: EnvVars | None = optional_field("variables; refused for `node` and the initializers, which have an `env` of their own")
+    volume_mounts: Annotated[list[VolumeMount] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(128))] = optional_field(
+        "mounts; `name` is the key, not `mountPath`: a second mount of one volume needs another entry around it"
     )
-    volume_mounts: Annotated[list[VolumeMount] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(128))] = Field(
-        default=None, description="mounts; `name` is the key, not `mountPath`: a second mount of one volume needs another entry around it"
-    )
-    security_context: Annotated[SecurityContext | None, Since("trainer", "2.2")] = Field(
-        default=None, description="user, privileges and confinement; merged field by field"
+    security_context: Annotated[SecurityContext | None, Since("trainer", "2.2")] = optional_field(
+        "user, privileges and confinement; merged field by field"
     )
 
 
@@ -164,32 +156,32 @@ ContainerPatches = Annotated[list[ContainerPatch], Keyed("name"), Since("trainer
 class PodSpecPatch(Model):
     """The fields of pods that a job can change; all others, such as `priorityClassName`, only a runtime can set."""
 
-    service_account_name: Annotated[str | None, Since("trainer", "2.2", MaxLen(253), IMMUTABLE)] = Field(
-        default=None, description="ServiceAccount that the pods act as, the runtime's by default"
+    service_account_name: Annotated[str | None, Since("trainer", "2.2", MaxLen(253), IMMUTABLE)] = optional_field(
+        "ServiceAccount that the pods act as, the runtime's by default"
     )
-    node_selector: dict[str, str] | None = Field(default=None, description="labels that the nodes have; merged with the runtime's by key")
-    affinity: Annotated[Affinity | None, Since("trainer", "2.1")] = Field(
-        default=None, description="nodes and neighbours that the pods require or like; a list in it replaces the runtime's"
+    node_selector: dict[str, str] | None = optional_field("labels that the nodes have; merged with the runtime's by key")
+    affinity: Annotated[Affinity | None, Since("trainer", "2.1")] = optional_field(
+        "nodes and neighbours that the pods require or like; a list in it replaces the runtime's"
     )
-    tolerations: Annotated[AtomicList[Toleration] | None, Since("trainer", "2.2", MaxLen(128))] = Field(
-        default=None, description="taints that do not keep the pods away; the list replaces the runtime's, so repeat those for GPUs"
+    tolerations: Annotated[AtomicList[Toleration] | None, Since("trainer", "2.2", MaxLen(128))] = optional_field(
+        "taints that do not keep the pods away; the list replaces the runtime's, so repeat those for GPUs"
     )
-    scheduling_gates: Annotated[list[PodSchedulingGate] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(16))] = Field(
-        default=None, description="gates that hold the pods back"
+    scheduling_gates: Annotated[list[PodSchedulingGate] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(16))] = optional_field(
+        "gates that hold the pods back"
     )
     image_pull_secrets: Annotated[
         list[LocalObjectReference] | None, Since("trainer", "2.1"), Keyed("name"), Since("trainer", "2.2", MaxLen(64), IMMUTABLE)
-    ] = Field(default=None, description="Secrets to pull images with, besides the runtime's")
-    security_context: Annotated[PodSecurityContext | None, Since("trainer", "2.2"), IMMUTABLE] = Field(
-        default=None, description="users, groups and confinement of all containers; merged field by field"
+    ] = optional_field("Secrets to pull images with, besides the runtime's")
+    security_context: Annotated[PodSecurityContext | None, Since("trainer", "2.2"), IMMUTABLE] = optional_field(
+        "users, groups and confinement of all containers; merged field by field"
     )
-    termination_grace_period_seconds: Annotated[Pointer[Int64], Since("trainer", "2.3"), Ge(0), IMMUTABLE] = Field(
-        default=None, description="seconds from the stop signal to the kill, 30 by default: the time for a last checkpoint"
+    termination_grace_period_seconds: Annotated[Pointer[Int64], Since("trainer", "2.3"), Ge(0), IMMUTABLE] = optional_field(
+        "seconds from the stop signal to the kill, 30 by default: the time for a last checkpoint"
     )
-    init_containers: ContainerPatches | None = Field(default=None, description="additions to init containers that the runtime has")
-    containers: ContainerPatches | None = Field(default=None, description="additions to containers that the runtime has")
-    volumes: Annotated[list[Volume] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(128), IMMUTABLE)] = Field(
-        default=None, description="volumes to mount; never a name of the runtime's with another source: both sources would stay"
+    init_containers: ContainerPatches | None = optional_field("additions to init containers that the runtime has")
+    containers: ContainerPatches | None = optional_field("additions to containers that the runtime has")
+    volumes: Annotated[list[Volume] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(128), IMMUTABLE)] = optional_field(
+        "volumes to mount; never a name of the runtime's with another source: both sources would stay"
     )
 
 
@@ -200,8 +192,8 @@ class PodSpecOverride(PodSpecPatch, Targeted):  # the last base's fields come fi
 class PodTemplatePatch(Model):
     """Changes to the pods of one replicated job."""
 
-    metadata: EmbeddedMeta | None = Field(default=None, description="labels and annotations to add to the pods; nothing else of it counts")
-    spec: PodSpecPatch | None = Field(default=None, description="changes to what the pods are and where they run")
+    metadata: EmbeddedMeta | None = optional_field("labels and annotations to add to the pods; nothing else of it counts")
+    spec: PodSpecPatch | None = optional_field("changes to what the pods are and where they run")
 
 
 class PodTemplateOverride(PodTemplatePatch, Targeted):
@@ -214,53 +206,53 @@ Name = Annotated[str, MinLen(1), MaxLen(253)]
 class JobSpecPatch(Model):
     """Changes to the specification of one replicated job: only to its pods."""
 
-    template: PodTemplatePatch | None = Field(default=None, description="changes to the pods")
+    template: PodTemplatePatch | None = optional_field("changes to the pods")
 
 
 class JobTemplatePatch(Model):
     """Changes to the Jobs of one replicated job."""
 
-    metadata: EmbeddedMeta | None = Field(default=None, description="labels and annotations to add to the Jobs; nothing else of it counts")
-    spec: JobSpecPatch | None = Field(default=None, description="changes to the pods of the Jobs")
+    metadata: EmbeddedMeta | None = optional_field("labels and annotations to add to the Jobs; nothing else of it counts")
+    spec: JobSpecPatch | None = optional_field("changes to the pods of the Jobs")
 
 
 class ReplicatedJobPatch(Model):
     """Changes to one replicated job of the runtime."""
 
     name: Name = Field(description="name of the replicated job in the runtime: usually `node` for the training; an unknown one is refused")
-    template: JobTemplatePatch | None = Field(default=None, description="changes to its Jobs and pods")
+    template: JobTemplatePatch | None = optional_field("changes to its Jobs and pods")
 
 
 class JobSetSpecPatch(Model):
     """Changes to what the JobSet runs."""
 
-    replicated_jobs: Annotated[list[ReplicatedJobPatch] | None, Keyed("name"), MaxLen(100)] = Field(
-        default=None, description="changes to the runtime's replicated jobs, by name"
+    replicated_jobs: Annotated[list[ReplicatedJobPatch] | None, Keyed("name"), MaxLen(100)] = optional_field(
+        "changes to the runtime's replicated jobs, by name"
     )
 
 
 class JobSetTemplatePatch(Model):
     """Changes to the JobSet that the runtime makes."""
 
-    metadata: EmbeddedMeta | None = Field(
-        default=None, description="labels and annotations to add to the JobSet, such as Volcano's queue; nothing else of it counts"
+    metadata: EmbeddedMeta | None = optional_field(
+        "labels and annotations to add to the JobSet, such as Volcano's queue; nothing else of it counts"
     )
-    spec: JobSetSpecPatch | None = Field(default=None, description="changes to what it runs")
+    spec: JobSetSpecPatch | None = optional_field("changes to what it runs")
 
 
 class TrainingRuntimeSpecPatch(Model):
     """Changes to the specification of the runtime."""
 
-    template: JobSetTemplatePatch | None = Field(default=None, description="changes to the JobSet")
+    template: JobSetTemplatePatch | None = optional_field("changes to the JobSet")
 
 
 class RuntimePatch(Model):
     """The changes of one manager; those later in the list override earlier ones."""
 
     manager: Annotated[Name, IMMUTABLE] = Field(description="who wants them, as `example.com/name`; without a domain and `/` it is refused")
-    time: Time | None = Field(default=None, description="when the entry last changed; set by the operator")
-    training_runtime_spec: TrainingRuntimeSpecPatch | None = Field(
-        default=None, description="the changes; on update only while the job is suspended and no pod of it is active"
+    time: Time | None = optional_field("when the entry last changed; set by the operator")
+    training_runtime_spec: TrainingRuntimeSpecPatch | None = optional_field(
+        "the changes; on update only while the job is suspended and no pod of it is active"
     )
 
 
@@ -272,38 +264,37 @@ class TrainJobSpec(Model):
         Until("trainer", "2.2", Validation(cel_rules.UNCHANGED.text, "runtimeRef is immutable")),
         Since("trainer", "2.2", IMMUTABLE),
     ] = Field(description="the runtime; it cannot change")
-    initializer: Annotated[Initializer | None, Since("trainer", "2.2", IMMUTABLE)] = Field(
-        default=None, description="data and model to download first; from 2.2 on fixed once the job exists"
+    initializer: Annotated[Initializer | None, Since("trainer", "2.2", IMMUTABLE)] = optional_field(
+        "data and model to download first; from 2.2 on fixed once the job exists"
     )
-    trainer: Annotated[Trainer | None, Since("trainer", "2.2", IMMUTABLE)] = Field(
-        default=None,
-        description="the program and its nodes, at least `{}`: without it pods get no `PET_*`; from 2.2 on fixed once the job exists",
+    trainer: Annotated[Trainer | None, Since("trainer", "2.2", IMMUTABLE)] = optional_field(
+        "the program and its nodes, at least `{}`: without it pods get no `PET_*`; from 2.2 on fixed once the job exists"
     )
     labels: Annotated[
         dict[str, str] | None, Until("trainer", "2.2", use="`runtimePatches` with `trainingRuntimeSpec.template.metadata.labels`")
-    ] = Field(default=None, description="labels of the JobSet, over the runtime's")
+    ] = optional_field("labels of the JobSet, over the runtime's")
     annotations: Annotated[
         dict[str, str] | None, Until("trainer", "2.2", use="`runtimePatches` with `trainingRuntimeSpec.template.metadata.annotations`")
-    ] = Field(default=None, description="annotations of the JobSet, over the runtime's")
+    ] = optional_field("annotations of the JobSet, over the runtime's")
     pod_spec_overrides: Annotated[
         AtomicList[PodSpecOverride] | None,
         Merge("targetJobs"),
         Until("trainer", "2.1", use="`podTemplateOverrides`, or `runtimePatches` from 2.2 on"),
-    ] = Field(default=None, description="changes to the pods of the runtime's replicated jobs")
+    ] = optional_field("changes to the pods of the runtime's replicated jobs")
     pod_template_overrides: Annotated[
         AtomicList[PodTemplateOverride] | None,
         Merge("targetJobs"),
         Since("trainer", "2.1"),
         Until("trainer", "2.2", use="`runtimePatches`"),
-    ] = Field(default=None, description="changes to the pods of the runtime's replicated jobs")
-    runtime_patches: Annotated[list[RuntimePatch] | None, Since("trainer", "2.2"), Keyed("manager"), MaxLen(16)] = Field(
-        default=None, description="changes to the JobSet, Jobs and pods of the runtime, an entry for each `manager`; a later entry wins"
+    ] = optional_field("changes to the pods of the runtime's replicated jobs")
+    runtime_patches: Annotated[list[RuntimePatch] | None, Since("trainer", "2.2"), Keyed("manager"), MaxLen(16)] = optional_field(
+        "changes to the JobSet, Jobs and pods of the runtime, an entry for each `manager`; a later entry wins"
     )
     suspend: Annotated[bool, GoPointer()] = Field(
         default=False, description="delete the pods and wait; the deadline counts anew when it goes on"
     )
-    active_deadline_seconds: Annotated[Pointer[Int64], Since("trainer", "2.2"), Ge(1), IMMUTABLE] = Field(
-        default=None, description="seconds from creation or resumption, in a queue too, until it fails and loses its pods; never by default"
+    active_deadline_seconds: Annotated[Pointer[Int64], Since("trainer", "2.2"), Ge(1), IMMUTABLE] = optional_field(
+        "seconds from creation or resumption, in a queue too, until it fails and loses its pods; never by default"
     )
     managed_by: Annotated[
         str,
@@ -342,24 +333,22 @@ class TrainerStatus(Model):
 
     FACTS = (Validation(cel_rules.UPDATED.text, "lastUpdatedTime is required when trainerStatus is present"),)
 
-    progress_percentage: Annotated[Int32 | None, Ge(0), Le(100)] = Field(default=None, description="how much is done, from 0 to 100")
-    estimated_remaining_seconds: Annotated[Int32 | None, Ge(0)] = Field(
-        default=None, description="seconds to the end, as the program estimates"
-    )
-    metrics: Annotated[AtomicList[Metric] | None, MaxLen(256)] = Field(default=None, description="the newest values of metrics")
-    last_updated_time: Time | None = Field(default=None, description="when the program last reported; needed")
+    progress_percentage: Annotated[Int32 | None, Ge(0), Le(100)] = optional_field("how much is done, from 0 to 100")
+    estimated_remaining_seconds: Annotated[Int32 | None, Ge(0)] = optional_field("seconds to the end, as the program estimates")
+    metrics: Annotated[AtomicList[Metric] | None, MaxLen(256)] = optional_field("the newest values of metrics")
+    last_updated_time: Time | None = optional_field("when the program last reported; needed")
 
 
 class TrainJobStatus(Model):
     """The status of the job; written by the operator."""
 
-    conditions: Annotated[list[Condition] | None, Keyed("type"), Since("trainer", "2.2", MaxLen(8))] = Field(
-        default=None, description="`Suspended`, `Complete` or `Failed`; a job that runs from the start has none: look at `jobsStatus`"
+    conditions: Annotated[list[Condition] | None, Keyed("type"), Since("trainer", "2.2", MaxLen(8))] = optional_field(
+        "`Suspended`, `Complete` or `Failed`; a job that runs from the start has none: look at `jobsStatus`"
     )
-    jobs_status: Annotated[list[ReplicatedJobStatus] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(100))] = Field(
-        default=None, description="numbers of Jobs, by replicated job"
+    jobs_status: Annotated[list[ReplicatedJobStatus] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(100))] = optional_field(
+        "numbers of Jobs, by replicated job"
     )
-    trainer_status: Annotated[TrainerStatus | None, Since("trainer", "2.2")] = Field(default=None, description="how far the training is")
+    trainer_status: Annotated[TrainerStatus | None, Since("trainer", "2.2")] = optional_field("how far the training is")
 
 
 class TrainJob(Model):
@@ -380,15 +369,12 @@ class TrainJob(Model):
         ),
     )
 
-    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
-        default="trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = constant("version of the API", "trainer.kubeflow.org/v1alpha1")
+    kind: Literal["TrainJob"] = constant("kind of the object", "TrainJob")
+    metadata: ObjectMeta | None = optional_field(
+        "name of at most 63 characters, but pods allow 48, or 33 with a `dataset-initializer`; pods get no labels from here"
     )
-    kind: Literal["TrainJob"] = Field(default="TrainJob", description="kind of the object: `TrainJob`")
-    metadata: ObjectMeta | None = Field(
-        default=None,
-        description="name of at most 63 characters, but pods allow 48, or 33 with a `dataset-initializer`; pods get no labels from here",
-    )
-    spec: TrainJobSpec | None = Field(default=None, description="what to train; without it no runtime is found")
-    status: Annotated[TrainJobStatus | None, Since("trainer", "2.1", MinLen(1))] = Field(
-        default=None, description="status of the job; written by the operator"
+    spec: TrainJobSpec | None = optional_field("what to train; without it no runtime is found")
+    status: Annotated[TrainJobStatus | None, Since("trainer", "2.1", MinLen(1))] = optional_field(
+        "status of the job; written by the operator"
     )

@@ -79,7 +79,7 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
 
 
 def _meaning(place: FieldPlace) -> list[str]:
-    """The description of the place, and that of its type; none of what no model of ours describes."""
+    """The description of the place, and that of its type, as far as a model of ours has one."""
     own = f"{place.description[:1].upper()}{place.description[1:]}"
     about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
     return list(dict.fromkeys(filter(None, (own if own.endswith(".") or not own else f"{own}.", about))))
@@ -148,9 +148,7 @@ def _list_type(structure: Structure) -> str:
 
 
 def _merging(structure: Structure) -> str:
-    if "merge" in structure:
-        return f"merge the items by {_names(structure['merge'])}"
-    return "replace the list; `$append` adds to it"
+    return f"merge the items by {_names(structure['merge'])}" if "merge" in structure else "replace the list; `$append` adds to it"
 
 
 def _names(keys: list[str]) -> str:
@@ -300,21 +298,14 @@ class FieldPlace:
     def inside(self, key: str) -> FieldPlace:
         """An item of the list, or a value of the map."""
         inner = self.structure.get("items") or self.structure["values"]
-        return replace(
-            self, path=f"{self.path}[{key}]", structure=inner, description=inner.get("description", self.description), required=False
-        )
+        description = inner.get("description", self.description)
+        return replace(self, path=f"{self.path}[{key}]", structure=inner, description=description, required=False)
 
     def field(self, name: str) -> FieldPlace:
         """A field of the object."""
-        structure = self.structure["fields"][name]
-        return FieldPlace(
-            f"{self.path}.{name}",
-            structure,
-            structure["description"],
-            _model_of(self.model, name),
-            name in self.structure.get("required", ()),
-            structure.get("use", self.use),
-        )
+        structure, required = self.structure["fields"][name], name in self.structure.get("required", ())
+        model, use = _model_of(self.model, name), structure.get("use", self.use)
+        return FieldPlace(f"{self.path}.{name}", structure, structure["description"], model, required, use)
 
 
 class _NoSuchPlace(Exception):
@@ -355,8 +346,7 @@ def _step(place: FieldPlace, steps: list[str]) -> tuple[FieldPlace, list[str]]:
     """The place one step further, and the steps left. Items and map values are entered if the step is a field inside them."""
     step, rest = steps[0], steps[1:]
     structure = place.structure
-    fields = structure.get("fields", {})
-    if step in fields and not isinstance(step, Key):
+    if step in structure.get("fields", {}) and not isinstance(step, Key):
         return place.field(step), rest
     if not structure.keys() & {"items", "values"}:
         raise _NoSuchPlace(place, step)
@@ -387,10 +377,8 @@ def _meant(failure: _NoSuchPlace) -> str:
     """The path that was meant by a misspelt or misplaced field; empty if none is near."""
     place, step = failure.place, failure.step.lower()
     by_lower = {name.lower(): name for name in place.structure.get("fields", {})}
-    if step not in by_lower:
-        deeper = _below(place, failure.step)
-        if deeper:
-            return deeper
+    if step not in by_lower and (deeper := _below(place, failure.step)):
+        return deeper
     near = get_close_matches(step, by_lower, n=1)
     return f"{place.path}.{by_lower[near[0]]}" if near else ""
 
@@ -435,7 +423,5 @@ def type_of(structure: Structure) -> str:
         return f"[]{type_of(structure['items'])}"
     if "values" in structure:
         return f"map[string]{type_of(structure['values'])}"
-    named = {"quantity": "quantity", "date-time": "time", "micro-time": "time", "byte": "bytes"}.get(
-        structure.get("format", ""), structure["type"]
-    )
-    return str(structure.get("name", named))
+    by_format = {"quantity": "quantity", "date-time": "time", "micro-time": "time", "byte": "bytes"}
+    return str(structure.get("name") or by_format.get(structure.get("format", ""), structure["type"]))

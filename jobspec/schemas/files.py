@@ -16,8 +16,7 @@ from jobspec.schemas.structure import releases_of, structure_of, structure_of_bu
 from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
-    from jobspec.schemas.shapes import ATTRIBUTES, is_plain
-from jobspec.schemas.structure import Structure
+    from jobspec.schemas.structure import Structure
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -94,15 +93,6 @@ def _root(structure: Structure, resource: Resource) -> Structure:
     return root
 
 
-def _is_parsed(flat: dict[str, Any]) -> bool:
-    """Whether Go programs parse the values of a shape: quantities, times and int-or-string."""
-    return flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
-
-
-def _children(flat: dict[str, Any]) -> list[int]:
-    return [*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat)]
-
-
 class _Table:
     """The shapes so far, each once; one that refers to others comes behind them, but for the first of a model's file."""
 
@@ -132,11 +122,12 @@ class _Table:
 
     def _completed(self, flat: dict[str, Any]) -> dict[str, Any]:
         """The same with what follows from the shapes inside it."""
-        inner = [self.rows[child] for child in _children(flat)]
+        inner = [self.rows[child] for child in (*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat))]
         rules = flat.get("rules", ())
         on_create = any(not is_transition(rule["rule"]) for rule in rules) or any(each.get("ruled_on_create") for each in inner)
         on_update = bool(rules) or any(each.get("ruled_on_update") for each in inner)
-        parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
+        is_parsed = flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
+        parsed = is_parsed or any(each.get("parsed") for each in inner)
         defaulted = [name for name, index in flat.get("fields", {}).items() if self.rows[index].get("default") is not None]
         found = {"plain": is_plain(flat), "defaulted": defaulted, "parsed": parsed}
         found |= {"ruled_on_create": on_create, "ruled_on_update": on_update}
@@ -146,8 +137,7 @@ class _Table:
 # Structures to CustomResourceDefinitions (`apiextensions.k8s.io/v1`).
 
 
-_LIMITS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
-_AS_THEY_ARE = ("description", "pattern", "enum", "default", *_LIMITS)
+_AS_THEY_ARE = ("description", "pattern", "enum", "default", *json_schema.LIMITS)
 _RULES = "x-kubernetes-validations"
 
 
@@ -204,11 +194,9 @@ def _list_type(structure: Structure) -> dict[str, Any]:
         return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": structure["keys"]}
     if "unique" in structure:
         return {"x-kubernetes-list-type": "set"}
-    if "atomic" in structure:
-        return {"x-kubernetes-list-type" if structure["type"] == "array" else "x-kubernetes-map-type": "atomic"}
-    if "granular" in structure:
-        return {"x-kubernetes-map-type": "granular"}
-    return {}
+    keyword = "x-kubernetes-list-type" if structure["type"] == "array" else "x-kubernetes-map-type"
+    merging = "atomic" if "atomic" in structure else "granular" if "granular" in structure else ""
+    return {keyword: merging} if merging else {}
 
 
 def _names(resource: Resource) -> dict[str, str]:
@@ -217,12 +205,9 @@ def _names(resource: Resource) -> dict[str, str]:
 
 
 def _columns(resource: Resource) -> dict[str, Any]:
-    columns = [
-        {"name": column.name, "type": column.type, "jsonPath": column.path}
-        | ({"description": column.description} if column.description else {})
-        for column in resource.columns
-    ]
-    return {"additionalPrinterColumns": columns} if columns else {}
+    columns = [{"name": each.name, "type": each.type, "jsonPath": each.path, "description": each.description} for each in resource.columns]
+    written = [{word: value for word, value in column.items() if value} for column in columns]
+    return {"additionalPrinterColumns": written} if written else {}
 
 
 def _subresources(resource: Resource) -> dict[str, Any]:

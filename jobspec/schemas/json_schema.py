@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     Definitions = dict[str, Any]
 
 
-_AS_THEY_ARE = (
-    *("pattern", "enum", "default", "minimum", "maximum", "minLength", "maxLength"),
-    *("minItems", "maxItems", "minProperties", "maxProperties"),
-)
+#: The limits of a structure that a JSON Schema and a CRD have under the same names, in the order in which they are written.
+LIMITS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_AS_THEY_ARE = ("pattern", "enum", "default", *LIMITS)
 _RANGES = {"int32": 2**31, "int64": 2**63}
 #: A quantity as Go parses it, which reads `.` and `Gi` as zeros; one in a custom resource has to match the CRD's pattern.
 _PARSED_QUANTITY = r"^\s*[+-]?[0-9]*(\.[0-9]*)?([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\s*$"

@@ -112,8 +112,7 @@ def _object(model: type[Model], context: _Context) -> Structure:
             continue
         assert info.alias
         fields[info.alias] = _field(info, context)
-        uses = [end.use for end in ends if isinstance(end, Until) and end.use]
-        if uses:
+        if uses := [end.use for end in ends if end.use]:
             fields[info.alias]["use"] = uses[0]
         if info.is_required() or Required() in context.facts(info.metadata):
             required.append(info.alias)

@@ -49,7 +49,7 @@ def table(releases: Mapping[str, tuple[Document, Iterable[Document]]]) -> str:
 
 
 def _defaults(documents: Iterable[Document]) -> dict[tuple[str, str], Any]:
-    """The defaults of fields by definition and field; zeros, which Go means by an absent field, are none."""
+    """The defaults of fields by definition and field; zeros, which mean the same as an absent field in Go, are left out."""
     return {
         (name, field): schema["default"]
         for document in documents

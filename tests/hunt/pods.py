@@ -14,7 +14,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.kubernetes.builtin import builtin_problems
-from jobspec.kubernetes.pods.spec import priority_problems
+from jobspec.kubernetes.pods.pod import priority_problems
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 from tests.agreement import corpus, known

@@ -5,22 +5,18 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Problem
+from jobspec.diagnostics import Data, Key, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
-from jobspec.kubernetes.pods.spec import of_class, priority_problems
+from jobspec.kubernetes.pods.defaults import of_class
+from jobspec.kubernetes.pods.pod import priority_problems
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from jobspec.kinds import GroupKind
-
-    Data = dict[str, Any]
 
 
 _POLICY = "PreemptLowerPriority"
@@ -43,14 +39,13 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     wrong = []
     for field in ("priority", "preemptionPolicy") if chosen else ():
         if spec.get(field) is not None and spec[field] != filled[field]:
-            computed = f"`{field}` comes from the PriorityClass `{name}`, which has {filled[field]}"
-            message = f"{computed}, so it cannot be {spec[field]}"
+            message = f"`{field}` comes from the PriorityClass `{name}`, which has {filled[field]}, so it cannot be {spec[field]}"
             wrong.append(Problem("refused-by-class", ("spec", field), message, "remove it"))
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
 def priority_of(named: str, objects: PolicyObjects) -> Data | None:
-    """What the server fills in for the class that a pod names, or none names it: then for the default class. None for an unknown class."""
+    """What the server fills in for the class that a pod names, or for the default class where it names none. None for an unknown class."""
     name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
     if chosen is None:
         return None
@@ -94,8 +89,8 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
-def _overhead(spec: Data, given: Data | None) -> Iterator[Problem]:
-    """The problem of a pod's own overhead, where its class has another, or *given* is None since it has none."""
+def _overhead(spec: Data, given: Data | None) -> Problems:
+    """The problem of a pod's own overhead, where its class has another, or has none (*given* is None)."""
     own = spec.get("overhead")
     if own is None or (given is not None and (not own or _values(own) == _values(given))):
         return
@@ -109,7 +104,7 @@ def _values(data: Data) -> dict[str, int]:
     return {name: each.nanos for name, each in amounts(data).items()}
 
 
-def _nodes(spec: Data, scheduling: Data, name: str) -> Iterator[Problem]:
+def _nodes(spec: Data, scheduling: Data, name: str) -> Problems:
     own = mapping(spec, "nodeSelector")
     for label, value in mapping(scheduling, "nodeSelector").items():
         if label in own and own[label] != value:
@@ -176,7 +171,7 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
     return {**pod, "spec": filled}, list(_secrets(filled, name, account)) if enforced else []
 
 
-def _secrets(spec: Data, name: str, account: Data) -> Iterator[Problem]:
+def _secrets(spec: Data, name: str, account: Data) -> Problems:
     """The Secrets that a pod uses and that its account does not list, where the account insists on its list."""
     allowed = {each.get("name") for each in sequence(account, "secrets")}
     for each in references(spec):
@@ -190,7 +185,7 @@ def _secrets(spec: Data, name: str, account: Data) -> Iterator[Problem]:
             yield Problem("refused-by-account", ("spec", "imagePullSecrets", index), message, "add it to the account's `imagePullSecrets`")
 
 
-def _mirror_problems(spec: Data) -> Iterator[Problem]:
+def _mirror_problems(spec: Data) -> Problems:
     """What a pod cannot have that a kubelet made of a file."""
     what = f"a pod with the annotation `{_MIRROR}` stands for one that a kubelet made of a file, which has no"
     for field in ("serviceAccountName", "serviceAccount"):

@@ -6,23 +6,22 @@ Follows the APIs of External Secrets (v1), Sealed Secrets (v1alpha1), the Secret
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Data
 from jobspec.go.values import mapping, structs, text, texts
 from jobspec.kinds import GENERATING_KINDS, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
     from jobspec.kinds import GroupKind
 
-    Data = dict[str, Any]
-    #: Kind and name of what is made, and its keys.
+    #: Kind, name and keys of a generated object.
     Made = tuple[str, str, Iterable[str]]
 
 
 ANY = "*"
-"""A key that stands for all, and the namespace of what is made in several that nobody names."""
+"""Stands for all keys of an object, and for all namespaces."""
 _KEYSTORES = {"jks": ("keystore.jks", "truststore.jks"), "pkcs12": ("keystore.p12", "truststore.p12")}
 _FORMATS = {"CombinedPEM": "tls-combined.pem", "DER": "key.der"}
 

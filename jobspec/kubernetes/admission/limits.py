@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from operator import gt, lt
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import needs_together, sum_of
+from jobspec.kubernetes.pods.resources import HUGE_PAGES, OF_PODS, needs_together, sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from jobspec.targets import Target
 
-    Data = dict[str, Any]
     Amounts = dict[str, Quantity]
-
-
-_OF_PODS = ("cpu", "memory")
 
 
 def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
@@ -36,10 +32,7 @@ def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Da
     for _, item in _items(objects, namespace, "Container"):
         limits = {**_given(item, "max"), **_given(item, "default")}
         requests = {**_given(item, "min"), **limits, **_given(item, "defaultRequest")}
-        spec = {
-            **spec,
-            **{field: [_filled(each, limits, requests) for each in sequence(spec, field)] for field in CONTAINERS if field in spec},
-        }
+        spec = spec | {field: [_filled(each, limits, requests) for each in sequence(spec, field)] for field in CONTAINERS if field in spec}
     return {**pod, "spec": spec}
 
 
@@ -57,7 +50,7 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
     return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
 
 
-def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What LimitRanges have against a pod whose containers have their defaults."""
     spec = mapping(pod, "spec")
     for name, item in _items(objects, namespace, "Container"):
@@ -70,7 +63,7 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
         yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
-def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What LimitRanges have against a claim."""
     given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
     for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
@@ -97,7 +90,7 @@ def _filled(container: Data, limits: Data, requests: Data) -> Data:
 def _of_pod(spec: Data, field: str) -> Amounts:
     """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
     own = amounts(mapping(spec, "resources").get(field))
-    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in _OF_PODS}}
+    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in OF_PODS}}
 
 
 # Hold what is requested against the bounds of a LimitRange: `min`, `max`, `maxLimitRequestRatio`.
@@ -110,13 +103,13 @@ _MOST_MILLIS = (2**63 - 1) // 1000
 _NONE = Quantity(0, "decimal")
 
 
-#: Of requests and limits: how it is said that there is none, what to do then, and how it is said which there is.
+#: Words for messages about requests and limits: that there is none, what to do then, and the start of what there is.
 _SAID = {"requests": ("it requests none", "request it", "it requests"), "limits": ("it has no limit", "limit it", "it is limited to")}
 
 
 def _outside_bounds(
     what: str, path: Path, given: dict[str, Amounts], limit_range: str, item: Data, *, requests_only: bool = False
-) -> Iterator[Problem]:
+) -> Problems:
     """The problems of the requests and limits *given* to *what*, at a path, by an item of the LimitRange of that name.
 
     *requests_only*: `max` bounds requests, as it does for claims.
@@ -143,7 +136,7 @@ def _beyond(
     bound: Quantity,
     fields: tuple[str, str],
     is_beyond: Callable[[int, int], bool],
-) -> Iterator[Problem]:
+) -> Problems:
     """The problem of an amount beyond a bound: in the first of two *fields*, in which there has to be one, or else in the second."""
     first, second = (given[field].get(name) for field in fields)
     one, other, limit = _comparable(first, second, bound)
@@ -156,7 +149,7 @@ def _beyond(
         yield Problem(_RULE, (*path, fields[1], Key(name)), f"{wanted}, and {_SAID[fields[1]][2]} {second}")
 
 
-def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Iterator[Problem]:
+def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Problems:
     request, limit = given["requests"].get(name), given["limits"].get(name)
     asked, limited, _ = _comparable(request, limit, bound)
     for field, amount in (("requests", asked), ("limits", limited)):
@@ -223,7 +216,7 @@ def says_pod_resources(spec: Data) -> bool:
 
 def is_of_pods(name: str) -> bool:
     """Whether a pod as a whole can have the resource."""
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
+    return name in OF_PODS or name.startswith(HUGE_PAGES)
 
 
 def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
 from jobspec.kubernetes.admission.generated import ANY, generated_by
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 
-    Data = dict[str, Any]
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
 
 
@@ -67,7 +66,7 @@ class PolicyObjects:
         return self.find(kinds.PRIORITY_CLASS, "", name)
 
     def default_priority_class(self) -> tuple[str, Data] | None:
-        """The name and the class of pods that name none: of several defaults the lowest. None where no default is at hand."""
+        """The default priority class and its name, of several the lowest; None where none is at hand."""
         classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
         defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None

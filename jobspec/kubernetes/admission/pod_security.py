@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    Data = dict[str, Any]
     #: The places at which the metadata and spec of a pod break a rule.
     Find = Callable[[Data, Data], Iterable["Breach"]]
 
@@ -30,40 +29,30 @@ if TYPE_CHECKING:
 def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any]) -> tuple[list[Problem], list[Problem]]:
     """Why a namespace with these labels refuses a pod; and what the server warns of, where it refuses nothing."""
     levels = levels_of(labels)
-    refusals = [
-        _problem(each, levels.enforce, f"PodSecurity: namespace `{namespace}` enforces") for _, each in breaches(pod, levels.enforce)
-    ]
-    if refusals:
-        return refusals, []
-    return [], [_problem(each, levels.warn, f"PodSecurity: namespace `{namespace}` warns about") for _, each in breaches(pod, levels.warn)]
+    refusals = _problems(pod, levels.enforce, f"PodSecurity: namespace `{namespace}` enforces")
+    return refusals, [] if refusals else _problems(pod, levels.warn, f"PodSecurity: namespace `{namespace}` warns about")
 
 
 def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any]) -> list[Problem]:
     """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
-    level = levels_of(labels).warn
-    found = [_problem(each, level, f"PodSecurity: namespace `{namespace}` warns about") for _, each in breaches(template, level)]
+    found = _problems(template, levels_of(labels).warn, f"PodSecurity: namespace `{namespace}` warns about")
     return [each.moved_to((*path, *each.path)) for each in found]
 
 
-def _problem(breach: Breach, level: Level, says: str) -> Problem:
-    version = "" if level.minor == LATEST else f" of v1.{level.minor}"
-    return Problem("pod-security", breach.path, f"{says} `{level.name}`{version}, which {breach.why}", breach.hint)
+def _problems(pod: Data, level: Level, says: str) -> list[Problem]:
+    says += f" `{level.name}`" + ("" if level.minor == LATEST else f" of v1.{level.minor}")
+    return [Problem("pod-security", each.path, f"{says}, which {each.why}", each.hint) for _, each in breaches(pod, level)]
 
 
 def breaches(pod: Data, level: Level) -> list[tuple[str, Breach]]:
     """What a pod breaks of a level, each with the name by which the server reports the check."""
     if level.name == "privileged":
         return []
-
     strict = [check for check in RESTRICTED_CHECKS if check.at(level.minor)] if level.name == "restricted" else []
     replaced = {check.replaces for check in strict}
     checks = [*(check for check in BASELINE_CHECKS if check.name not in replaced), *strict]
     metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
-    found = []
-    for check in checks:
-        find = check.at(level.minor)
-        found += [(check.reason, each) for each in find(metadata, spec)] if find else []
-    return found
+    return [(check.reason, each) for check in checks if (find := check.at(level.minor)) for each in find(metadata, spec)]
 
 
 # The Pod Security levels of a namespace, by its labels.
@@ -123,7 +112,7 @@ def _minor(version: Any) -> int | None:
     return min(int(digits), LATEST - 1) if is_number and int(digits) < _TOO_MANY else None
 
 
-def label_problems(labels: Mapping[str, Any]) -> Iterator[Problem]:
+def label_problems(labels: Mapping[str, Any]) -> Problems:
     """The problems of a namespace's labels that name levels: the server refuses the namespace."""
     for mode in ("enforce", "audit", "warn"):
         level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
@@ -181,20 +170,22 @@ _HOOKS = ("postStart", "preStop")
 _SELINUX = ("", "container_t", "container_init_t", "container_kvm_t")
 _SYSCTLS = (
     "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_syncookies",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.ip_unprivileged_port_start",
+    *(f"net.ipv4.{each}" for each in ("ip_local_port_range", "tcp_syncookies", "ping_group_range", "ip_unprivileged_port_start")),
 )
-_SYSCTLS_27 = (*_SYSCTLS, "net.ipv4.ip_local_reserved_ports")
 _KEEPALIVE = ("tcp_keepalive_time", "tcp_fin_timeout", "tcp_keepalive_intvl", "tcp_keepalive_probes")
+_SYSCTLS_27 = (*_SYSCTLS, "net.ipv4.ip_local_reserved_ports")
 _SYSCTLS_29 = (*_SYSCTLS_27, *(f"net.ipv4.{each}" for each in _KEEPALIVE))
-_SYSCTLS_32 = (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+_SYSCTLS_SINCE = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")}
 
 
 def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:
     """The security contexts of the pod and of its containers, with their paths; empty ones where there is none."""
     yield _POD, mapping(spec, "securityContext")
+    yield from _of_containers(spec)
+
+
+def _of_containers(spec: Data) -> Iterator[tuple[Path, Data]]:
+    """The security contexts of the containers alone."""
     for path, container in containers(spec):
         yield (*path, "securityContext"), mapping(container, "securityContext")
 
@@ -217,10 +208,10 @@ def _profile(profile: Data, path: Path, kind: str) -> Iterator[Breach]:
 
 def _baseline_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
     """check_capabilities_baseline.go."""
-    for path, container in containers(spec):
-        for index, name in enumerate(sequence(mapping(container, "securityContext", "capabilities"), "add")):
+    for path, context in _of_containers(spec):
+        for index, name in enumerate(sequence(mapping(context, "capabilities"), "add")):
             if name not in _CAPABILITIES:
-                yield Breach((*path, "securityContext", "capabilities", "add", index), f"forbids the capability `{name}`", "remove it")
+                yield Breach((*path, "capabilities", "add", index), f"forbids the capability `{name}`", "remove it")
 
 
 def _host_namespaces(_: Data, spec: Data) -> Iterator[Breach]:
@@ -260,27 +251,21 @@ def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
 
 def _privileged(_: Data, spec: Data) -> Iterator[Breach]:
     """check_privileged.go."""
-    for path, container in containers(spec):
-        if mapping(container, "securityContext").get("privileged"):
-            yield Breach((*path, "securityContext", "privileged"), "forbids `privileged: true`", "remove it")
+    for path, context in _of_containers(spec):
+        if context.get("privileged"):
+            yield Breach((*path, "privileged"), "forbids `privileged: true`", "remove it")
 
 
 def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
     """check_procMount_baseline.go."""
-    for path, container in containers(spec):
-        mount = mapping(container, "securityContext").get("procMount")
-        if mount is not None and mount != "Default":
-            yield Breach((*path, "securityContext", "procMount"), f"forbids `procMount: {mount}`", "remove it")
+    for path, context in _of_containers(spec):
+        if context.get("procMount") not in (None, "Default"):
+            yield Breach((*path, "procMount"), f"forbids `procMount: {context['procMount']}`", "remove it")
 
 
 def unless_own_users(find: Find) -> Find:
     """A check that pods with users of their own (`hostUsers: false`) pass."""
-
-    def relaxed(metadata: Data, spec: Data) -> Iterator[Breach]:
-        if spec.get("hostUsers") is not False:
-            yield from find(metadata, spec)
-
-    return relaxed
+    return lambda metadata, spec: () if spec.get("hostUsers") is False else find(metadata, spec)
 
 
 def _selinux(types: tuple[str, ...]) -> Find:
@@ -344,11 +329,7 @@ BASELINE_CHECKS = (
     Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
     Check("seLinuxOptions", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
     Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
-    Check(
-        "sysctls",
-        "forbidden sysctls",
-        {0: _sysctls(_SYSCTLS), 27: _sysctls(_SYSCTLS_27), 29: _sysctls(_SYSCTLS_29), 32: _sysctls(_SYSCTLS_32)},
-    ),
+    Check("sysctls", "forbidden sysctls", {minor: _sysctls(allowed) for minor, allowed in _SYSCTLS_SINCE.items()}),
     Check("windowsHostProcess", "hostProcess", {0: _host_process}),
 )
 
@@ -363,12 +344,7 @@ _VOLUMES = "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeC
 
 def _unless_windows(find: Find) -> Find:
     """A check that pods for Windows pass, since the fields that it looks at do not exist there."""
-
-    def relaxed(metadata: Data, spec: Data) -> Iterator[Breach]:
-        if mapping(spec, "os").get("name") != "windows":
-            yield from find(metadata, spec)
-
-    return relaxed
+    return lambda metadata, spec: () if mapping(spec, "os").get("name") == "windows" else find(metadata, spec)
 
 
 def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
@@ -384,9 +360,8 @@ def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         own, place = mapping(container, "securityContext", "capabilities"), (*path, "securityContext", "capabilities")
         if "ALL" not in sequence(own, "drop"):
-            yield Breach(
-                (*place, "drop"), f"requires `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`"
-            )
+            why = f"requires `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`"
+            yield Breach((*place, "drop"), why)
         for index, name in enumerate(sequence(own, "add")):
             if name != "NET_BIND_SERVICE":
                 yield Breach((*place, "add", index), f"forbids the capability `{name}`", "remove it")
@@ -431,17 +406,12 @@ def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:
     wrong = list(seccomp(metadata, spec))
     yield from wrong
     if not wrong and mapping(spec, "securityContext", "seccompProfile").get("type") not in _PROFILES:
-        yield from _unsaid(
-            spec, "`securityContext.seccompProfile.type: RuntimeDefault`", lambda own: not isinstance(own.get("seccompProfile"), dict)
-        )
+        wanted = "`securityContext.seccompProfile.type: RuntimeDefault`"
+        yield from _unsaid(spec, wanted, lambda own: not isinstance(own.get("seccompProfile"), dict))
 
 
 RESTRICTED_CHECKS = (
-    Check(
-        "allowPrivilegeEscalation",
-        "allowPrivilegeEscalation != false",
-        {8: _escalation, 25: _unless_windows(_escalation)},
-    ),
+    Check("allowPrivilegeEscalation", "allowPrivilegeEscalation != false", {8: _escalation, 25: _unless_windows(_escalation)}),
     Check(
         "capabilities_restricted",
         "unrestricted capabilities",

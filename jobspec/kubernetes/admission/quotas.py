@@ -6,23 +6,20 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import RESOURCE_QUOTA
 from jobspec.kubernetes.admission.limits import amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
-from jobspec.kubernetes.pods.resources import sum_of
+from jobspec.kubernetes.pods.resources import OF_CONTAINERS, OF_PODS, is_extended, is_native, sum_of
 from jobspec.kubernetes.pods.scheduling import pod_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from jobspec.kubernetes.admission.limits import Amounts
-
-    Data = dict[str, Any]
 
 
 _RULE = "over-quota"
@@ -45,7 +42,7 @@ class Quota:
         self.used = amounts(status.get("used"))
 
 
-def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against one more pod, whose containers have their defaults."""
     asked = pod_usage(pod)
     for quota in _quotas(namespace, objects):
@@ -54,7 +51,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
             yield from _exceeded(quota, asked, quota.used, "the pod requests", _WHOLE)
 
 
-def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against one more claim."""
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
@@ -62,7 +59,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) ->
             yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
-def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Problems:
     """What ResourceQuotas have against pods that are to run at once, each given with how often it is: they never fit together.
 
     What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
@@ -88,7 +85,7 @@ def _counts(quota: Quota, pod: Data) -> bool:
     return any(map(_is_of_pods, quota.hard)) and all(_has_pod(each, mapping(pod, "spec")) for each in _selectors(quota.data))
 
 
-def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
+def _missing(quota: Quota, spec: Data) -> Problems:
     """What a quota counts and a container does not say, unless the pod says it as a whole."""
     demanded = [name for name in _DEMANDED if name in quota.hard]
     for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
@@ -101,7 +98,7 @@ def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
             yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
-def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Iterator[Problem]:
+def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
     for name, each in asked.items():
         hard, taken = quota.hard.get(name), used.get(name, _NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
@@ -132,7 +129,7 @@ def _selectors(quota: Data) -> list[Data]:
 def _has_pod(selector: Data, spec: Data) -> bool:
     deadline = spec.get("activeDeadlineSeconds")
     terminates = deadline is not None and deadline >= 0
-    others = [each for each, _ in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
+    others = [each for _, each in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
     scopes = {
         "Terminating": terminates,
         "NotTerminating": not terminates,
@@ -154,18 +151,9 @@ def _selects(selector: Data, value: str) -> bool:
 def _is_best_effort(spec: Data) -> bool:
     """Whether a pod asks for no processor and no memory at all."""
     whole = spec.get("resources")
-    asked = (
-        [whole]
-        if isinstance(whole, dict)
-        else [mapping(each, "resources") for _, each in containers(spec, ("containers", "initContainers"))]
-    )
-    return not any(
-        amount.nanos > 0
-        for each in asked
-        for field in ("requests", "limits")
-        for name, amount in amounts(each.get(field)).items()
-        if name in ("cpu", "memory")
-    )
+    holders = [spec] if isinstance(whole, dict) else [each for _, each in containers(spec, ("containers", "initContainers"))]
+    asked = [amounts(mapping(each, "resources").get(field)) for each in holders for field in ("requests", "limits")]
+    return not any(each[name].nanos > 0 for each in asked for name in OF_PODS if name in each)
 
 
 # What quotas count of a pod and of a claim.
@@ -174,9 +162,8 @@ def _is_best_effort(spec: Data) -> bool:
 # pkg/quota/v1/evaluator/core, 1.36.
 
 
-_ONE = 1_000_000_000
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_POD_NAMES = ("pods", "count/pods", *(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE))
+_ONE = Quantity(1_000_000_000, "decimal")
+_POD_NAMES = ("pods", "count/pods", *(prefix + name for prefix in ("", "requests.", "limits.") for name in OF_CONTAINERS))
 _CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
 _CLASS = ".storageclass.storage.k8s.io/"
 _DEVICES = "deviceclass.resource.kubernetes.io/"
@@ -186,8 +173,7 @@ def _is_of_pods(name: str) -> bool:
     """Whether a quota that names this counts pods."""
     if name in _POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")):
         return True
-    is_extended = "/" in name and "kubernetes.io/" not in name
-    return name.startswith("requests.") and (is_extended or name.startswith(f"requests.{_DEVICES}"))
+    return name.startswith("requests.") and (not is_native(name) or name.startswith(f"requests.{_DEVICES}"))
 
 
 def _is_of_claims(name: str) -> bool:
@@ -198,33 +184,27 @@ def _is_of_claims(name: str) -> bool:
 def pod_usage(pod: Data) -> Amounts:
     """What quotas count of a pod that has not ended."""
     spec = mapping(pod, "spec")
-    return {"count/pods": Quantity(_ONE, "decimal"), **usage(pod_requests(spec), pod_limits(spec))}
+    return {"count/pods": _ONE, **usage(pod_requests(spec), pod_limits(spec))}
 
 
 def usage(requests: Amounts, limits: Amounts) -> Amounts:
     """What quotas count of requests and limits."""
-    found = {"pods": Quantity(_ONE, "decimal")}
+    found = {"pods": _ONE}
     for name, each in requests.items():
-        if name in _COMPUTE or name.startswith("hugepages-"):
+        if name in OF_CONTAINERS or name.startswith("hugepages-"):
             found |= {name: each, f"requests.{name}": each}
-        elif _is_extended(name) or name.startswith(_DEVICES):
+        elif is_extended(name) or name.startswith(_DEVICES):
             found[f"requests.{name}"] = each
-    return found | {f"limits.{name}": each for name, each in limits.items() if name in _COMPUTE}
-
-
-def _is_extended(name: str) -> bool:
-    """Whether a resource is none of Kubernetes' own, such as `nvidia.com/gpu`."""
-    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+    return found | {f"limits.{name}": each for name, each in limits.items() if name in OF_CONTAINERS}
 
 
 def claim_usage(claim: Data) -> Amounts:
     """What quotas count of a claim."""
     spec = mapping(claim, "spec")
-    one = Quantity(_ONE, "decimal")
-    found = {"persistentvolumeclaims": one, "count/persistentvolumeclaims": one}
+    found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
     size = amounts(mapping(spec, "resources").get("requests")).get("storage")
     if size is not None:
-        found["requests.storage"] = Quantity(size.rounded_up() * _ONE, size.format)
+        found["requests.storage"] = Quantity(size.rounded_up() * _ONE.nanos, size.format)
     annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")  # which is older than the field
     storage_class = annotation if annotation is not None else spec.get("storageClassName") or ""
     of_class = {f"{storage_class}{_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found}

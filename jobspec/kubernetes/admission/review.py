@@ -6,7 +6,7 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Problem
+from jobspec.diagnostics import Data, Diagnostic, Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.kinds import Name
     from jobspec.targets import Target
-
-    Data = dict[str, Any]
 
 
 class PodReview:
@@ -159,7 +157,7 @@ _EVERYWHERE = "kube-root-ca.crt"
 """The ConfigMap that every namespace has."""
 
 
-def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What the pod needs and does not find, where the world is closed."""
     for each in references(mapping(pod, "spec")) if objects.closed else ():
         if each.is_optional:
@@ -179,7 +177,7 @@ def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Pr
     return Problem("pod-waits", reference.path, message, hint)
 
 
-def _keys(reference: Reference, found: Data) -> Iterator[Problem]:
+def _keys(reference: Reference, found: Data) -> Problems:
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
         if key not in known and ANY not in known:

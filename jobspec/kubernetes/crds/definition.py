@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs, text, texts
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
@@ -33,7 +33,7 @@ from jobspec.kubernetes.crds.structural import (
     structural_problems,
 )
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
-from jobspec.kubernetes.problems import describe
+from jobspec.kubernetes.problems import describe, items_at
 from jobspec.schemas.shapes import Shape
 
 Schema = dict[str, Any]
@@ -41,7 +41,7 @@ _SPEC: Path = ("spec",)
 _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
-def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
     """The problems of a definition, as an update of *old* unless that is None.
 
     *found* are the problems of its structure, by its *shape*. If the server cannot decode it, only the reasons for that are reported.
@@ -62,14 +62,14 @@ def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape
     ]
 
 
-def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
+def _schemas(data: Data) -> Iterator[tuple[Path, Schema]]:
     for index, version in enumerate(versions_of(data)):
         schema = mapping(version, "schema").get("openAPIV3Schema")
         if isinstance(schema, dict):
             yield (*_SPEC, "versions", index, *_SCHEMA), schema
 
 
-def _schema_problems(data: dict[str, Any], meta: Shape, old: dict[str, Any] | None) -> Iterator[Problem]:
+def _schema_problems(data: Data, meta: Shape, old: Data | None) -> Problems:
     """The problems of the schemas of all versions, as an update of *old* unless that is None; a schema that they share is checked once."""
     versions = versions_of(data)
     stored = {version.get("name"): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
@@ -86,7 +86,7 @@ def _schema_problems(data: dict[str, Any], meta: Shape, old: dict[str, Any] | No
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
 
 
-def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Iterator[Problem]:
+def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Problems:
     """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
 
     `$schema` is reported only if there is no other problem.
@@ -110,7 +110,7 @@ def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Ite
         yield from rule_problems(schema, [problem.path for problem in found], is_stored=is_stored)
 
 
-def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
     yield from node_problems(schema, path, context)
     if not has_schemas(schema):
         return
@@ -132,7 +132,7 @@ _LONGEST = 63  # characters of a DNS label
 _APPROVED = "api-approved.kubernetes.io"
 
 
-def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
+def spec_problems(data: Data, *, is_new: bool) -> Problems:
     """The problems of a definition, without its schemas; the name is checked only if it *is_new*."""
     spec = mapping(data, "spec")
     group = spec.get("group") or ""
@@ -150,7 +150,7 @@ def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
     yield from conversion_problems(spec.get("conversion"), (*_SPEC, "conversion"))
 
 
-def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
+def _group(group: str, data: Data) -> Problems:
     at: Path = (*_SPEC, "group")
     if not group:
         yield invalid(_SPEC, "`group` is missing: a domain such as `example.com`")
@@ -162,7 +162,7 @@ def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
         yield from _approval(mapping(data, "metadata"), group)
 
 
-def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
+def _approval(metadata: Data, group: str) -> Problems:
     annotations = metadata.get("annotations")
     annotation = mapping(annotations).get(_APPROVED) or ""
     path: Path = ("metadata", "annotations") if annotations else ("metadata",)
@@ -180,27 +180,25 @@ def _is_address(text: str) -> bool:
     return is_uri(text) and bool(urlsplit(text).scheme and urlsplit(text).netloc)
 
 
-def _names(names: dict[str, Any]) -> Iterator[Problem]:
+def _names(names: Data) -> Problems:
     at: Path = (*_SPEC, "names")
-    plural, kind = names.get("plural") or "", names.get("kind") or ""
-    for name, value in (("plural", plural), ("kind", kind)):
-        if not value:
-            yield invalid(at, f"`{name}` is missing")
-    texts = [("plural", plural), ("singular", names.get("singular") or ""), ("kind", kind), ("listKind", names.get("listKind") or "")]
-    for name, value in texts:
+    kind = names.get("kind") or ""
+    yield from (invalid(at, f"`{name}` is missing") for name in ("plural", "kind") if not names.get(name))
+    for name in ("plural", "singular", "kind", "listKind"):
+        value = names.get(name) or ""
         if value and (why := bad_dns1035_label(value.lower() if name in ("kind", "listKind") else value)):
             yield invalid((*at, name), f"`{value}` is no {name}: {why}")
     if not names.get("listKind") and kind and len(kind) <= _LONGEST < len(f"{kind}List"):
         yield invalid((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
     if kind and names.get("listKind") == kind:
         yield invalid((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
-    further = [(name, index, value or "") for name in ("shortNames", "categories") for index, value in enumerate(names.get(name) or ())]
-    for name, index, value in further:
-        if why := bad_dns1035_label(value):
-            yield invalid((*at, name, index), f"`{value}` cannot stand in `{name}`: {why}")
+    for name in ("shortNames", "categories"):
+        for place, value in items_at(names, name, at):
+            if why := bad_dns1035_label(value or ""):
+                yield invalid(place, f"`{value or ''}` cannot stand in `{name}`: {why}")
 
 
-def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
+def _own_name(metadata: Data, wanted: str) -> Problems:
     own = metadata.get("name")
     if own and own != wanted:
         message = f"the name must be that of the plural and the group, not `{own}`"
@@ -209,7 +207,7 @@ def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
         yield invalid(("metadata", "generateName"), f"the name must be that of the plural and the group: `{wanted}`")
 
 
-def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
+def _versions(versions: list[Data]) -> Problems:
     at: Path = (*_SPEC, "versions")
     stored = [index for index, version in enumerate(versions) if version.get("storage")]
     if len(stored) != 1:
@@ -234,13 +232,13 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
     yield from selectable_problems(versions, at)
 
 
-def _each(versions: list[dict[str, Any]], name: str) -> list[tuple[int, Any]]:
+def _each(versions: list[Data], name: str) -> list[tuple[int, Any]]:
     """One field of each version, with the version's index; only the first where all versions share it, since it is checked once then."""
     values = [plain(version.get(name)) for version in versions]
     return list(enumerate(values[:1] if all(value == values[0] for value in values) else values))
 
 
-def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _deprecation(version: Data, path: Path) -> Problems:
     warning = version.get("deprecationWarning")
     if warning is None:
         return
@@ -253,7 +251,7 @@ def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield invalid(at, "the warning cannot contain characters that cannot be printed")
 
 
-def versions_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+def versions_of(data: Data) -> list[Data]:
     """The versions of a definition; null equals an empty mapping."""
     return structs(data, "spec", "versions")
 
@@ -270,7 +268,7 @@ _SCALE = (("specReplicasPath", (".spec.",)), ("statusReplicasPath", (".status.",
 _MAX_SELECTABLE = 8
 
 
-def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[Problem]:
+def subresource_problems(subresources: Data, path: Path) -> Problems:
     """The problems of the scale subresource."""
     scale = subresources.get("scale")
     if not isinstance(scale, dict):
@@ -283,13 +281,11 @@ def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[P
             yield invalid((*path, "scale", name), f"`{value}` must start with {' or '.join(f'`{start}`' for start in starts)}")
 
 
-def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
+def column_problems(columns: Sequence[Data], path: Path) -> Problems:
     """The problems of additional printer columns."""
     for index, column in enumerate(columns):
         at: Path = (*path, index)
-        for name in ("name", "type", "jsonPath"):
-            if not column.get(name):
-                yield invalid(at, f"a column needs `{name}`")
+        yield from (invalid(at, f"a column needs `{name}`") for name in ("name", "type", "jsonPath") if not column.get(name))
         kind, form, place = column.get("type"), column.get("format"), column.get("jsonPath")
         if kind and kind not in _COLUMN_TYPES:
             yield invalid((*at, "type"), f"`{kind}` is not a type of a column; the types are {', '.join(_COLUMN_TYPES)}")
@@ -299,7 +295,7 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
             yield invalid((*at, "jsonPath"), f"`{place}` must start with a dot", f"write `.{place}`")
 
 
-def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
+def selectable_problems(versions: Sequence[Data], path: Path) -> Problems:
     """The problems of the selectable fields of each version; fields that all versions share are checked once."""
     fields = [plain(version.get("selectableFields") or []) for version in versions]
     if not any(fields):
@@ -310,14 +306,13 @@ def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Itera
     for index, each in enumerate(fields[:1] if shared else fields):
         at: Path = (*path, index, "selectableFields")
         if each and not fits:
-            yield invalid(
-                at, "the server takes selectable fields only where they and the schemas are the same in all versions, or differ both"
-            )
+            both = "where they and the schemas are the same in all versions, or differ both"
+            yield invalid(at, f"the server takes selectable fields only {both}")
         elif each:
             yield from _selectable(each, schemas[index], at)
 
 
-def _selectable(fields: Sequence[dict[str, str]], schema: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _selectable(fields: Sequence[dict[str, str]], schema: Data, path: Path) -> Problems:
     seen = set()
     for index, field in enumerate(fields):
         text = field.get("jsonPath", "")
@@ -351,7 +346,7 @@ _STRATEGIES = ("None", "Webhook")
 _REVIEWS = ("v1", "v1beta1")
 
 
-def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterator[Problem]:
+def conversion_problems(conversion: Data | None, path: Path) -> Problems:
     """The problems of `conversion`."""
     if conversion is None:
         return
@@ -364,14 +359,14 @@ def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterat
         yield invalid((*path, "webhook"), "a webhook needs `strategy: Webhook`")
 
 
-def bundle_problems(conversion: Any, path: Path) -> Iterator[Problem]:
+def bundle_problems(conversion: Any, path: Path) -> Problems:
     """A `caBundle` that cannot be decoded from base64."""
     value = at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
         yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes text in base64")
 
 
-def _webhook(webhook: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _webhook(webhook: Data, path: Path) -> Problems:
     client = webhook.get("clientConfig")
     url, service = mapping(client).get("url"), mapping(client).get("service")
     place = (*path, "clientConfig")
@@ -386,7 +381,7 @@ def _webhook(webhook: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from _reviews([each or "" for each in webhook.get("conversionReviewVersions") or ()], path)
 
 
-def _url(url: str, path: Path) -> Iterator[Problem]:
+def _url(url: str, path: Path) -> Problems:
     from urllib.parse import urlsplit
 
     parts = urlsplit(url) if is_uri(url) else None
@@ -396,10 +391,8 @@ def _url(url: str, path: Path) -> Iterator[Problem]:
         yield invalid(path, "the URL cannot contain a user, a query or a fragment")
 
 
-def _service(service: dict[str, Any], path: Path) -> Iterator[Problem]:
-    for name in ("name", "namespace"):
-        if not service.get(name):
-            yield invalid(path, f"the service needs `{name}`")
+def _service(service: Data, path: Path) -> Problems:
+    yield from (invalid(path, f"the service needs `{name}`") for name in ("name", "namespace") if not service.get(name))
     port = service.get("port")
     if port is not None and not 0 < port < 1 << 16:
         yield invalid((*path, "port"), f"`{port}` is not a port: they go from 1 to 65535")
@@ -409,7 +402,7 @@ def _service(service: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield invalid((*path, "path"), f"`{text}` is not a path such as `/convert`")
 
 
-def _reviews(versions: list[str], path: Path) -> Iterator[Problem]:
+def _reviews(versions: list[str], path: Path) -> Problems:
     if not versions:
         yield invalid(path, "the webhook needs `conversionReviewVersions`", "write `conversionReviewVersions: [v1]`")
         return
@@ -434,7 +427,7 @@ _WHEN_ESTABLISHED: tuple[Path, ...] = (("spec", "scope"), ("spec", "names", "kin
 _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 
 
-def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def update_problems(data: Data, old: Data) -> Problems:
     """The problems of an update of *old* that a new definition does not have."""
     conditions = [each for each in structs(old, "status", "conditions") if each.get("type") == "Established"]
     is_established = [each.get("status") for each in conditions] == ["True"] or not at(old, ("status",))
@@ -449,7 +442,7 @@ def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Probl
         yield invalid(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
 
 
-def _stored(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def _stored(data: Data, old: Data) -> Problems:
     stored = texts(mapping(old, "status"), "storedVersions") or [text(each, "name") for each in versions_of(old) if each.get("storage")]
     kept = [each.get("name") for each in versions_of(data)]
     for name in stored:

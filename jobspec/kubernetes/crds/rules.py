@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.cel.paths import spellings
 from jobspec.kubernetes.crds.structural import SchemaContext, children, has_schemas, invalid
 
@@ -90,7 +90,7 @@ class _Expression(NamedTuple):
         return found
 
 
-def rule_problems(schema: Schema, invalid_at: Sequence[Path], *, is_stored: bool) -> Iterator[Problem]:
+def rule_problems(schema: Schema, invalid_at: Sequence[Path], *, is_stored: bool) -> Problems:
     """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*.
 
     Of a schema that *is_stored* already, a single expression may cost what it likes.
@@ -140,7 +140,7 @@ def _inside(at: _Ruled) -> Iterator[_Ruled]:
             yield _Ruled(path, child, context, around)
 
 
-def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Iterator[Problem]:
+def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Problems:
     """The problems of the rules of a schema, without their cost; it adds the expressions that compile."""
     for index, rule in enumerate(at.schema[RULES]):
         path: Path = (*at.path, RULES, index)
@@ -159,7 +159,7 @@ def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Iterator[P
                 expressions.append(_Expression((*path, "messageExpression"), at, message, is_message=True))
 
 
-def _problems_of_rule(rule: dict[str, Any], compiled: Compilation, context: SchemaContext, path: Path) -> Iterator[Problem]:
+def _problems_of_rule(rule: Data, compiled: Compilation, context: SchemaContext, path: Path) -> Problems:
     if compiled.is_too_deep:
         yield Problem("rule-not-evaluated", (*path, "rule"), "the rule was not checked: it is nested deeper than the CEL library parses")
     elif compiled.error:
@@ -171,14 +171,14 @@ def _problems_of_rule(rule: dict[str, Any], compiled: Compilation, context: Sche
         yield invalid((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
 
 
-def _problems_of_message(compiled: Compilation, path: Path) -> Iterator[Problem]:
+def _problems_of_message(compiled: Compilation, path: Path) -> Problems:
     if compiled.is_too_deep:
         yield Problem("rule-not-evaluated", path, "the expression was not checked: it is nested deeper than the CEL library parses")
     elif compiled.error:
         yield invalid(path, f"the expression does not compile: {compiled.error}")
 
 
-def _cost_problems(expressions: Sequence[_Expression], *, is_stored: bool) -> Iterator[Problem]:
+def _cost_problems(expressions: Sequence[_Expression], *, is_stored: bool) -> Problems:
     """The expressions that cost too much; if there is none, whether they do together."""
     costs = [each.cost() for each in expressions]
     too_costly = [(each, cost) for each, cost in zip(expressions, costs, strict=True) if cost > BUDGET and not is_stored]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from jobspec.diagnostics import Key, Path, Problem, spell
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
-from jobspec.kubernetes.problems import name_of
+from jobspec.kubernetes.problems import items_at, name_of
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import Shape
 
@@ -29,14 +29,14 @@ _NO_OTHERS = ("additionalProperties", False)  # which the server drops there
 NO_ITEMS = "a list needs `items`, the schema of each item"
 
 
-def structural_problems(schema: Schema) -> Iterator[Problem]:
+def structural_problems(schema: Schema) -> Problems:
     """Why a schema that can be converted to a structural schema is not structural."""
     yield from _root_problems(schema)
     yield from _structure(schema, ())
     yield from _branches_complete(schema, schema, (), ())
 
 
-def _root_problems(schema: Schema) -> Iterator[Problem]:
+def _root_problems(schema: Schema) -> Problems:
     """The problems of the root of a schema."""
     untyped = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string")
     if schema.get("type") != "object" and ("type" in schema or not untyped):
@@ -52,7 +52,7 @@ def _root_problems(schema: Schema) -> Iterator[Problem]:
             yield invalid(("properties", Key("metadata")), message, "leave `type: object` alone")
 
 
-def _structure(schema: Schema, path: Path, *, level: str = "root") -> Iterator[Problem]:
+def _structure(schema: Schema, path: Path, *, level: str = "root") -> Problems:
     """Check a schema and those inside it (`validateStructuralInvariants`); *level* is `root`, `field` or `item`."""
     kind = schema.get("type", "")
     either, kept, embedded = (
@@ -75,7 +75,7 @@ def _structure(schema: Schema, path: Path, *, level: str = "root") -> Iterator[P
         yield from _inner_structures(schema, path)
 
 
-def _inner_structures(schema: Schema, path: Path) -> Iterator[Problem]:
+def _inner_structures(schema: Schema, path: Path) -> Problems:
     for name, child in (schema.get("properties") or {}).items():
         yield from _structure(child, (*path, "properties", Key(name)), level="field")
     for keyword, level in (("items", "item"), ("additionalProperties", "field")):
@@ -83,7 +83,7 @@ def _inner_structures(schema: Schema, path: Path) -> Iterator[Problem]:
             yield from _structure(schema[keyword], (*path, keyword), level=level)
 
 
-def _embedded_structure(schema: Schema, path: Path, kind: str, *, kept: bool) -> Iterator[Problem]:
+def _embedded_structure(schema: Schema, path: Path, kind: str, *, kept: bool) -> Problems:
     if kind != "object":
         yield invalid((*path, "type") if kind else path, "an embedded resource needs `type: object`")
     if "additionalProperties" in schema:
@@ -92,7 +92,7 @@ def _embedded_structure(schema: Schema, path: Path, kind: str, *, kept: bool) ->
         yield invalid(path, "an embedded resource needs `properties`, or `x-kubernetes-preserve-unknown-fields: true`")
 
 
-def _resource_fields(schema: Schema, path: Path) -> Iterator[Problem]:
+def _resource_fields(schema: Schema, path: Path) -> Problems:
     fields = schema.get("properties") or {}
     for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
         if name in fields and fields[name].get("type") != kind:
@@ -112,24 +112,19 @@ def _are_int_or_string(branches: list[Schema] | None) -> bool:
     return plain == _INT_OR_STRING
 
 
-def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Iterator[Problem]:
-    """Check the value validation of a schema: the schemas in `allOf` and its like, and its pattern.
+def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problems:
+    """Check the value validation of a schema: the schemas in `allOf`, `anyOf`, `oneOf` and `not`, and its pattern.
 
     *typed* are the keywords in which types are permitted, as part of the int-or-string pattern.
     """
-    for keyword in BRANCHES:
-        if keyword == "anyOf" and "anyOf" in typed:
-            continue
-        for index, branch in enumerate(schema.get(keyword) or ()):
-            inside = ["anyOf"] if keyword == "allOf" and "allOf" in typed and index == 0 else []
-            yield from _branch(branch, (*path, keyword, index), typed=inside)
-    if "not" in schema:
-        yield from _branch(schema["not"], (*path, "not"))
+    for branch, at in branches(schema, path):
+        if at[len(path)] != "anyOf" or "anyOf" not in typed:
+            yield from _branch(branch, at, typed=["anyOf"] if "allOf" in typed and at == (*path, "allOf", 0) else [])
     if schema.get("pattern") and regex.is_available() and (why := regex.complaint(schema["pattern"])):
         yield invalid((*path, "pattern"), f"`{schema['pattern']}` is not a regular expression of RE2: {why}")
 
 
-def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Iterator[Problem]:
+def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
     """A warning at the first pattern in the schemas *inside* a schema, if the CEL library, which checks patterns, is not installed."""
     path = next((path for node, path in inside if node.get("pattern")), None)
     if path is not None and not regex.is_available():
@@ -137,7 +132,7 @@ def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Iterator[Prob
         yield Problem("rule-not-evaluated", (*path, "pattern"), message)
 
 
-def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
+def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Problems:
     for keyword in _FORBIDDEN_INSIDE:
         if keyword in branch and (keyword, branch[keyword]) != _NO_OTHERS and (branch[keyword] or keyword not in COUNTED):
             hint = "say it outside of `allOf`, `anyOf`, `oneOf` and `not`"
@@ -151,8 +146,8 @@ def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterato
         yield from _branch(branch["items"], (*path, "items"))
 
 
-def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
-    """The fields and items that the schemas in `allOf` and its like of *rules* restrict, and the *schema* at *path* does not have.
+def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Problems:
+    """The fields and items that the branches of *rules* (`allOf`, `anyOf`, `oneOf`, `not`) restrict, and the *schema* at *path* lacks.
 
     *rules* are at the path *at* (`validateStructuralCompleteness`).
     """
@@ -160,7 +155,7 @@ def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> I
         yield from _complete(branch, schema, path, inside)
 
 
-def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
+def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Problems:
     yield from _branches_complete(branch, schema, path, at)
     fields, items = schema.get("properties") or {}, schema.get("items")
     if isinstance(branch.get("items"), dict):
@@ -193,7 +188,7 @@ _WITH_STATUS = (
 )
 
 
-def status_problems(keywords: list[str], schema: Schema) -> Iterator[Problem]:
+def status_problems(keywords: list[str], schema: Schema) -> Problems:
     """What is forbidden at the root of a schema with the status subresource; *keywords* are those that are set."""
     is_object = schema.get("type", "object") == "object"
     if not is_object:
@@ -218,14 +213,14 @@ def has_known_type(schema: Schema) -> bool:
     return schema.get("type") in (None, *_TYPES)
 
 
-def draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Iterator[Problem]:
+def draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Problems:
     """Each use of `$schema` in the schemas *inside* a schema."""
     for node, path in inside:
         if "$schema" in node:
             yield invalid((*path, "$schema"), "`$schema` is not supported")
 
 
-def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
     """The problems of a schema, without those of the schemas inside it."""
     for keyword in _UNSUPPORTED:
         if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
@@ -242,11 +237,11 @@ def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterato
         yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
     yield from _out_of_place(schema, path, context)
     yield from _list_and_map_types(schema, path)
-    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
-        yield from _rule(rule or {}, schema, (*path, "x-kubernetes-validations", index))
+    for at, rule in items_at(schema, "x-kubernetes-validations", path):
+        yield from _rule(rule or {}, schema, at)
 
 
-def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Problems:
     if context.is_root and schema.get("nullable"):
         yield invalid((*path, "nullable"), "an object as a whole cannot be `nullable`")
     if schema.get("default") is not None and context.default_hint:
@@ -255,7 +250,7 @@ def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Iterato
         yield invalid((*path, "x-kubernetes-embedded-resource"), "an embedded resource cannot stand in metadata")
 
 
-def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
+def _list_and_map_types(schema: Schema, path: Path) -> Problems:
     map_type, list_type = schema.get("x-kubernetes-map-type"), schema.get("x-kubernetes-list-type")
     if map_type is not None:
         yield from _needs_type(schema, path, "object", "x-kubernetes-map-type")
@@ -276,19 +271,19 @@ def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
         yield invalid((*path, "items", "nullable"), f"an item of a list of type {list_type} cannot be null")
 
 
-def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Iterator[Problem]:
+def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Problems:
     if schema.get("type") != kind:
         yield invalid((*path, "type") if "type" in schema else path, f"`{keyword}` needs `type: {kind}`")
 
 
-def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
+def _set_items(items: Schema, path: Path) -> Problems:
     if items.get("type") == "array" and items.get("x-kubernetes-list-type") not in (None, "atomic"):
         yield invalid((*path, "x-kubernetes-list-type"), "an item of a set must be atomic")
     if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
         yield invalid(path, "an object in a set needs `x-kubernetes-map-type: atomic`")
 
 
-def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
+def _list_map(schema: Schema, path: Path) -> Problems:
     keys, items = schema.get("x-kubernetes-list-map-keys") or [], schema.get("items")
     if not keys:
         yield invalid(path, "a list of type map needs `x-kubernetes-list-map-keys`")
@@ -297,9 +292,8 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
             yield invalid(path, NO_ITEMS)
         return
     if items.get("type") != "object":
-        yield invalid(
-            (*path, "items", "type") if "type" in items else (*path, "items"), "the items of a list of type map need `type: object`"
-        )
+        place = (*path, "items", "type") if "type" in items else (*path, "items")
+        yield invalid(place, "the items of a list of type map need `type: object`")
         return
     at: Path = (*path, "x-kubernetes-list-map-keys")
     for index, key in enumerate(keys):
@@ -312,18 +306,17 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
             yield from _list_map_key(key, field, items, (*path, "items", "properties", Key(key)))
 
 
-def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Iterator[Problem]:
+def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Problems:
     if field.get("type") in ("array", "object"):
         yield invalid((*path, "type"), f"`{key}` is a key of the list, and must be a scalar")
     if key not in (items.get("required") or ()) and field.get("default") is None:
-        yield invalid(
-            path, f"`{key}` is a key of the list, and must be required or have a default", f"add `required: [{key}]` to the items"
-        )
+        message = f"`{key}` is a key of the list, and must be required or have a default"
+        yield invalid(path, message, f"add `required: [{key}]` to the items")
     if field.get("nullable"):
         yield invalid((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
 
 
-def _rule(rule: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
+def _rule(rule: Data, schema: Schema, path: Path) -> Problems:
     text, message, field_path = rule.get("rule") or "", rule.get("message") or "", rule.get("fieldPath") or ""
     if not text.strip():
         yield invalid(path, "the rule has no `rule`")
@@ -371,11 +364,8 @@ class SchemaContext:
         """The context of an inner schema."""
         if not (self.is_root or in_meta or default_hint or uncorrelated):
             return self
-        return SchemaContext(
-            in_meta=self.in_meta or in_meta,
-            default_hint=self.default_hint or default_hint,
-            uncorrelated=self.uncorrelated or uncorrelated,
-        )
+        hint = self.default_hint or default_hint
+        return SchemaContext(in_meta=self.in_meta or in_meta, default_hint=hint, uncorrelated=self.uncorrelated or uncorrelated)
 
 
 def has_schemas(schema: Schema) -> bool:
@@ -405,8 +395,8 @@ def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[S
 def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
     """The schemas in `allOf`, `anyOf`, `oneOf` and `not`, with their paths."""
     for keyword in BRANCHES:
-        for index, branch in enumerate(schema.get(keyword) or ()):
-            yield branch, (*path, keyword, index)
+        for at, branch in items_at(schema, keyword, path):
+            yield branch, at
     if "not" in schema:
         yield schema["not"], (*path, "not")
 
@@ -442,7 +432,6 @@ BRANCHES = ("allOf", "anyOf", "oneOf")
 _UNMARSHALED = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
-_TEXT_POINTERS = ("labelSelectorPath",)
 #: Keywords whose empty value differs from an absent one.
 _MEANINGFUL_EMPTY = frozenset(
     (
@@ -463,7 +452,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
+def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Problems:
     """The problems of decoding a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
     for problem in typed_problems_at(schema, shape, path):
         if problem.rule != "missing-field" and not (loose and problem.rule == "unknown-field"):
@@ -485,7 +474,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
             yield Problem("wrong-type", (*path, keyword), f"`{keyword}` takes a schema, `true` or `false`")
 
 
-def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Problem]:
+def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
     if isinstance(value, dict):
         for name, inner in value.items():
             if path[-1] != "dependencies" or isinstance(inner, dict):
@@ -494,7 +483,7 @@ def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Probl
         yield Problem("wrong-type", path, f"{name_of(path)} takes a mapping of names to schemas")
 
 
-def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Problem]:
+def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from decode_problems(inner, shape, (*path, index), loose=loose)
@@ -538,12 +527,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each or {}) for each in value]
     if isinstance(value, dict):
-        return {name: plain(inner) for name, inner in value.items() if inner or inner == {} or (inner == "" and name in _TEXT_POINTERS)}
+        return {
+            name: plain(inner) for name, inner in value.items() if inner or inner == {} or (inner == "" and name == "labelSelectorPath")
+        }
     return value
 
 
 def keywords_of(schema: Schema) -> list[str]:
     """The keywords that are set in a schema; lists and mappings count as set even if empty."""
-    return [
-        keyword for keyword, value in schema.items() if value or isinstance(value, (list, dict)) or keyword in decoded({keyword: value})
-    ]
+    return [name for name, value in schema.items() if value or isinstance(value, (list, dict)) or name in decoded({name: value})]

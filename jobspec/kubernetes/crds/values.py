@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Key, Path, Problem, spell
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
@@ -30,7 +30,7 @@ _EITHER = "x-kubernetes-int-or-string"
 _LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
-def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Iterator[Problem]:
+def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Problems:
     """The problems of the defaults in a structural schema; it does not check those in the values of maps.
 
     *meta* is the shape of `metadata`. Inside `apiVersion`, `kind` or `metadata` of an object, *steps* is the path from the object.
@@ -50,17 +50,16 @@ def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path |
 def _at_default(problem: Problem, path: Path) -> Problem:
     where = f" in `{spell(problem.path)}`" if problem.path else ""
     rule = problem.rule if problem.rule == "rule-not-evaluated" else "invalid-crd"
-    return Problem(
-        rule, (*path, "default", *problem.path), f"the default does not fit its own schema{where}: {problem.message}", problem.hint
-    )
+    message = f"the default does not fit its own schema{where}: {problem.message}"
+    return Problem(rule, (*path, "default", *problem.path), message, problem.hint)
 
 
-def _default(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
+def _default(default: Any, schema: Schema, meta: Shape) -> Problems:
     yield from _unknown(default, schema, ())
     yield from _as_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema, meta)
 
 
-def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Iterator[Problem]:
+def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Problems:
     """The problems of a default inside `apiVersion`, `kind` or `metadata` of an object; unknown fields are pruned there."""
     whole = default
     for step in reversed(steps):
@@ -76,7 +75,7 @@ def _child_of(schema: Schema, name: str) -> Schema | None:
     return fields.get(name, others if isinstance(others, dict) else None)
 
 
-def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Iterator[Problem]:
+def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Problems:
     """The fields that the server would prune; *kept* if the list around the value preserves unknown fields."""
     if isinstance(value, list):
         kept = schema is not None and (kept or bool(schema.get("x-kubernetes-preserve-unknown-fields")))
@@ -87,7 +86,7 @@ def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = Fals
         yield from _unknown_fields(value, schema or {}, path, kept=kept)
 
 
-def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: bool) -> Iterator[Problem]:
+def _unknown_fields(value: Data, schema: Schema, path: Path, *, kept: bool) -> Problems:
     kept = kept or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     own = _META if schema.get("x-kubernetes-embedded-resource") else ()
     for name, inner in value.items():
@@ -101,7 +100,7 @@ def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: 
             yield Problem("unknown-field", (*path, name), f"unknown field `{name}`")
 
 
-def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Data, Path]]:
     """The embedded resources in a default, with their paths, the outer ones first."""
     if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
         yield value, path
@@ -121,13 +120,13 @@ def _values_in(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Any, Sc
             yield item, schema["items"], (*path, index)
 
 
-def _as_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
+def _as_resources(found: list[tuple[Data, Path]], meta: Shape) -> list[Problem]:
     """The problems of embedded resources as objects; if one cannot be decoded, only why."""
     undecodable = [problem for value, path in found for problem in _decoding(value, path, meta)]
     return undecodable or [problem for value, path in found for problem in _resource(value, path)]
 
 
-def _decoding(value: dict[str, Any], path: Path, meta: Shape) -> Iterator[Problem]:
+def _decoding(value: Data, path: Path, meta: Shape) -> Problems:
     for name in _META[:2]:
         if name in value and not isinstance(value[name], str):
             yield Problem("wrong-type", (*path, name), f"it takes text, not {describe(value[name])}")
@@ -135,14 +134,14 @@ def _decoding(value: dict[str, Any], path: Path, meta: Shape) -> Iterator[Proble
     yield from (problem for problem in found if problem.rule != "unknown-field")  # which the server prunes in metadata
 
 
-def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _resource(value: Data, path: Path) -> Problems:
     for name in _META[:2]:
         if name not in value:
             yield Problem("missing-field", path, f"missing required field `{name}`")
     yield from resource_problems(value, path)
 
 
-def _as_value(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
+def _as_value(default: Any, schema: Schema, meta: Shape) -> Problems:
     """The problems of a default by the schema and its CEL rules, as a new value and as an update of itself."""
     found = [*_types(default, schema, _DEFAULT), *broken_branch(default, shape_of(_as_checked(schema), meta, is_branch=True), _DEFAULT)]
     yield from (problem.moved_to(problem.path[len(_DEFAULT) :]) for problem in found)
@@ -159,15 +158,14 @@ def _as_checked(schema: Any) -> Any:
         return schema
     kind, form = schema.get("type"), schema.get("format")
     is_loose = not has_known_type(schema) or (kind in _LEFT_TO_FORMATS and form)
-    made = {
-        keyword: _as_checked(inner) for keyword, inner in schema.items() if keyword not in ((_EITHER, "type") if is_loose else (_EITHER,))
-    }
+    dropped = (_EITHER, "type") if is_loose else (_EITHER,)
+    made = {keyword: _as_checked(inner) for keyword, inner in schema.items() if keyword not in dropped}
     if isinstance(form, str) and form and "type" not in made and form.replace("-", "") not in CHECKS:
         made["format"] = "password"
     return made
 
 
-def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
+def _types(value: Any, schema: Schema, path: Path) -> Problems:
     """Wrong types, nulls and missing fields in a value."""
     kind, form = schema.get("type"), schema.get("format") or ""
     if not has_known_type(schema):

@@ -1,12 +1,12 @@
 """The containers of a pod: images, variables, ports, probes, hooks and restarts; and the restart policy and account of the pod.
 
 Follows `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon`, k8s.io/kubernetes
-pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
+pkg/apis/core/validation, 1.36; volumes that containers mount are in `volumes`.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
@@ -14,6 +14,7 @@ from jobspec.kubernetes.problems import (
     at_most,
     duplicate,
     excluded,
+    items_at,
     missing,
     named,
     near,
@@ -27,61 +28,50 @@ from jobspec.kubernetes.problems import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    Container = dict[str, Any]
-    Spec = dict[str, Any]
+    from collections.abc import Iterable, Sequence
 
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
 _PULLS = ("Always", "IfNotPresent", "Never")
 _OF_RUNNING = ("lifecycle", *PROBES)
-"""Fields of what runs beside others, and not to its end before them."""
+"""Fields that init containers cannot have unless they are sidecars."""
 _NOT_FOR_DEBUGGING = (
     *("ports", "resources", *PROBES, "lifecycle"),
     *("resizePolicy", "restartPolicy", "restartPolicyRules"),
 )
-"""Fields that containers for debugging cannot have."""
+"""Fields that ephemeral containers cannot have."""
 
 
-def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def container_problems(spec: Data, path: Path) -> Problems:
     """The problems of all containers of a pod."""
-    containers = spec.get("containers", [])
-    if not containers:
+    if not spec.get("containers"):
         yield missing("containers", spec, path, "a pod has at least one container")
     names: set[str] = set()
-    for index, container in enumerate(containers):
-        at = (*path, "containers", index)
-        yield from _common(container, spec, at)
-        yield from _name(container, names, at)
+    for at, container in items_at(spec, "containers", path):
+        yield from _common(container, spec, names, at)
         yield from _running(container, spec, at)
-        if "restartPolicy" in container or "restartPolicyRules" in container:
-            yield from _restarts(container, at)
-    yield from _host_ports([((*path, "containers", index), each) for index, each in enumerate(containers)])
-    for index, container in enumerate(spec.get("initContainers", ())):
-        yield from _init(container, spec, names, (*path, "initContainers", index))
-    if "ephemeralContainers" in spec:
-        yield from _ephemeral(spec, names, path)
+        yield from _restarts(container, at)
+    yield from _host_ports(items_at(spec, "containers", path))
+    for at, container in items_at(spec, "initContainers", path):
+        yield from _init(container, spec, names, at)
+    yield from _ephemeral(spec, names, path)
 
 
-def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
-    """The problems of a container that any container can have."""
-    name = container.get("name")
-    if not name:
-        yield missing("name", container, path)
-    elif why := bad_label_name(name):
-        yield wrong_name(name, "a container", why, (*path, "name"))
+def _common(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
+    """The problems that any container can have; *names* are those of others, and get its own. Two without a name have the same."""
+    name = container.get("name", "")
+    yield from required_name(container, "name", "a container", bad_label_name, path)
+    if name in names:
+        yield duplicate(name, "a container", (*path, "name"))
+    names.add(name)
     if not container.get("image"):
         yield missing("image", container, path)
     for field, choices in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", _PULLS)):
         value = container.get(field)
         if value and value not in choices:
             yield unsupported(value, choices, (*path, field))
-    if "ports" in container:
-        yield from port_problems(container, path)
-    if "env" in container or "envFrom" in container:
-        yield from env_problems(container, path)
+    yield from _port_problems(container, path)
+    yield from _env_problems(container, path)
     if container.get("resources"):
         from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 
@@ -93,7 +83,7 @@ def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 
-def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+def _running(container: Data, spec: Data, path: Path) -> Problems:
     """The problems of the probes and hooks of a container that runs beside others."""
     if container.keys().isdisjoint(_OF_RUNNING):
         return
@@ -106,19 +96,9 @@ def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
             yield from _probe(name, container[name], (*path, name), seconds)
 
 
-def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
-    """The problem of a name that another container of the pod has; *names* gets the name. Two without a name have the same."""
-    name = container.get("name", "")
-    if name in names:
-        yield duplicate(name, "a container", (*path, "name"))
-    names.add(name)
-
-
-def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
-    yield from _common(container, spec, path)
-    yield from _name(container, names, path)
-    if "restartPolicy" in container or "restartPolicyRules" in container:
-        yield from _restarts(container, path, is_init=True)
+def _init(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
+    yield from _common(container, spec, names, path)
+    yield from _restarts(container, path, is_init=True)
     yield from _host_ports([(path, container)])
     if container.get("restartPolicy") == "Always":
         yield from _running(container, spec, path)
@@ -127,19 +107,17 @@ def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iter
         if field in container:
             message = f"an init container, which runs to its end before the others start, has no `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
-    for index, each in enumerate(container.get("resizePolicy", ())):
+    for at, each in items_at(container, "resizePolicy", path):
         if each.get("restartPolicy") == "RestartContainer":
             message = "an init container runs once, so a resize cannot restart it"
-            yield excluded((*path, "resizePolicy", index, "restartPolicy"), message, "write `NotRequired`")
+            yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
 
 
-def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
+def _ephemeral(spec: Data, names: set[str], path: Path) -> Problems:
     known = set(names)
-    for index, container in enumerate(spec["ephemeralContainers"]):
-        at = (*path, "ephemeralContainers", index)
-        yield from _common(container, spec, at)
+    for at, container in items_at(spec, "ephemeralContainers", path):
+        yield from _common(container, spec, names, at)
         yield from image_problems(container, at)
-        yield from _name(container, names, at)
         target = container.get("targetContainerName")
         if target and target not in known:
             message = f"the pod has no container `{target}`"
@@ -147,13 +125,13 @@ def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
         for field in _NOT_FOR_DEBUGGING:
             if field in container and container[field] != {}:
                 yield excluded((*at, field), f"an ephemeral container has no `{field}`")
-        for number, mount in enumerate(container.get("volumeMounts", ())):
+        for place, mount in items_at(container, "volumeMounts", at):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
-                    yield excluded((*at, "volumeMounts", number, field), f"an ephemeral container has no `{field}` in its mounts")
+                    yield excluded((*place, field), f"an ephemeral container has no `{field}` in its mounts")
 
 
-def image_problems(container: Container, path: Path) -> Iterator[Problem]:
+def image_problems(container: Data, path: Path) -> Problems:
     """The problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
     if image != image.strip(BLANKS):
@@ -172,30 +150,26 @@ BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join
 
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_WHOLE = ("configMapRef", "secretRef")
+_ENV_FROM = ("configMapRef", "secretRef")
 _KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 
-def env_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _env_problems(container: Data, path: Path) -> Problems:
     """The problems of a container's `env` and `envFrom`, apart from the volumes that they name."""
-    for index, variable in enumerate(container.get("env", ())):
-        at = (*path, "env", index)
-        if not variable.get("name"):
-            yield missing("name", variable, at)
-        elif why := _bad_variable(variable["name"]):
-            yield wrong_name(variable["name"], "a variable", why, (*at, "name"))
+    for at, variable in items_at(container, "env", path):
+        yield from required_name(variable, "name", "a variable", _bad_variable, at)
         if "valueFrom" in variable:
-            yield from _source(variable, (*at, "valueFrom"))
-    for index, each in enumerate(container.get("envFrom", ())):
-        yield from _whole(each, (*path, "envFrom", index))
+            yield from _value_from(variable, (*at, "valueFrom"))
+    for at, each in items_at(container, "envFrom", path):
+        yield from _env_from_item(each, at)
 
 
-def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _value_from(variable: Data, path: Path) -> Problems:
     """The problems of the `valueFrom` of a variable."""
     source = variable["valueFrom"]
     given = [name for name in _SOURCES if name in source]
     for name in given:
-        yield from _source_problems(name, source[name], (*path, name))
+        yield from _value_source(name, source[name], (*path, name))
     if not given:
         yield Problem("missing-field", path, f"`valueFrom` names no source: it takes one of {', '.join(f'`{each}`' for each in _SOURCES)}")
     elif variable.get("value"):
@@ -204,20 +178,20 @@ def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield excluded(path, f"a variable has one source, and here it has {' and '.join(f'`{each}`' for each in given)}", "keep one")
 
 
-def _source_problems(name: str, source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _value_source(name: str, source: Data, path: Path) -> Problems:
     if name == "fieldRef":
-        yield from field_problems(source, path, FIELDS_OF_VARIABLES)
+        yield from field_problems(source, path, _FIELDS_OF_VARIABLES)
     elif name == "resourceFieldRef":
         yield from resource_problems(source, path, in_volume=False)
     elif name == "fileKeyRef":
-        yield from _file(source, path)
+        yield from _file_key(source, path)
     else:
         what = "a ConfigMap" if name == "configMapKeyRef" else "a Secret"
         yield from required_name(source, "name", what, bad_subdomain, path, f"name {what}")
         yield from required_name(source, "key", f"a key of {what}", _bad_key, path)
 
 
-def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _file_key(source: Data, path: Path) -> Problems:
     """The problems of a variable from a file that a container wrote."""
     yield from (missing(name, source, path) for name in ("key", "volumeName", "path") if not source.get(name))
     key, volume, file = source.get("key"), source.get("volumeName"), source.get("path", "")
@@ -229,12 +203,12 @@ def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
 
 
-def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _env_from_item(source: Data, path: Path) -> Problems:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
     if prefix:
         yield from named(prefix, "variables to start with", _bad_variable, (*path, "prefix"))
-    given = [name for name in _WHOLE if name in source]
+    given = [name for name in _ENV_FROM if name in source]
     for name in given:
         what = "a ConfigMap" if name == "configMapRef" else "a Secret"
         yield from required_name(source[name], "name", what, lambda each: bad_subdomain(masked(each)), (*path, name), f"name {what}")
@@ -244,15 +218,15 @@ def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield excluded(path, "an item has one source, and here it has `configMapRef` and `secretRef`", "write an item for each")
 
 
-def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def file_volume_problems(spec: Data, path: Path) -> Problems:
     """The volumes that variables from files name: they have to be there, and to be an `emptyDir`."""
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
-    for place, container in containers_of(spec, path, ("initContainers", "containers", "ephemeralContainers")):
-        for number, variable in enumerate(container.get("env", ())):
+    for place, container in containers_of(spec, path):
+        for own, variable in items_at(container, "env", place):
             source = variable.get("valueFrom", {}).get("fileKeyRef")
             if source is None:
                 continue
-            name, at = source.get("volumeName", ""), (*place, "env", number, "valueFrom", "fileKeyRef", "volumeName")
+            name, at = source.get("volumeName", ""), (*own, "valueFrom", "fileKeyRef", "volumeName")
             if name not in volumes:
                 yield Problem("unsupported-choice", at, f"the pod has no volume `{name}`", near(name, volumes))
             elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
@@ -262,9 +236,8 @@ def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _bad_variable(name: str) -> str:
     """Why a text cannot be the name of a variable; empty if it can."""
-    return (
-        "" if all(" " <= each <= "~" and each != "=" for each in name) else "it must consist of printable ASCII characters other than `=`"
-    )
+    is_right = all(" " <= each <= "~" and each != "=" for each in name)
+    return "" if is_right else "it must consist of printable ASCII characters other than `=`"
 
 
 def _bad_key(name: str) -> str:
@@ -281,20 +254,12 @@ def _bad_key(name: str) -> str:
 # Follows `validateObjectFieldSelector` and `validateContainerResourceFieldSelector`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-FIELDS_OF_VARIABLES = (
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
+#: What a variable can be taken from, besides single labels and annotations.
+_FIELDS_OF_VARIABLES = (
+    *(f"metadata.{each}" for each in ("name", "namespace", "uid")),
+    *("spec.nodeName", "spec.serviceAccountName"),
+    *(f"status.{each}" for each in ("hostIP", "hostIPs", "podIP", "podIPs")),
 )
-"""What a variable can be taken from, besides single labels and annotations."""
-
-
 _RESOURCES = tuple(f"{which}.{name}" for which in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage"))
 _HUGE_PAGES = ("requests.hugepages-", "limits.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
@@ -303,7 +268,7 @@ _OLD_NAMES = {"spec.host": "spec.nodeName"}  # which are still taken
 _SUBSCRIPTED = ("metadata.annotations", "metadata.labels")
 
 
-def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str]) -> Iterator[Problem]:
+def field_problems(reference: Data, path: Path, fields: Sequence[str]) -> Problems:
     """The problems of a `fieldRef` at *path*, which can name one of *fields*, or a single label or annotation."""
     version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath")
     if not field:
@@ -323,9 +288,9 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
         yield Problem("wrong-format", at, f'"{key}" is not a key of a label or annotation: {why}')
 
 
-def resource_problems(reference: dict[str, Any], path: Path, *, in_volume: bool) -> Iterator[Problem]:
+def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Problems:
     """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
-    resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0 is none
+    resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0: no divisor
     is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
     if in_volume and not reference.get("containerName"):
         yield missing("containerName", reference, path, "a volume belongs to no container, so name one")
@@ -348,11 +313,10 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _NAME = _LETTERS | frozenset("0123456789-")
 
 
-def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port_problems(container: Data, path: Path) -> Problems:
     """The problems of a container's ports, apart from ports of the host that are taken twice."""
     names: set[str] = set()
-    for index, port in enumerate(container.get("ports", ())):
-        at = (*path, "ports", index)
+    for at, port in items_at(container, "ports", path):
         name = port.get("name")
         if name:
             if why := bad_port_name(name):
@@ -362,47 +326,44 @@ def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
             names.add(name)
         if not port.get("containerPort"):
             yield missing("containerPort", port, at)
-        else:
-            yield from number_problems(port["containerPort"], (*at, "containerPort"))
-        if port.get("hostPort"):
-            yield from number_problems(port["hostPort"], (*at, "hostPort"))
+        for field in ("containerPort", "hostPort"):
+            if port.get(field):
+                yield from number_problems(port[field], (*at, field))
         protocol = port.get("protocol")
         if protocol and protocol not in _PROTOCOLS:
             yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
 
 
-def _host_ports(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
+def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
     """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
-    taken: set[tuple[str, str, int]] = set()
+    taken: set[tuple[str, str, int | None]] = set()
     for path, container in containers:
-        for index, port in enumerate(container.get("ports", ())):
+        for at, port in items_at(container, "ports", path):
             number = port.get("hostPort")
-            if not number:
-                continue
             key = (port.get("protocol") or "TCP", port.get("hostIP", ""), number)
-            if key in taken:
+            if number and key in taken:
                 message = f"the port {number} of the host ({key[0]}) is taken already by another port of the pod"
-                yield Problem("duplicate-item", (*path, "ports", index, "hostPort"), message, "choose another number, or remove one")
+                yield Problem("duplicate-item", (*at, "hostPort"), message, "choose another number, or remove one")
             taken.add(key)
 
 
-def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def host_network_problems(spec: Data, path: Path) -> Problems:
     """The ports of the host that are others than the container's, where both are on one network."""
-    for index, container in enumerate(spec.get("containers", ()) if spec.get("hostNetwork") else ()):
-        for number, port in enumerate(container.get("ports", ())):
+    for place, container in items_at(spec, "containers", path) if spec.get("hostNetwork") else ():
+        for at, port in items_at(container, "ports", place):
             own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)
             if of_host not in (0, own):
                 message = f"on the network of the host a container's port is the host's port, and here {own} would be {of_host}"
-                yield excluded((*path, "containers", index, "ports", number, "hostPort"), message)
+                yield excluded((*at, "hostPort"), message)
 
 
-def number_problems(number: int, path: Path) -> Iterator[Problem]:
+def number_problems(number: int, path: Path) -> Problems:
     """The problem of a number that is no port."""
     if not 1 <= number <= 65535:
         yield Problem("out-of-range", path, f"ports: expected 1 to 65535, got {number}")
 
 
-def _port_of_action(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _port_of_action(action: Data, path: Path) -> Problems:
     """The problem of the `port` of an action, which is a number or the name of a port of the container."""
     port = action.get("port")
     if port is None:
@@ -438,7 +399,7 @@ _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successTh
 _HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 
 
-def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+def _probe(name: str, probe: Data, path: Path, grace_period: int) -> Problems:
     yield from _action(probe, _OF_PROBES, path, grace_period)
     for field in _NUMBERS:
         yield from negative(probe.get(field, 0), (*path, field))
@@ -454,7 +415,7 @@ def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> I
         yield Problem("out-of-range", (*path, "successThreshold"), message, "remove it")
 
 
-def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_period: int) -> Iterator[Problem]:
+def _action(around: Data, known: tuple[str, ...], path: Path, grace_period: int) -> Problems:
     """The problems of the one action that a probe or hook takes; the server looks at the first, and refuses further ones."""
     given = [name for name in known if name in around]
     if not given:
@@ -466,7 +427,7 @@ def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_pe
         yield excluded((*path, name), f"`{path[-1]}` does one thing, and has `{given[0]}` already", "remove one of the two")
 
 
-def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+def _action_problems(name: str, action: Data, path: Path, grace_period: int) -> Problems:
     if name == "exec" and not action.get("command"):
         yield missing("command", action, path)
     elif name == "httpGet":
@@ -480,13 +441,13 @@ def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period
         yield Problem("out-of-range", (*path, "seconds"), message, "raise `terminationGracePeriodSeconds` of the pod")
 
 
-def _request(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _request(action: Data, path: Path) -> Problems:
     yield from _port_of_action(action, path)
     scheme = action.get("scheme")
     if scheme and scheme not in _SCHEMES:
         yield unsupported(scheme, _SCHEMES, (*path, "scheme"))
-    for index, header in enumerate(action.get("httpHeaders", ())):
-        name, at = header.get("name", ""), (*path, "httpHeaders", index)
+    for at, header in items_at(action, "httpHeaders", path):
+        name = header.get("name", "")
         if not name:
             yield missing("name", header, at)
         elif not _HEADER.issuperset(name):
@@ -506,7 +467,7 @@ _MOST_RULES = 20
 _MOST_CODES = 255
 
 
-def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -> Iterator[Problem]:
+def _restarts(container: Data, path: Path, *, is_init: bool = False) -> Problems:
     """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and rules:
@@ -516,8 +477,7 @@ def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -
     if policy is None and is_init:
         return
     yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))
-    for index, rule in enumerate(rules):
-        at = (*path, "restartPolicyRules", index)
+    for at, rule in items_at(container, "restartPolicyRules", path):
         yield from required_choice(rule, "action", _ACTIONS, at)
         if "exitCodes" not in rule:
             yield missing("exitCodes", rule, at)
@@ -526,11 +486,11 @@ def _restarts(container: dict[str, Any], path: Path, *, is_init: bool = False) -
         yield from at_most(_MOST_CODES, len(rule["exitCodes"].get("values", ())), "value", (*at, "exitCodes", "values"))
 
 
-def _resizes(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
+def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
     """The problems of a container's `resizePolicy` in a pod with the restart policy *of_pod*."""
     seen: set[str] = set()
-    for index, each in enumerate(container.get("resizePolicy", ())):
-        at, resource = (*path, "resizePolicy", index), each.get("resourceName", "")
+    for at, each in items_at(container, "resizePolicy", path):
+        resource = each.get("resourceName", "")
         if resource in seen:
             yield Problem("duplicate-item", at, f"the resource `{resource}` has a policy already", "remove one of the two")
         seen.add(resource)
@@ -544,16 +504,14 @@ def _resizes(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Pro
 # The annotations of a pod that the server reads.
 
 
+#: How the names of the annotations begin that the server reads.
 _READ = (
     *("kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost", "scheduler.alpha.kubernetes.io/tolerations"),
     *("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.", "container.apparmor."),
 )
-"""How the names of the annotations begin that the server reads."""
-
-
 POLICIES = ("Always", "OnFailure", "Never")
 
 
-def annotations_read(metadata: dict[str, Any]) -> dict[str, str]:
-    """The annotations of a pod that the server reads; those of others are no business of its."""
+def annotations_read(metadata: Data) -> dict[str, str]:
+    """The annotations of a pod that the server itself reads."""
     return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}

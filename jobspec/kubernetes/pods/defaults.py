@@ -8,36 +8,35 @@ from __future__ import annotations
 
 from functools import cache
 
+from jobspec.diagnostics import Data
+from jobspec.kinds import SYSTEM_PRIORITIES
+from jobspec.kubernetes.problems import items_at
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.schemas.shapes import Shape
 
-    Spec = dict[str, Any]
-    Data = dict[str, Any]
-
 
 CONTAINERS = ("containers", "initContainers")
-"""The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
+"""The lists of containers whose defaults matter to the rules; those of ephemeral containers do not."""
+ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-"""The fields of a container that ask it how it is."""
+"""The fields of a container that hold its probes."""
 
 
-def containers_of(spec: Spec, path: Path, fields: tuple[str, ...]) -> Iterator[tuple[Path, Spec]]:
+def containers_of(spec: Data, path: Path, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Data]]:
     """The containers in some lists of a spec at *path*, each with its path."""
     for field in fields:
-        for index, container in enumerate(spec.get(field, ())):
-            yield (*path, field, index), container
+        yield from items_at(spec, field, path)
 
 
 def is_pointer(field: str, around: str) -> bool:
-    """Whether Go has a pointer for a field of a pod's spec, whose zero is another value than none; *around*: the field of its object."""
+    """Whether a field of a pod's spec is a pointer in Go, so that zero differs from absent; *around* is the field that its object is in."""
     return (around, field) in _pointers()
 
 
@@ -58,22 +57,29 @@ def _pointers_in(shape: Shape, around: str) -> Iterator[tuple[str, str]]:
         yield from _pointers_in(inner, around)
 
 
-def restart_policy(spec: Spec) -> str:
+def restart_policy(spec: Data) -> str:
     """The restart policy of a pod."""
     return spec.get("restartPolicy") or "Always"
 
 
-def grace_period(spec: Spec) -> int:
+def grace_period(spec: Data) -> int:
     """The seconds that a pod gets to end."""
     seconds: int = spec.get("terminationGracePeriodSeconds", 30)
     return seconds
 
 
-def without_disabled(spec: Spec) -> Spec:
+def of_class(spec: Data) -> Data:
+    """The priority and preemption policy of a pod whose class exists in every cluster, or that names no class; empty for other classes."""
+    name = spec.get("priorityClassName") or ""
+    priority = SYSTEM_PRIORITIES.get(name) if name else 0
+    return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
+
+
+def without_disabled(spec: Data) -> Data:
     """A spec without the fields of features that are off unless somebody turns them on."""
     if "schedulingGroup" in spec:
         spec = {name: each for name, each in spec.items() if name != "schedulingGroup"}
-    for field in (*CONTAINERS, "ephemeralContainers"):
+    for field in ALL_CONTAINERS:
         if any("stopSignal" in each.get("lifecycle", ()) for each in spec.get(field, ())):
             spec = {**spec, field: [_without_signal(each) for each in spec[field]]}
     if any("projected" in volume for volume in spec.get("volumes", ())):
@@ -81,25 +87,25 @@ def without_disabled(spec: Spec) -> Spec:
     return spec
 
 
-def _without_signal(container: Spec) -> Spec:
+def _without_signal(container: Data) -> Data:
     if "stopSignal" not in container.get("lifecycle", ()):
         return container
     left = _without(container["lifecycle"], ("stopSignal",))
     return {**container, "lifecycle": left} if left else _without(container, ("lifecycle",))
 
 
-def _without_projections(volume: Spec) -> Spec:
+def _without_projections(volume: Data) -> Data:
     if "sources" not in volume.get("projected", ()):
         return volume
     sources = [_without(source, ("clusterTrustBundle", "podCertificate")) for source in volume["projected"]["sources"]]
     return {**volume, "projected": {**volume["projected"], "sources": sources}}
 
 
-def _without(value: Spec, fields: tuple[str, ...]) -> Spec:
+def _without(value: Data, fields: tuple[str, ...]) -> Data:
     return {name: each for name, each in value.items() if name not in fields}
 
 
-def filled_in(spec: Spec) -> Spec:
+def filled_in(spec: Data) -> Data:
     """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
     spec = without_disabled(spec)
     if grace_period(spec) < 0:
@@ -109,13 +115,13 @@ def filled_in(spec: Spec) -> Spec:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
     if "resources" not in spec:
         return spec
-    from jobspec.kubernetes.pods.resources import with_shared_resources
+    from jobspec.kubernetes.pods.resources import with_pod_resources
 
-    return with_shared_resources(spec)
+    return with_pod_resources(spec)
 
 
-def _with_requests(container: Spec) -> Spec:
-    """A container that requests what it is limited to, where it does not say."""
+def _with_requests(container: Data) -> Data:
+    """A container whose requests are its limits where it does not say them."""
     resources = container.get("resources", {})
     if not resources.get("limits"):
         return container
@@ -123,7 +129,7 @@ def _with_requests(container: Spec) -> Spec:
     return {**container, "resources": {**resources, "requests": requests}}
 
 
-def _with_ports(container: Spec, spec: Spec) -> Spec:
+def _with_ports(container: Data, spec: Data) -> Data:
     """A container that listens on the host's ports, where the pod is on the host's network."""
     if not spec.get("hostNetwork") or "ports" not in container:
         return container
@@ -171,7 +177,7 @@ _OF_PROJECTIONS: dict[str, Data] = {"serviceAccountToken": {"expirationSeconds":
 def completed(spec: Data) -> Data:
     """A decoded spec in which absent fields have their defaults."""
     spec = {**_OF_SPEC, **spec}
-    for field in (*CONTAINERS, "ephemeralContainers"):
+    for field in ALL_CONTAINERS:
         spec = _each(spec, field, _container)
     return _each(spec, "volumes", _volume)
 
@@ -187,7 +193,7 @@ def _each(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
 
 
 def _filled(data: Data, defaults: dict[str, Data]) -> Data:
-    """Data of which those fields that are there have the *defaults* of what is in them."""
+    """Data in whose fields, where they are there, absent fields have their *defaults*."""
     return {**data, **{field: {**own, **data[field]} for field, own in defaults.items() if field in data}}
 
 
@@ -239,7 +245,7 @@ _LONGEST = 255
 
 
 def default_pull_policy(image: str) -> str:
-    """The pull policy of an image for which none is said: a tag `latest` is asked for each time."""
+    """The pull policy of an image where the container says none: `Always` for the tag `latest`."""
     return "Always" if tag_of(image) == "latest" else "IfNotPresent"
 
 

@@ -1,18 +1,36 @@
-"""Pods, pod templates and PodTemplate objects as the server's Go code judges them.
+"""Pods, pod templates and PodTemplate objects as the server's Go code judges them; and their spec, with the order of its rules.
 
-Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+Follows `ValidatePodCreate`, `ValidatePodUpdate`, `ValidatePodTemplate` and `ValidatePodSpec`, k8s.io/kubernetes
+pkg/apis/core/validation, 1.36, with the feature gates as that release ships them.
+
+What the rules get is decoded (`jobspec.go.values`), without the fields of features that are off, and, of a pod, with the requests and host
+ports that the server fills in; they read all other defaults by functions in `defaults`.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.go.formats import address
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
-from jobspec.kubernetes.pods.containers import annotations_read, image_problems
-from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, without_disabled
-from jobspec.kubernetes.pods.spec import pod_spec_problems, priority_problems
-from jobspec.kubernetes.pods.volumes import source_of
-from jobspec.kubernetes.problems import missing
+from jobspec.kubernetes.pods.containers import (
+    POLICIES,
+    annotations_read,
+    container_problems,
+    file_volume_problems,
+    host_network_problems,
+    image_problems,
+)
+from jobspec.kubernetes.pods.defaults import (
+    CONTAINERS,
+    containers_of,
+    filled_in,
+    of_class,
+    restart_policy,
+    without_disabled,
+)
+from jobspec.kubernetes.pods.volumes import mount_problems, source_of, volume_problems
+from jobspec.kubernetes.problems import describe, excluded, items_at, missing, name_of, named, required_choice, unsupported
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
@@ -21,22 +39,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_SPEC: Path = ("spec",)
 _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceClaims")
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+def new_pod_problems(pod: Data) -> Problems:
     """The problems of a decoded pod that is to be made, besides its metadata."""
     yield from (each for each in _new(pod) if not _repeats(each, pod))
 
 
-def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+def changed_pod_problems(data: Data, old: Data, shape: Shape) -> Problems:
     """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
     yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
 
 
-def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
+def _repeats(problem: Problem, pod: Data) -> bool:
     """Whether a problem of a request is that of the limit from which the server fills it in, so that it is reported once."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
@@ -48,7 +67,7 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
     return problem.path[-1] not in given
 
 
-def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
+def _have_containers(resource: str, spec: Data) -> bool:
     """Whether the request of a pod as a whole is what its containers have together, and not its own limit."""
     from jobspec.kubernetes.pods.resources import OF_PODS
 
@@ -56,7 +75,7 @@ def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
     return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
-def _new(pod: dict[str, Any]) -> Iterator[Problem]:
+def _new(pod: Data) -> Problems:
     """The problems of a pod that is to be made.
 
     The priority of one that names no class is that of the cluster's default class, which the plugins look for.
@@ -82,7 +101,7 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
-def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+def _changed(data: Data, old: Data, shape: Shape) -> Problems:
     """The problems of a pod that is there, in its new state."""
     from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 
@@ -92,11 +111,11 @@ def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterato
     yield from pod_update_problems(pod, before)
 
 
-def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
+def _filled_in(pod: Data) -> Data:
     return {**pod, "spec": filled_in(pod.get("spec", {}))}
 
 
-def _any(pod: dict[str, Any]) -> Iterator[Problem]:
+def _any(pod: Data) -> Problems:
     """The problems that new and changed pods can have."""
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     if annotations:
@@ -116,7 +135,7 @@ def _any(pod: dict[str, Any]) -> Iterator[Problem]:
 # each kind of workload to say.
 
 
-def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+def template_problems(template: Data, path: Path) -> Problems:
     """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
     metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
@@ -143,16 +162,14 @@ def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]
 # that off.
 
 
-_SPEC: Path = ("spec",)
 _MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the kubelet shows to the server
 _MAX_NAME = 253
 
 
-def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+def pod_only_problems(pod: Data) -> Problems:
     """The problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        at = (*_SPEC, "volumes", index)
+    for at, volume in items_at(spec, "volumes", _SPEC):
         if source_of(volume) == "image" and not volume["image"].get("reference"):
             yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
     yield from _claim_names(spec, metadata)
@@ -163,34 +180,291 @@ def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
         yield from _repeated_keys(spec, metadata.get("labels", {}))
 
 
-def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Problem]:
+def _repeated_keys(spec: Data, labels: dict[str, str]) -> Problems:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
     from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
 
-    spreads = spec.get("topologySpreadConstraints", ())
-    placed = [(each, (*_SPEC, "topologySpreadConstraints", index)) for index, each in enumerate(spreads)]
-    for term, at in (*pod_terms(spec, _SPEC), *placed):
+    for at, term in (*pod_terms(spec, _SPEC), *items_at(spec, "topologySpreadConstraints", _SPEC)):
         if term.get("labelSelector") is not None:
             yield from repeated_key_problems(term, labels, at)
 
 
-def _claim_names(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
+def _claim_names(spec: Data, metadata: Data) -> Problems:
     """The problems of the names of claims that are made for the pod's ephemeral volumes."""
     prefix = metadata.get("generateName")
     pod = metadata.get("name") or (generated_name(prefix) if prefix else "")
-    volumes = spec.get("volumes") or ()
-    made = {f"{pod}-{volume.get('name') or ''}" for volume in volumes if pod and "ephemeral" in volume}
-    for index, volume in enumerate(volumes):
-        at, name = (*_SPEC, "volumes", index), volume.get("name") or ""
+    made = {f"{pod}-{volume.get('name') or ''}" for volume in spec.get("volumes") or () if pod and "ephemeral" in volume}
+    for at, volume in items_at(spec, "volumes", _SPEC):
+        name = volume.get("name") or ""
         claim = f"{pod}-{name}"
         is_named = pod and not bad_subdomain(pod) and not bad_label_name(name)
         if source_of(volume) == "ephemeral" and is_named and len(claim) > _MAX_NAME:
-            message = (
-                f"the claim of the volume is named after the pod, too, and its name has {len(claim)} characters, more than {_MAX_NAME}"
-            )
+            named_after = "the claim of the volume is named after the pod, too, and its name"
+            message = f"{named_after} has {len(claim)} characters, more than {_MAX_NAME}"
             yield Problem("wrong-size", (*at, "name"), message, "give the pod or the volume a shorter name")
         used = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if used in made:
             message = f"`{used}` is the claim that is made for an ephemeral volume of this pod"
             hint = "mount that volume instead"
             yield Problem("conflicting-values", (*at, "persistentVolumeClaim", "claimName"), message, hint)
+
+
+# The spec of a pod or of a template, and the order of its rules.
+
+
+#: Fields of a pod's spec whose rules are loaded only for pods that have one of them.
+_SECURITY = frozenset(("securityContext", "shareProcessNamespace"))
+_RESOURCES = frozenset(("resourceClaims", "resources"))
+_SCHEDULING = frozenset(
+    (
+        *("affinity", "topologySpreadConstraints", "tolerations", "nodeSelector", "nodeName", "schedulingGates", "readinessGates"),
+        *("priorityClassName", "runtimeClassName", "preemptionPolicy", "overhead"),
+    )
+)
+
+
+def pod_spec_problems(spec: Data, path: Path) -> Problems:
+    """The problems of a decoded spec of a pod or of a template, at *path*, in the order of the server."""
+    yield from volume_problems(spec, path)
+    yield from mount_problems(spec, path)
+    yield from container_problems(spec, path)
+    yield from host_network_problems(spec, path)
+    if restart_policy(spec) not in POLICIES:
+        yield unsupported(spec["restartPolicy"], POLICIES, (*path, "restartPolicy"))
+    if not _SECURITY.isdisjoint(spec):
+        from jobspec.kubernetes.pods.security import pod_security_problems
+
+        yield from pod_security_problems(spec, path)
+    yield from _account_and_deadline(spec, path)
+    yield from _system(spec, path)
+    yield from file_volume_problems(spec, path)
+    if not _RESOURCES.isdisjoint(spec):
+        from jobspec.kubernetes.pods.resources import pod_resources_problems, resource_claim_problems
+
+        yield from resource_claim_problems(spec, path)
+        yield from pod_resources_problems(spec, path)
+    if not _SCHEDULING.isdisjoint(spec):
+        from jobspec.kubernetes.pods.scheduling import affinity_problems, scheduling_problems, topology_spread_problems
+
+        yield from affinity_problems(spec, path)
+        yield from topology_spread_problems(spec, path)
+        yield from scheduling_problems(spec, path)
+    yield from _host_names(spec, path)
+    if spec.get("hostUsers") is False:
+        yield from _own_users(spec, path)
+
+
+_MAX_INT32 = (1 << 31) - 1
+
+
+def _account_and_deadline(spec: Data, path: Path) -> Problems:
+    """The problems of the name of a pod's ServiceAccount, and of a deadline that is no number of seconds."""
+    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+    if spec.get(field):
+        yield from named(spec[field], "a ServiceAccount", bad_subdomain, (*path, field))
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
+        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
+        yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)
+
+
+# What a pod is called on its network, and how it finds others.
+#
+# Follows `validatePodDNSConfig`, `ValidateHostAliases`, `validatePodHostName` and `ValidatePodSpec`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.36.
+
+
+_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_LIST, _MAX_HOSTNAME = 3, 32, 2048, 64
+
+
+def _host_names(spec: Data, path: Path) -> Problems:
+    """The problems of DNS, of `hostAliases`, and of the pod's own names."""
+    yield from _dns(spec, path)
+    for at, alias in items_at(spec, "hostAliases", path):
+        if alias.get("ip"):
+            yield from _address(alias["ip"], (*at, "ip"))
+        else:
+            yield missing("ip", alias, at)
+        for place, name in items_at(alias, "hostnames", at):
+            if why := bad_subdomain(name):
+                yield Problem("invalid-name", place, f'"{name}" is not a valid name for a host: {why}')
+    for field in ("hostname", "subdomain"):
+        if spec.get(field) and (why := bad_label_name(spec[field])):
+            hint = "it is one part of the name, the others come from the pod's namespace" if "." in spec[field] else ""
+            yield Problem("invalid-name", (*path, field), f"`{spec[field]}` cannot be the `{field}`: {why}", hint)
+    if "hostnameOverride" in spec:
+        yield from _override(spec, path)
+
+
+def _address(text: str, path: Path) -> Problems:
+    """The problem of a text that is no IP address, or one that programs read differently."""
+    found = address(text)
+    mapped = getattr(found, "ipv4_mapped", None)
+    if found is None or mapped is not None:
+        hint = f"write `{mapped}`" if mapped is not None else ""
+        yield Problem("wrong-format", path, f"{name_of(path)}: expected an IP address, got {describe(text)}", hint)
+
+
+def _override(spec: Data, path: Path) -> Problems:
+    name, at = spec["hostnameOverride"], (*path, "hostnameOverride")
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            message = f"`hostnameOverride` excludes `{field}: true`, which sets the name of the host, too"
+            yield Problem("conflicting-values", at, message, "remove one of the two", at_key=True)
+    if len(name) > _MAX_HOSTNAME:
+        yield Problem("wrong-size", at, f"a host's name has at most {_MAX_HOSTNAME} characters, and this has {len(name)}")
+    else:
+        yield from named(name, "a host", bad_subdomain, at)
+
+
+def _dns(spec: Data, path: Path) -> Problems:
+    policy, config, at = spec.get("dnsPolicy") or "ClusterFirst", spec.get("dnsConfig"), (*path, "dnsConfig")
+    if policy not in _POLICIES:
+        yield unsupported(policy, _POLICIES, (*path, "dnsPolicy"))
+    if config is None:
+        if policy == "None":
+            yield missing("dnsConfig", spec, path, "with `dnsPolicy: None`, name at least one of its `nameservers`")
+    elif policy == "None" and not config.get("nameservers"):
+        yield missing("nameservers", config, at, "with `dnsPolicy: None`, name at least one")
+    else:
+        yield from _dns_config(config, at)
+
+
+def _dns_config(config: Data, path: Path) -> Problems:
+    servers, searches = config.get("nameservers") or (), config.get("searches") or ()
+    if len(servers) > _MAX_SERVERS:
+        message = f"a resolver asks at most {_MAX_SERVERS} name servers, and here are {len(servers)}"
+        yield Problem("wrong-size", (*path, "nameservers"), message)
+    for at, server in items_at(config, "nameservers", path):
+        yield from _address(server, at)
+    if len(searches) > _MAX_SEARCHES:
+        yield Problem("wrong-size", (*path, "searches"), f"a resolver tries at most {_MAX_SEARCHES} domains, and here are {len(searches)}")
+    if len(" ".join(searches).encode()) > _MAX_SEARCH_LIST:
+        yield Problem("wrong-size", (*path, "searches"), f"the domains have more than {_MAX_SEARCH_LIST} characters together")
+    for at, domain in items_at(config, "searches", path):
+        if domain != "." and not _is_search_domain(domain.removesuffix(".")):
+            message = f"{describe(domain)} is not a domain: it is of lower-case letters, digits, `-`, `_` and `.`"
+            yield Problem("wrong-format", at, message)
+    for at, option in items_at(config, "options", path):
+        if not option.get("name"):
+            yield missing("name", option, at)
+
+
+def _is_search_domain(domain: str) -> bool:
+    """Whether a text is a DNS subdomain whose labels may hold underscores, also at their beginning, but not at their end."""
+    import re
+
+    label = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+    return len(domain) <= 253 and re.fullmatch(rf"{label}(\.{label})*", domain) is not None
+
+
+# What a pod with users of its own cannot share with its node.
+#
+# Follows `validateHostUsers`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_SHARED = ("hostNetwork", "hostPID", "hostIPC")
+
+
+def _own_users(spec: Data, path: Path) -> Problems:
+    """The problems of what `hostUsers: false` excludes."""
+    for field in _SHARED:
+        if spec.get(field):
+            message = f"with `hostUsers: false`, the pod cannot share the node's namespaces, as by `{field}: true`"
+            yield Problem("conflicting-values", (*path, field), message, "remove one of the two")
+    for at, container in containers_of(spec, path):
+        if container.get("volumeDevices"):
+            message = "with `hostUsers: false`, containers cannot have devices"
+            yield Problem("conflicting-values", (*at, "volumeDevices"), message, "remove one of the two", at_key=True)
+
+
+# What a pod cannot have on the operating system that it names, and pods that run on a Windows host itself.
+#
+# Follows `validateOS`, `validateLinux`, `validateWindows` and `validateWindowsHostProcessPod`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.36.
+
+
+_SYSTEMS = ("linux", "windows")
+#: What only Linux has: of a pod, and of security contexts of pods and of containers.
+_OF_POD = ("hostUsers", "shareProcessNamespace")
+_OF_HOST = ("hostPID", "hostIPC")
+_OF_POD_SECURITY = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "runAsUser", "runAsGroup"),
+    *("supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"),
+)
+_OF_CONTAINER_SECURITY = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
+    *("allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"),
+)
+
+
+def _system(spec: Data, path: Path) -> Problems:
+    """The problems of a pod's `os`, and of what contradicts it."""
+    if "os" in spec:
+        yield from required_choice(spec["os"], "name", _SYSTEMS, (*path, "os"), "it is `linux` or `windows`")
+        name = spec["os"].get("name")
+        if name == "windows":
+            yield from _on_windows(spec, path)
+        for at, security in _contexts(spec, path) if name == "linux" else ():
+            if "windowsOptions" in security:
+                yield excluded((*at, "windowsOptions"), "a pod on Linux has no options for Windows")
+    yield from _on_the_host(spec, path)
+
+
+def _on_windows(spec: Data, path: Path) -> Problems:
+    given = [field for field in _OF_POD if field in spec] + [field for field in _OF_HOST if spec.get(field)]
+    yield from (excluded((*path, field), f"a pod on Windows has no `{field}`") for field in given)
+    if spec.get("securityContext", {}).get("sysctls"):
+        yield excluded((*path, "securityContext", "sysctls"), "a pod on Windows has no `sysctls`")
+    for at, security in _contexts(spec, path):
+        fields = _OF_POD_SECURITY if at == (*path, "securityContext") else _OF_CONTAINER_SECURITY
+        yield from (excluded((*at, field), f"a pod on Windows has no `{field}`") for field in fields if field in security)
+
+
+def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
+    """The security contexts of a pod and of its containers, with their paths."""
+    if "securityContext" in spec:
+        yield (*path, "securityContext"), spec["securityContext"]
+    for at, container in containers_of(spec, path):
+        if "securityContext" in container:
+            yield (*at, "securityContext"), container["securityContext"]
+
+
+def _on_the_host(spec: Data, path: Path) -> Problems:
+    """The problems of `hostProcess`: all containers of a pod run on the Windows host itself, or none of them does."""
+    of_pod = _host_process(spec)
+    own = [(at, _host_process(each)) for at, each in containers_of(spec, path)]
+    for at, value in own:
+        if of_pod is not None and value is not None and value != of_pod:
+            message = f"`hostProcess` is the same everywhere in a pod, and the pod's own is {str(of_pod).lower()}"
+            yield excluded((*at, "securityContext", "windowsOptions", "hostProcess"), message)
+    on_host = [bool(of_pod if value is None else value) for _, value in own]
+    if any(on_host) and not all(on_host):
+        message = "with `hostProcess: true` in one container, all containers of the pod need it"
+        yield excluded(path, message, "set it for the pod as a whole")
+    if any(on_host) and not spec.get("hostNetwork"):
+        yield missing("hostNetwork", {}, path, "containers with `hostProcess: true` need `hostNetwork: true`")
+
+
+def _host_process(around: Data) -> bool | None:
+    value: bool | None = around.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
+    return value
+
+
+# What admission refuses of new pods on every cluster, whatever objects it has.
+#
+# Follows `admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, and `validateOverhead`, plugin/pkg/admission/runtimeclass, 1.36.
+
+
+_WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
+
+
+def priority_problems(spec: Data) -> Problems:
+    """The problems of a priority or preemption policy other than that of the system class that a pod names, or of a pod without a class."""
+    name = spec.get("priorityClassName")
+    whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
+    for field, value in of_class(spec).items():
+        if spec.get(field, value) != value:
+            message = f"{whose} the {_WORDS[field]} {value}, not {spec[field]}"
+            yield Problem("conflicting-values", (*_SPEC, field), message, "remove it; name a PriorityClass by `priorityClassName`")

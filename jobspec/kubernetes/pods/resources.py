@@ -5,21 +5,18 @@ Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem, set_to
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.problems import closest, duplicate, excluded, listed, missing, named, near, required_name
+from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
 
-    Resources = dict[str, Any]
-    Spec = dict[str, Any]
     Amounts = dict[str, int]
-    Data = dict[str, Any]
     Amount = TypeVar("Amount", int, Quantity)
 
 
@@ -30,7 +27,7 @@ COUNTED = (
 """What a quota counts in whole numbers."""
 
 
-def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[str], str], spec: Spec) -> Iterator[Problem]:
+def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], str], spec: Data) -> Problems:
     """The problems of limits, requests and claims at *path* in a pod with *spec*.
 
     *bad_name* says why a name of a resource cannot be used there.
@@ -46,10 +43,10 @@ def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[s
         yield excluded(path, "huge pages need a request or limit of `cpu` or `memory` beside them", "add one")
     if "claims" in resources:
         known = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
-        yield from _claims(resources["claims"], known, (*path, "claims"))
+        yield from _claims(resources, known, path)
 
 
-def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Iterator[Problem]:
+def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Problems:
     if why := bad_name(name):
         hint = closest(name, OF_CONTAINERS) if "/" not in name else ""
         yield Problem("invalid-name", path, f"`{name}` is not a resource that can stand here: {why}", hint, at_key=True)
@@ -64,11 +61,11 @@ def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) ->
         yield Problem("out-of-range", path, f"{text} is not a multiple of the page size in `{name}`")
 
 
-def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Iterator[Problem]:
+def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Problems:
     """The problem of a request that its limit excludes."""
     at = (*path, "requests", Key(name))
     if name not in limits:
-        if not can_be_promised_twice(name):
+        if not allows_overcommit(name):
             message = f"`{name}` has a request and no limit, and of such a resource both must be the same"
             place, hint = (*path, "limits", Key(name)), f"write `{name}: {text}` under `limits`"
             remedy = set_to(place, int(text) if text.isdecimal() else text)
@@ -77,18 +74,18 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     if text == limits[name] or is_endless(text) or is_endless(limits[name]):
         return
     wanted, most = amount_of(text), amount_of(limits[name])
-    if wanted != most and not can_be_promised_twice(name):
+    if wanted != most and not allows_overcommit(name):
         yield excluded(at, f"the request of `{name}` must be its limit, {limits[name]}, and is {text}", "remove the request")
     elif wanted > most:
         yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
 
 
-def _claims(claims: list[dict[str, Any]], known: set[str], path: Path) -> Iterator[Problem]:
+def _claims(resources: Data, known: set[str], path: Path) -> Problems:
     """The problems of the devices that a container claims, by claims of its pod."""
     whole: set[str] = set()
     parts: set[tuple[str, str]] = set()
-    for index, claim in enumerate(claims):
-        at, name, request = (*path, index), claim.get("name", ""), claim.get("request", "")
+    for at, claim in items_at(resources, "claims", path):
+        name, request = claim.get("name", ""), claim.get("request", "")
         if not name:
             yield missing("name", claim, at, "name one of the pod's `resourceClaims`")
             continue
@@ -145,7 +142,7 @@ def is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not bad_qualified_name(f"requests.{name}")
 
 
-def can_be_promised_twice(name: str) -> bool:
+def allows_overcommit(name: str) -> bool:
     """Whether a limit can be greater than the request, so that a node promises more than it has."""
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
@@ -156,7 +153,7 @@ def can_be_promised_twice(name: str) -> bool:
 # pkg/apis/core/v1, 1.36.
 
 
-def pod_resources_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def pod_resources_problems(spec: Data, path: Path) -> Problems:
     """The problems of the `resources` of a pod as a whole."""
     resources = spec.get("resources")
     if resources is None:
@@ -171,7 +168,7 @@ def pod_resources_problems(spec: Spec, path: Path) -> Iterator[Problem]:
     yield from _consistency(spec, resources, path)
 
 
-def _consistency(spec: Spec, resources: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _consistency(spec: Data, resources: Data, path: Path) -> Problems:
     """The requests and limits that are too small for those of the containers."""
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, amount in _total(spec, "requests").items():
@@ -182,19 +179,19 @@ def _consistency(spec: Spec, resources: dict[str, Any], path: Path) -> Iterator[
         if name.startswith(HUGE_PAGES) and name in limits and amount > amount_of(limits[name]):
             message = f"the containers may use more `{name}` together than the pod as a whole, {limits[name]}"
             yield excluded((*path, "resources", "limits", Key(name)), message, "raise the limit of the pod, or lower theirs")
-    for index, container in enumerate(spec.get("containers", ())):
+    for at, container in items_at(spec, "containers", path):
         for name, text in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount_of(text) > amount_of(limits[name]):
                 message = f"the limit of `{name}`, {text}, is above that of the pod as a whole, {limits[name]}"
-                yield excluded((*path, "containers", index, "resources", "limits", Key(name)), message, "raise that, or lower this one")
+                yield excluded((*at, "resources", "limits", Key(name)), message, "raise that, or lower this one")
 
 
-def _total(spec: Spec, field: str) -> Amounts:
+def _total(spec: Data, field: str) -> Amounts:
     """The `requests` or `limits` of the containers together, in thousandths."""
     return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
 
 
-def with_shared_resources(spec: Spec) -> Spec:
+def with_pod_resources(spec: Data) -> Data:
     """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
     resources = spec.get("resources", {})
     if not resources.get("limits") and not resources.get("requests"):
@@ -222,15 +219,15 @@ def _written(amounts: Amounts) -> dict[str, str]:
 _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 
 
-def resource_claim_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def resource_claim_problems(spec: Data, path: Path) -> Problems:
     """The problems of the pod's claims of devices."""
     names: set[str] = set()
-    for index, claim in enumerate(spec.get("resourceClaims", ())):
-        yield from _claim(claim, names, (*path, "resourceClaims", index))
+    for at, claim in items_at(spec, "resourceClaims", path):
+        yield from _claim(claim, names, at)
         names.add(claim.get("name", ""))
 
 
-def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Problem]:
+def _claim(claim: Data, names: set[str], path: Path) -> Problems:
     name = claim.get("name")
     if name and name in names:
         yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "give one of the two another name")
@@ -270,7 +267,7 @@ def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> di
 
 
 def sum_of(several: Iterable[dict[str, Amount]]) -> dict[str, Amount]:
-    """The amounts added up, each with its like."""
+    """The sum of the amounts of each resource."""
     total: dict[str, Amount] = {}
     for each in several:
         for name, amount in each.items():

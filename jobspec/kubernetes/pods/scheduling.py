@@ -5,7 +5,7 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import (
     bad_label_name,
     bad_label_value,
@@ -21,6 +21,7 @@ from jobspec.kubernetes.problems import (
     describe,
     excluded,
     formed,
+    items_at,
     listed,
     missing,
     named,
@@ -35,9 +36,7 @@ from jobspec.kubernetes.problems import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    Spec = dict[str, Any]
     Annotations = dict[str, str]
 
 
@@ -50,20 +49,20 @@ _NAMES = {
 _PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 
-def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def scheduling_problems(spec: Data, path: Path) -> Problems:
     """The problems of tolerations, of gates, of the node's labels, and of names."""
-    for index, toleration in enumerate(spec.get("tolerations", ())):
-        yield from toleration_problems(toleration, (*path, "tolerations", index))
+    for at, toleration in items_at(spec, "tolerations", path):
+        yield from toleration_problems(toleration, at)
     yield from wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
     seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        at, name = (*path, "schedulingGates", index), gate.get("name") or ""
+    for at, gate in items_at(spec, "schedulingGates", path):
+        name = gate.get("name") or ""
         yield from required_name(gate, "name", "a gate", bad_qualified_name, at)
         if name and name in seen:
             yield Problem("duplicate-item", (*at, "name"), f"two gates are named `{name}`", "remove one of the two")
         seen.add(name)
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
-        yield from required_name(gate, "conditionType", "a condition", bad_qualified_name, (*path, "readinessGates", index))
+    for at, gate in items_at(spec, "readinessGates", path):
+        yield from required_name(gate, "conditionType", "a condition", bad_qualified_name, at)
     for field, what in _NAMES.items():
         if spec.get(field) or (field in spec and field == "runtimeClassName"):
             yield from named(spec[field], what, bad_subdomain, (*path, field))
@@ -81,39 +80,37 @@ def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 _OF_PODS = ("podAffinity", "podAntiAffinity")
 
 
-def affinity_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def affinity_problems(spec: Data, path: Path) -> Problems:
     """The problems of a pod's affinity to nodes, to pods, and against pods."""
     affinity, at = spec.get("affinity") or {}, (*path, "affinity")
     yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"))
     for field in _OF_PODS:
-        for index, preferred in enumerate((affinity.get(field) or {}).get(PREFERRED) or ()):
-            yield from weight_problems(preferred, (*at, field, PREFERRED, index))
-    for term, place in pod_terms(spec, path):
+        for place, preferred in items_at(affinity.get(field) or {}, PREFERRED, (*at, field)):
+            yield from weight_problems(preferred, place)
+    for place, term in pod_terms(spec, path):
         yield from _pod_affinity_term(term, place)
 
 
-def pod_terms(spec: dict[str, Any], path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
     """The terms about other pods, required and preferred, with their paths."""
     for field in _OF_PODS:
         affinity, at = (spec.get("affinity") or {}).get(field) or {}, (*path, "affinity", field)
-        for index, term in enumerate(affinity.get(REQUIRED) or ()):
-            yield term, (*at, REQUIRED, index)
-        for index, preferred in enumerate(affinity.get(PREFERRED) or ()):
-            yield preferred.get("podAffinityTerm") or {}, (*at, PREFERRED, index, "podAffinityTerm")
+        yield from items_at(affinity, REQUIRED, at)
+        for place, preferred in items_at(affinity, PREFERRED, at):
+            yield (*place, "podAffinityTerm"), preferred.get("podAffinityTerm") or {}
 
 
-def _pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _pod_affinity_term(term: Data, path: Path) -> Problems:
     yield from selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
     yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
-    for index, name in enumerate(term.get("namespaces") or ()):
+    for at, name in items_at(term, "namespaces", path):
         if why := bad_label_name(name):
-            yield Problem("invalid-name", (*path, "namespaces", index), f'"{name}" is not a valid name for a namespace: {why}')
+            yield Problem("invalid-name", at, f'"{name}" is not a valid name for a namespace: {why}')
     yield from label_key_problems(term, path)
-    key = term.get("topologyKey") or ""
-    if not key:
+    if not term.get("topologyKey"):
         yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
     else:
-        yield from formed(key, "label key", bad_qualified_name, (*path, "topologyKey"))
+        yield from formed(term["topologyKey"], "label key", bad_qualified_name, (*path, "topologyKey"))
 
 
 # Which nodes a pod requires and likes.
@@ -128,37 +125,35 @@ _OF_FIELDS = ("In", "NotIn")
 _FIELD = "metadata.name"
 
 
-def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Problem]:
+def node_affinity_problems(affinity: Data, path: Path) -> Problems:
     """The problems of `nodeAffinity`."""
     if REQUIRED in affinity:
-        terms, at = affinity[REQUIRED].get("nodeSelectorTerms") or (), (*path, REQUIRED)
-        if not terms:
-            yield missing("nodeSelectorTerms", affinity[REQUIRED], at, "write at least one term, or remove the requirement")
-        for index, term in enumerate(terms):
-            yield from _node_selector_term(term, (*at, "nodeSelectorTerms", index), values=True)
-    for index, preferred in enumerate(affinity.get(PREFERRED) or ()):
-        at = (*path, PREFERRED, index)
+        selector, at = affinity[REQUIRED], (*path, REQUIRED)
+        if not selector.get("nodeSelectorTerms"):
+            yield missing("nodeSelectorTerms", selector, at, "write at least one term, or remove the requirement")
+        for place, term in items_at(selector, "nodeSelectorTerms", at):
+            yield from _node_selector_term(term, place, values=True)
+    for at, preferred in items_at(affinity, PREFERRED, path):
         yield from weight_problems(preferred, at)
         yield from _node_selector_term(preferred.get("preference") or {}, (*at, "preference"), values=False)
 
 
-def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
+def weight_problems(preferred: Data, path: Path) -> Problems:
     """The problem of the weight of a preference."""
     if "weight" not in preferred:
         yield missing("weight", preferred, path, "write 1 to 100")
-    else:
-        yield from within(preferred["weight"], 1, 100, (*path, "weight"))
+    yield from within(preferred.get("weight", 1), 1, 100, (*path, "weight"))
 
 
-def _node_selector_term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+def _node_selector_term(term: Data, path: Path, *, values: bool) -> Problems:
     """The problems of a term; a preference's *values* can be any text."""
-    for index, condition in enumerate(term.get("matchExpressions") or ()):
-        yield from _of_label(condition, (*path, "matchExpressions", index), values=values)
-    for index, condition in enumerate(term.get("matchFields") or ()):
-        yield from _of_field(condition, (*path, "matchFields", index))
+    for at, condition in items_at(term, "matchExpressions", path):
+        yield from _label_condition(condition, at, values=values)
+    for at, condition in items_at(term, "matchFields", path):
+        yield from _field_condition(condition, at)
 
 
-def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     if not key:
         yield missing("key", condition, path)
@@ -172,19 +167,19 @@ def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterato
         yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
-    for index, value in enumerate(given if values else ()):
-        yield from formed(value, "label value", bad_label_value, (*path, "values", index))
+    for at, value in items_at(condition, "values", path) if values else ():
+        yield from formed(value, "label value", bad_label_value, at)
 
 
-def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _field_condition(condition: Data, path: Path) -> Problems:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     yield from required_choice(condition, "operator", _OF_FIELDS, path, f"it is one of {listed(_OF_FIELDS)}")
     if operator in _OF_FIELDS and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
     yield from required_choice(condition, "key", (_FIELD,), path, f"it is `{_FIELD}`")
-    for index, value in enumerate(given if key == _FIELD else ()):
+    for at, value in items_at(condition, "values", path) if key == _FIELD else ():
         if why := bad_subdomain(value):
-            yield Problem("invalid-name", (*path, "values", index), f'"{value}" is not a valid name for a node: {why}')
+            yield Problem("invalid-name", at, f'"{value}" is not a valid name for a node: {why}')
 
 
 # `matchLabelKeys` and `mismatchLabelKeys`, whose values a selector takes from the pod.
@@ -196,27 +191,25 @@ def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
 _LABEL_KEY_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
 
 
-def label_key_problems(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+def label_key_problems(term: Data, path: Path) -> Problems:
     """The problems of the label keys of a term of affinity, or of a constraint of spread."""
     selector = term.get("labelSelector")
     for field in _LABEL_KEY_FIELDS:
-        keys = term.get(field) or ()
-        if keys and selector is None:
+        if term.get(field) and selector is None:
             message = f"`{field}` narrows the `labelSelector`, which is not there"
             yield Problem("conflicting-values", (*path, field), message, "add the selector, or remove the keys", at_key=True)
             continue
-        for index, key in enumerate(keys):
-            yield from formed(key, "label key", bad_qualified_name, (*path, field, index))
-    unlike = term.get(_LABEL_KEY_FIELDS[1]) or ()
-    for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ()):
-        if key in unlike:
+        for at, key in items_at(term, field, path):
+            yield from formed(key, "label key", bad_qualified_name, at)
+    for at, key in items_at(term, _LABEL_KEY_FIELDS[0], path):
+        if key in (term.get(_LABEL_KEY_FIELDS[1]) or ()):
             message = f'the values of "{key}" cannot both match and not match'
-            yield Problem("conflicting-values", (*path, _LABEL_KEY_FIELDS[0], index), message, "remove it from one of the two lists")
+            yield Problem("conflicting-values", at, message, "remove it from one of the two lists")
     if selector is not None:
         yield from repeated_key_problems(term, {}, path)
 
 
-def repeated_key_problems(term: dict[str, Any], labels: dict[str, str], path: Path) -> Iterator[Problem]:
+def repeated_key_problems(term: Data, labels: dict[str, str], path: Path) -> Problems:
     """The problems of keys that the selector has already, once the server has added those that are among the pod's *labels*."""
     selector = term.get("labelSelector") or {}
     wanted = {key: index for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ())}
@@ -239,7 +232,7 @@ _TOLERATION_OPERATORS = ("Equal", "Exists")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
+def toleration_problems(toleration: Data, path: Path) -> Problems:
     """The problems of a toleration."""
     key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
     if key:
@@ -258,9 +251,8 @@ def toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Prob
         yield unsupported(effect, _EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
         message = "`tolerationSeconds` is the time until an eviction, for which the effect must be `NoExecute`"
-        yield Problem(
-            "conflicting-values", (*path, "effect"), message, "write `effect: NoExecute`, or remove `tolerationSeconds`", at_key=True
-        )
+        hint = "write `effect: NoExecute`, or remove `tolerationSeconds`"
+        yield Problem("conflicting-values", (*path, "effect"), message, hint, at_key=True)
 
 
 # Tolerations as they were written before they were fields: in an annotation, which the server still reads.
@@ -272,15 +264,14 @@ _ANNOTATION_FIELDS = {"key": str, "operator": str, "value": str, "effect": str, 
 _ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
 
 
-def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
-    """The problems of the text of the annotation, which is at *path*; an empty one holds none."""
+def toleration_annotation_problems(text: str, path: Path) -> Problems:
+    """The problems of tolerations in the text of the annotation at *path*; an empty text is valid."""
     if not text:
         return
     tolerations = _decoded(text)
     if tolerations is None:
-        yield Problem(
-            "wrong-format", path, "the annotation holds tolerations as a list in JSON, and this is none", "use `spec.tolerations`"
-        )
+        message = "the annotation holds tolerations as a list in JSON, and this is none"
+        yield Problem("wrong-format", path, message, "use `spec.tolerations`")
         return
     for index, toleration in enumerate(tolerations):
         for problem in toleration_problems(toleration, path):
@@ -288,7 +279,7 @@ def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
             yield Problem(problem.rule, path, message, "use `spec.tolerations` instead of the annotation")
 
 
-def _decoded(text: str) -> list[dict[str, Any]] | None:
+def _decoded(text: str) -> list[Data] | None:
     """The tolerations in a text of JSON, whose fields Go finds in any case; None if Go cannot decode it."""
     import json
 
@@ -319,12 +310,10 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
 
 
-def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def topology_spread_problems(spec: Data, path: Path) -> Problems:
     """The problems of `topologySpreadConstraints`."""
-    constraints = spec.get("topologySpreadConstraints") or ()
-    kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints]
-    for index, constraint in enumerate(constraints):
-        at = (*path, "topologySpreadConstraints", index)
+    kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in spec.get("topologySpreadConstraints") or ()]
+    for index, (at, constraint) in enumerate(items_at(spec, "topologySpreadConstraints", path)):
         yield from _constraint(constraint, at)
         yield from label_key_problems(constraint, at)
         yield from selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
@@ -334,11 +323,10 @@ def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Probl
             yield Problem("duplicate-item", at, message, "remove one of the two")
 
 
-def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _constraint(constraint: Data, path: Path) -> Problems:
     if "maxSkew" not in constraint:
         yield missing("maxSkew", constraint, path, "write at least 1")
-    else:
-        yield from within(constraint["maxSkew"], 1, None, (*path, "maxSkew"))
+    yield from within(constraint.get("maxSkew", 1), 1, None, (*path, "maxSkew"))
     if not constraint.get("topologyKey"):
         yield missing("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
     yield from required_choice(constraint, "whenUnsatisfiable", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
@@ -346,8 +334,7 @@ def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
         if field in constraint:
             yield from one_of(constraint[field], _POLICIES, (*path, field))
     at = (*path, "minDomains")
-    if "minDomains" in constraint:
-        yield from within(constraint["minDomains"], 1, None, at)
+    yield from within(constraint.get("minDomains", 1), 1, None, at)
     if "minDomains" in constraint and constraint.get("whenUnsatisfiable") != _ACTIONS[0]:
         message = f"`minDomains` needs `whenUnsatisfiable: {_ACTIONS[0]}`"
         yield Problem("conflicting-values", at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)
@@ -367,10 +354,9 @@ _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _DOCKER_DEFAULT = "docker/default"
 _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAULT)}
-_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -> Iterator[Problem]:
+def annotation_rule_problems(annotations: Annotations, spec: Data, path: Path) -> Problems:
     """The problems of *annotations*, which stand at *path*, in themselves."""
     for key, value in annotations.items():
         at = (*path, Key(key))
@@ -393,7 +379,7 @@ def _is_cost(text: str) -> bool:
     return -(1 << 31) <= int(text) < 1 << 31
 
 
-def _seccomp(value: str, path: Path) -> Iterator[Problem]:
+def _seccomp(value: str, path: Path) -> Problems:
     if value in (DEFAULT, _DOCKER_DEFAULT, UNCONFINED):
         return
     file = value.removeprefix(LOCALHOST)
@@ -402,8 +388,8 @@ def _seccomp(value: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, message, "use the field `seccompProfile` of a `securityContext`")
 
 
-def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Problem]:
-    names = {container.get("name", "") for _, container in containers_of(spec, (), _LISTS)}
+def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
+    names = {container.get("name", "") for _, container in containers_of(spec, ())}
     if name not in names:
         yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
     if value and value not in (DEFAULT, UNCONFINED) and not value.startswith(LOCALHOST):
@@ -411,14 +397,14 @@ def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Proble
         yield Problem("wrong-format", path, message, "use the field `appArmorProfile` of a `securityContext`")
 
 
-def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, of_template: bool) -> Iterator[Problem]:
-    """The annotations that say something else than the profiles in the spec at *path*."""
+def contradiction_problems(annotations: Annotations, spec: Data, path: Path, *, of_template: bool) -> Problems:
+    """The annotations that contradict the profiles in the spec at *path*."""
     if not any(key == _SECCOMP_OF_POD or key.startswith((_SECCOMP, _APP_ARMOR)) for key in annotations):
         return
     own = spec.get("securityContext", {})
     yield from _differs(annotations.get(_SECCOMP_OF_POD), own.get("seccompProfile"), (*path, "securityContext", "seccompProfile"))
     is_windows = spec.get("os", {}).get("name") == "windows"
-    for at, container in containers_of(spec, path, _LISTS):
+    for at, container in containers_of(spec, path):
         inner, name = container.get("securityContext", {}), container.get("name", "")
         yield from _differs(annotations.get(_SECCOMP + name), inner.get("seccompProfile"), (*at, "securityContext", "seccompProfile"))
         said = annotations.get(_APP_ARMOR + name)
@@ -431,9 +417,7 @@ def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, 
             yield from _differs(said, profile, (*at, "securityContext", "appArmorProfile"), default=(DEFAULT,))
 
 
-def _differs(
-    said: str | None, profile: dict[str, Any] | None, path: Path, default: tuple[str, ...] = _TYPES["RuntimeDefault"]
-) -> Iterator[Problem]:
+def _differs(said: str | None, profile: Data | None, path: Path, default: tuple[str, ...] = _TYPES["RuntimeDefault"]) -> Problems:
     if said is None or profile is None:
         return
     kind, file = profile.get("type"), profile.get("localhostProfile")

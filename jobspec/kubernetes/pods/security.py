@@ -6,18 +6,9 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import duplicate, excluded, missing, named, one_of, required_choice, wrong_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    Spec = dict[str, Any]
-    Security = dict[str, Any]
-
+from jobspec.kubernetes.problems import duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
 
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
@@ -32,39 +23,35 @@ _OF_IPC = frozenset(
 )
 
 
-def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+def pod_security_problems(spec: Data, path: Path) -> Problems:
     """The problems of the security context of a pod."""
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        message = (
-            "`shareProcessNamespace` and `hostPID` are mutually exclusive: one shares the processes of the pod, the other those of the node"
-        )
+        why = "one shares the processes of the pod, the other those of the node"
+        message = f"`shareProcessNamespace` and `hostPID` are mutually exclusive: {why}"
         yield excluded((*path, "shareProcessNamespace"), message, "remove one of the two")
     if not security:
         return
     for field in ("runAsUser", "runAsGroup", "fsGroup"):
         yield from wrong_id(security.get(field, 0), (*at, field))
-    for index, group in enumerate(security.get("supplementalGroups", ())):
-        yield from wrong_id(group, (*at, "supplementalGroups", index))
+    for place, group in items_at(security, "supplementalGroups", at):
+        yield from wrong_id(group, place)
     for field, choices in _CHOICES.items():
         if field in security:
             yield from one_of(security[field], choices, (*at, field))
-    if "sysctls" in security:
-        yield from _sysctls(security["sysctls"], spec, (*at, "sysctls"))
+    yield from _sysctls(security, spec, at)
     yield from _confined(security, at)
 
 
-def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[Problem]:
+def _sysctls(security: Data, spec: Data, path: Path) -> Problems:
     names: set[str] = set()
-    for index, each in enumerate(sysctls):
-        name, at = each.get("name", ""), (*path, index, "name")
+    for place, each in items_at(security, "sysctls", path):
+        name, at = each.get("name", ""), (*place, "name")
         if not name:
-            yield missing("name", each, (*path, index))
+            yield missing("name", each, place)
         elif not _is_parameter(name):
-            message = (
-                f'"{name}" is not a kernel parameter: use lower-case words with `.` between them, at most {_LONGEST_SYSCTL} characters'
-            )
-            yield Problem("wrong-format", at, message)
+            form = f"use lower-case words with `.` between them, at most {_LONGEST_SYSCTL} characters"
+            yield Problem("wrong-format", at, f'"{name}" is not a kernel parameter: {form}')
         elif name in names:
             yield duplicate(name, "a parameter", at)
         names.add(name)
@@ -80,7 +67,7 @@ def _is_parameter(name: str) -> bool:
 
 
 def _shared_with_host(name: str) -> str:
-    """The field of a pod by which a kernel parameter is that of the node; empty where there is none."""
+    """The field of a pod that makes a kernel parameter that of the node; empty for parameters of the pod alone."""
     first = next((each for each in name if each in "./"), ".")
     dotted = name.translate(str.maketrans("./", "/.")) if first == "/" else name
     dotted = dotted.partition("*")[0]
@@ -89,7 +76,7 @@ def _shared_with_host(name: str) -> str:
     return "hostIPC" if dotted in _OF_IPC or dotted.startswith("fs.mqueue.") else ""
 
 
-def container_security_problems(security: Security, spec: Spec, path: Path) -> Iterator[Problem]:
+def container_security_problems(security: Data, spec: Data, path: Path) -> Problems:
     """The problems of the security context of a container in a pod with *spec*."""
     for field in ("runAsUser", "runAsGroup"):
         yield from wrong_id(security.get(field, 0), (*path, field))
@@ -107,7 +94,7 @@ def container_security_problems(security: Security, spec: Spec, path: Path) -> I
     yield from _confined(security, path)
 
 
-def _confined(security: Security, path: Path) -> Iterator[Problem]:
+def _confined(security: Data, path: Path) -> Problems:
     """The problems of profiles, and of identities on Windows, of a pod or of a container."""
     for field, file_problems in (("seccompProfile", _seccomp_file), ("appArmorProfile", _app_armor_file)):
         if field in security:
@@ -127,7 +114,7 @@ _TYPES = ("RuntimeDefault", "Localhost", "Unconfined")
 _LONGEST_PATH = 4095
 
 
-def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _seccomp_file(profile: Data, path: Path) -> Problems:
     file, at = profile.get("localhostProfile"), (*path, "localhostProfile")
     if profile.get("type") != "Localhost":
         if file is not None:
@@ -139,7 +126,7 @@ def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", at, message)
 
 
-def _app_armor_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _app_armor_file(profile: Data, path: Path) -> Problems:
     file, kind, at = profile.get("localhostProfile"), profile.get("type"), (*path, "localhostProfile")
     if kind != "Localhost":
         if file is not None and kind in _TYPES:
@@ -168,7 +155,7 @@ _NET_BIOS = r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}'
 _DNS_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 
 
-def _windows(options: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _windows(options: Data, path: Path) -> Problems:
     """The problems of the `windowsOptions` of a security context."""
     name, spec, user = (options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName"))
     if name is not None:

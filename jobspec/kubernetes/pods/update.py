@@ -8,19 +8,16 @@ account and the token.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem, spell
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import quantity
-from jobspec.kubernetes.pods.defaults import completed, default_pull_policy, is_pointer
+from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import REQUIRED
-from jobspec.kubernetes.pods.spec import of_class
-from jobspec.kubernetes.problems import describe
+from jobspec.kubernetes.problems import describe, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    Data = dict[str, Any]
 
 
 _SPEC: Path = ("spec",)
@@ -28,7 +25,6 @@ _FREE = ("activeDeadlineSeconds", "schedulingGates", "tolerations")  # which hav
 _BY_ADMISSION = ("priority", "preemptionPolicy")  # which takes them from a class, and keeps them where an update does not say them
 _BY_CLUSTER = ("nodeName",)
 _ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
-_CONTAINERS = ("containers", "initContainers")
 _OF_IMAGES = ("image", "imagePullPolicy")
 _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
 _MIRROR = "kubernetes.io/config.mirror"
@@ -37,7 +33,7 @@ _GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # t
 _ANEW = "restore the old value, or delete the pod and make another"
 
 
-def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
+def pod_update_problems(new: Data, old: Data) -> Problems:
     """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old))
     for key in {**noted, **notes}:
@@ -49,7 +45,7 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
     was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
     now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
         if count != before:
             message = f"a pod keeps its `{field}`, of which there were {before}, and are {count} now"
@@ -80,7 +76,7 @@ def with_nulls_as_texts(pod: Data) -> Data:
     if not isinstance(spec, dict):
         return pod
     made = _without_nulls(spec, _ACCOUNT)
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         if isinstance(spec.get(field), list):
             made[field] = [_without_nulls(each, ("imagePullPolicy",)) if isinstance(each, dict) else each for each in spec[field]]
     return {**pod, "spec": made}
@@ -91,16 +87,15 @@ def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths of changed pull policies; one that neither state has does not change, and one that is empty has its default."""
-    for field in _CONTAINERS:
-        for index, (new, old) in enumerate(zip(now.get(field, ()), was.get(field, ()), strict=True)):
-            is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
-            if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
-                yield (field, index, "imagePullPolicy")
+    """The paths of changed pull policies. An empty one has its default; where neither state says one, nothing changes."""
+    for (path, new), (_, old) in zip(containers_of(now, (), CONTAINERS), containers_of(was, (), CONTAINERS), strict=True):
+        is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
+        if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
+            yield (*path, "imagePullPolicy")
 
 
 def _kept(was: Data, fields: tuple[str, ...]) -> Data:
-    """Those of some fields that stay as they were, where the new spec does not say them."""
+    """Some fields of the stored spec, for a new one to keep where it does not say them."""
     return {field: was[field] for field in fields if field in was}
 
 
@@ -115,23 +110,20 @@ def _account(spec: Data) -> Any:
 
 def _without_token(was: Data, now: Data) -> Data:
     """The stored spec without the token that the cluster mounts, where the new one does not say it."""
-    tokens = {each.get("name", "") for each in was.get("volumes", ())} - {each.get("name", "") for each in now.get("volumes", ())}
-    tokens = {name for name in tokens if name.startswith(_ACCESS)}
-    if not tokens:
-        return was
-    made = {**was, "volumes": [each for each in was["volumes"] if each.get("name") not in tokens]}
-    for field in _CONTAINERS:
-        made[field] = [
-            {**each, "volumeMounts": [mount for mount in each.get("volumeMounts", ()) if mount.get("name") not in tokens]}
-            for each in was.get(field, ())
-        ]
-    return made
+    kept = {each.get("name", "") for each in now.get("volumes", ())}
+    tokens = {name for each in was.get("volumes", ()) if (name := each.get("name", "")).startswith(_ACCESS)} - kept
+
+    def without(around: Data, field: str) -> Data:
+        return {**around, field: [each for each in around.get(field, ()) if each.get("name") not in tokens]}
+
+    containers = {field: [without(each, "volumeMounts") for each in was.get(field, ())] for field in CONTAINERS}
+    return {**without(was, "volumes"), **containers} if tokens else was
 
 
 def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
-    """A spec without what can change: and for a pod that gates hold back, without what it asks of its node, where the *other* differs."""
+    """A spec without the fields that can change; of a gated pod, also without what it requires of nodes, where the *other* spec differs."""
     made = {field: each for field, each in spec.items() if field not in (*_FREE, *(("nodeSelector",) if is_gated else ()))}
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         if field in made:
             made[field] = [{name: each for name, each in one.items() if name not in _OF_IMAGES} for one in made[field]]
     if "affinity" in made and is_gated and any(changes(_node_affinity_of(spec), _node_affinity_of(other))):
@@ -140,7 +132,7 @@ def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
     return made
 
 
-def _deadline(new: int | None, old: int | None) -> Iterator[Problem]:
+def _deadline(new: int | None, old: int | None) -> Problems:
     path = (*_SPEC, "activeDeadlineSeconds")
     if new is None and old is not None:
         yield Problem("immutable-field", path, f"the deadline of a pod cannot be removed, and was {old} seconds", f"write at most {old}")
@@ -148,7 +140,7 @@ def _deadline(new: int | None, old: int | None) -> Iterator[Problem]:
         yield Problem("immutable-field", path, f"the deadline of a pod can only come earlier than {old} seconds, not at {new}")
 
 
-def _tolerations(new: list[Data], old: list[Data]) -> Iterator[Problem]:
+def _tolerations(new: list[Data], old: list[Data]) -> Problems:
     kept = [_without_seconds(each) for each in _with_given(new)]
     for each in _with_given(old):
         if _without_seconds(each) not in kept:
@@ -180,19 +172,16 @@ def _described_change(path: Path, now: Data, was: Data) -> str:
 
 def _at(path: Path, spec: Data) -> Any:
     """What a spec says at a path; None where it says nothing, as of what the server fills in."""
-    value: Any = spec
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError):
-            return None
-    return value
+    try:
+        return value_at(spec, path)
+    except (KeyError, IndexError):
+        return None
 
 
 # What two specs of a pod differ in, apart from what means the same to the server.
 #
-# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals none, and quantities
-# are equal by their amount. A number, text or boolean that is zero equals none where Go has no pointer for it.
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals an absent one, and quantities
+# are equal by their amount. A number, text or boolean that is zero equals an absent one unless it is a pointer in Go.
 
 
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
@@ -201,15 +190,15 @@ _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 _AMOUNTS = ("limits", "overhead", "requests")
 _AMOUNT = ("divisor", "sizeLimit")
 _MILLI = 1_000_000
-_LONGEST = 99  # of an exponent, which is else compared by its text
+_LONGEST = 2  # characters of an exponent; a quantity with a longer one is compared by its text
 
 
-def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
+def changes(new: Data, old: Data) -> Iterator[Path]:
     """The paths, from the spec, at which two decoded specs differ."""
-    yield from _changes(_whole(new), _whole(old), ())
+    yield from _changes(_normalized(new), _normalized(old), ())
 
 
-def _whole(spec: dict[str, Any]) -> dict[str, Any]:
+def _normalized(spec: Data) -> Data:
     """A spec with its defaults, and without values that mean the same as absent ones."""
     reduced = _reduced(spec, "spec")
     account = reduced.pop("serviceAccount", None)  # the older name of the other field
@@ -236,18 +225,16 @@ def _reduced(value: Any, around: str) -> Any:
 
 def _amount(text: str, *, rounded: bool = False) -> Any:
     """The amount of a quantity, up to a thousandth where it is *rounded* up by the server."""
-    if len(text.lower().partition("e")[2]) > len(str(_LONGEST)):
+    if len(text.lower().partition("e")[2]) > _LONGEST:
         return text
     nanos = quantity(text).nanos
     return -(-nanos // _MILLI) * _MILLI if rounded else nanos
 
 
 def _is_absent(value: Any, field: str, around: str) -> bool:
-    if value == [] and isinstance(value, list):
-        return True
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
-    return value in (0, "") and not is_pointer(field, around)
+    return value == [] or (value in (0, "") and not is_pointer(field, around))
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
@@ -269,7 +256,7 @@ def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
         yield path
 
 
-def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
+def pull_policy(around: Data, image: str, policy: str) -> Any:
     """When an image is pulled: as it is said, or as its tag suggests."""
     return around.get(policy) or default_pull_policy(around.get(image) or "")
 
@@ -280,7 +267,7 @@ def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
 # pkg/apis/core/validation, 1.36.
 
 
-def _gates(now: Data, was: Data) -> Iterator[Problem]:
+def _gates(now: Data, was: Data) -> Problems:
     """The problems of changed gates, and while there were gates, of what a pod asks of its node."""
     stored = {each.get("name", "") for each in was.get("schedulingGates", ())}
     for name, index in {each.get("name", ""): index for index, each in enumerate(now.get("schedulingGates", ()))}.items():
@@ -298,14 +285,13 @@ def _gates(now: Data, was: Data) -> Iterator[Problem]:
     yield from _node_affinity(now, was)
 
 
-def _node_affinity(now: Data, was: Data) -> Iterator[Problem]:
+def _node_affinity(now: Data, was: Data) -> Problems:
     """The problems of requirements on nodes, to whose terms conditions can be added while gates hold the pod back."""
     path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
     if old and len(new) != len(old):
-        yield Problem(
-            "immutable-field", path, f"there were {len(old)} terms, of which one must fit, and are {len(new)} now", "restore them"
-        )
+        message = f"there were {len(old)} terms, of which one must fit, and are {len(new)} now"
+        yield Problem("immutable-field", path, message, "restore them")
         return
     for index, (one, other) in enumerate(zip(new, old, strict=False)):
         if not _only_adds(one, other):

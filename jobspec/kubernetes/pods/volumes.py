@@ -5,29 +5,30 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
     closest,
     describe,
+    items_at,
     listed,
     missing,
     name_of,
     named,
     one_of,
     required_name,
-    unsupported,
     within,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
-    Rule = Callable[[dict[str, Any], Path], Iterator[Problem]]
+    Rule = Callable[[Data, Path], Problems]
 
 
 #: The sources in the order in which the server looks for them: of several, it takes the first.
@@ -40,18 +41,17 @@ _ORDER = (
 _MAX_INITIATOR = 64
 
 
-def volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def volume_problems(spec: Data, path: Path) -> Problems:
     """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
-    taken: dict[str, int] = {}
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        at = (*path, "volumes", index)
-        found = [*_sources(volume, at), *_name(volume, taken, index, at)]
+    taken: dict[str, Any] = {}
+    for at, volume in items_at(spec, "volumes", path):
+        found = [*_sources(volume, at), *_name(volume, taken, at)]
         yield from found
         if not found:
-            taken[volume["name"]] = index
+            taken[volume["name"]] = at[-1]
 
 
-def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path) -> Iterator[Problem]:
+def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
     name = volume.get("name") or ""
     if not name:
         yield missing("name", volume, path)
@@ -60,16 +60,16 @@ def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path)
         hint = f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is not a valid name for a volume: {why}", hint)
     elif name in taken:
-        message = f"the volume {index} has the name of the volume {taken[name]}, `{name}`"
+        message = f"the volume {path[-1]} has the name of the volume {taken[name]}, `{name}`"
         yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
 
 
-def source_of(volume: dict[str, Any]) -> str:
+def source_of(volume: Data) -> str:
     """The source that the server takes; an empty folder without one."""
     return next((source for source in _ORDER if source in volume), "emptyDir")
 
 
-def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _sources(volume: Data, path: Path) -> Problems:
     given = [source for source in _ORDER if source in volume]
     for source in given[:1]:
         yield from _source(source, volume[source], (*path, source))
@@ -84,7 +84,7 @@ def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
 
 
-def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _source(source: str, data: Data, path: Path) -> Problems:
     for field in _REQUIRED.get(source, ()):
         if not data.get(field):
             yield missing(field, data, path)
@@ -97,7 +97,7 @@ def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
 # Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-#: The fields without which a source is none; `image` needs its reference in a pod only, not in a template.
+#: The required fields of each source; `image` requires its reference in a pod only, not in a template.
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "awsElasticBlockStore": ("volumeID",),
     "azureDisk": ("diskName", "diskURI"),
@@ -128,39 +128,31 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MAX_DRIVER = 63
 
 
-def _secret(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _secret(data: Data, path: Path) -> Problems:
     """The problem of a reference to a Secret without the Secret's name."""
     if "secretRef" in data and not data["secretRef"].get("name"):
         yield missing("name", data["secretRef"], (*path, "secretRef"))
 
 
-def _empty_dir(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    limit = data.get("sizeLimit")
-    if limit is not None and _is_negative(limit):
+def _empty_dir(data: Data, path: Path) -> Problems:
+    limit = data.get("sizeLimit", "0")
+    if amount_of(limit) < 0:
         yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` cannot be negative, as {describe(limit)} is")
 
 
-def _is_negative(quantity: Any) -> bool:
-    if not isinstance(quantity, str):
-        return bool(quantity < 0)
-    number = quantity.strip().lower().partition("e")[0]
-    return number.startswith("-") and not set("123456789").isdisjoint(number)
+def _host_path(data: Data, path: Path) -> Problems:
+    if data.get("path"):
+        yield from backstep_problems(data["path"], (*path, "path"))
+        yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
 
 
-def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    if not data.get("path"):
-        return
-    yield from backstep_problems(data["path"], (*path, "path"))
-    yield from one_of(data.get("type", ""), _HOST_TYPES, (*path, "type"))
-
-
-def _nfs(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _nfs(data: Data, path: Path) -> Problems:
     folder = data.get("path")
     if folder and not folder.startswith("/"):
         yield Problem("wrong-format", (*path, "path"), f"`path` is absolute on the server, unlike {describe(folder)}", f"write `/{folder}`")
 
 
-def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _flex_volume(data: Data, path: Path) -> Problems:
     for option in data.get("options") or ():
         domain = "." + option.partition("/")[0].lower()
         if domain.endswith((".kubernetes.io", ".k8s.io")):
@@ -168,19 +160,18 @@ def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("invalid-name", (*path, "options", Key(option)), message, at_key=True)
 
 
-def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _csi(data: Data, path: Path) -> Problems:
     driver, secret = data.get("driver"), data.get("nodePublishSecretRef")
     if driver and len(driver) > _MAX_DRIVER:
-        yield Problem(
-            "invalid-name", (*path, "driver"), f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
-        )
+        message = f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
+        yield Problem("invalid-name", (*path, "driver"), message)
     elif driver:
         yield from named(driver, "a driver", lambda name: bad_subdomain(name.lower()), (*path, "driver"))
     if secret is not None:
         yield from required_name(secret, "name", "a Secret", bad_subdomain, (*path, "nodePublishSecretRef"))
 
 
-def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _image(data: Data, path: Path) -> Problems:
     if data.get("pullPolicy"):
         yield from one_of(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
@@ -201,11 +192,11 @@ _DISK_KINDS = ("Dedicated", "Managed", "Shared")
 _MAX_TENANT = 64
 
 
-def _partition(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _partition(data: Data, path: Path) -> Problems:
     yield from within(data.get("partition", 0), 0, 255, (*path, "partition"))
 
 
-def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _iscsi(data: Data, path: Path) -> Problems:
     if data.get("iqn"):
         yield from _qualified_name(data["iqn"], (*path, "iqn"))
     yield from within(data.get("lun", 0), 0, 255, (*path, "lun"))
@@ -215,8 +206,8 @@ def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _qualified_name(data["initiatorName"], (*path, "initiatorName"))
 
 
-def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
-    """The problem of a name that is none of iSCSI's; the server looks for that of an `iqn` anywhere in the text."""
+def _qualified_name(name: str, path: Path) -> Problems:
+    """The problem of a name that is not an iSCSI name; the server looks for an `iqn` anywhere in the text."""
     import re
 
     form = _QUALIFIED.get(name[:3])
@@ -224,7 +215,7 @@ def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f"{name_of(path)}: expected a name of iSCSI, {_EXAMPLES}, got {describe(name)}")
 
 
-def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _fc(data: Data, path: Path) -> Problems:
     targets = data.get("targetWWNs")
     yield from _one_name(data, "targetWWNs", "wwids", "disk", path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
     if targets and "lun" not in data:
@@ -233,7 +224,7 @@ def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from within(data["lun"], 0, 255, (*path, "lun"))
 
 
-def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _azure_disk(data: Data, path: Path) -> Problems:
     kind, caching, uri = data.get("kind", "Shared"), data.get("cachingMode", "ReadWrite"), data.get("diskURI") or ""
     yield from one_of(caching, _CACHING, (*path, "cachingMode"))
     yield from one_of(kind, _DISK_KINDS, (*path, "kind"))
@@ -244,7 +235,7 @@ def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", (*path, "diskURI"), message, hint)
 
 
-def _quobyte(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _quobyte(data: Data, path: Path) -> Problems:
     registry, tenant = data.get("registry"), data.get("tenant") or ""
     if not registry:
         return
@@ -265,21 +256,21 @@ def _is_host_and_port(text: str) -> bool:
     return not set(":[]") & set(host)
 
 
-def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _storage_os(data: Data, path: Path) -> Problems:
     for field in ("volumeName", "volumeNamespace"):
         if data.get(field) and (why := bad_label_name(data[field])):
             yield Problem("invalid-name", (*path, field), f"`{data[field]}` cannot stand here: {why}")
     yield from _secret(data, path)
 
 
-def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _flocker(data: Data, path: Path) -> Problems:
     name = data.get("datasetName", "")
     yield from _one_name(data, "datasetName", "datasetUUID", "dataset", path, "name the dataset, or give its `datasetUUID`")
     if "/" in name:
         yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
 
 
-def _one_name(data: dict[str, Any], one: str, other: str, what: str, path: Path, hint: str) -> Iterator[Problem]:
+def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str) -> Problems:
     """The problem of two fields that both name something, where neither or both are there."""
     if not data.get(one) and not data.get(other):
         yield missing(one, data, path, hint)
@@ -299,27 +290,26 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SECONDS = (600, 1 << 32)
 
 
-def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _keys(data: Data, path: Path) -> Problems:
     """The problems of the keys of a Secret or ConfigMap that become files of a volume."""
     return _files(data, path, ("key", "path"))
 
 
-def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _downward_api(data: Data, path: Path) -> Problems:
     return _files(data, path, ("path",), _fact)
 
 
-def _files(data: dict[str, Any], path: Path, required: tuple[str, ...], content: Rule | None = None) -> Iterator[Problem]:
-    """The problems of what becomes files of a volume; *content* gives those of what is in a file."""
+def _files(data: Data, path: Path, required: tuple[str, ...], content: Rule | None = None) -> Problems:
+    """The problems of the items that become files of a volume; *content* gives the problems of where a file's content comes from."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    for index, item in enumerate(data.get("items", ())):
-        at = (*path, "items", index)
+    for at, item in items_at(data, "items", path):
         yield from (missing(field, item, at) for field in required if not item.get(field))
         yield from file_path_problems(item.get("path", ""), (*at, "path"))
         yield from content(item, at) if content else ()
         yield from mode_problems(item.get("mode"), (*at, "mode"))
 
 
-def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _fact(item: Data, path: Path) -> Problems:
     """The problems of a file with a fact about the pod."""
     if "fieldRef" in item:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
@@ -332,18 +322,17 @@ def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield missing("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
 
 
-def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _projected(data: Data, path: Path) -> Problems:
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     taken: set[str] = set()
-    for index, source in enumerate(data.get("sources", ())):
-        at = (*path, "sources", index)
+    for at, source in items_at(data, "sources", path):
         given = [name for name in _PARTS if name in source]
         for name in given:
             yield from _PARTS[name](source[name], (*at, name))
-            for number, item in enumerate(source[name].get("items", ())):
-                file, place = item.get("path", ""), (*at, name, "items", number, "path")
+            for place, item in items_at(source[name], "items", (*at, name)):
+                file, hint = item.get("path", ""), "give one of the two another path"
                 if file in taken:
-                    yield Problem("duplicate-item", place, f"two files of the volume are `{file}`", "give one of the two another path")
+                    yield Problem("duplicate-item", (*place, "path"), f"two files of the volume are `{file}`", hint)
                 elif file:
                     taken.add(file)
         if len(given) > 1:
@@ -351,13 +340,13 @@ def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("conflicting-values", at, message, "make each an item of its own")
 
 
-def _named(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _named(data: Data, path: Path) -> Problems:
     if not data.get("name"):
         yield missing("name", data, path)
     yield from _keys(data, path)
 
 
-def _token(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _token(data: Data, path: Path) -> Problems:
     seconds, file = data.get("expirationSeconds", 3600), data.get("path")
     if not _SECONDS[0] <= seconds <= _SECONDS[1]:
         message = f"a token is valid for 600 seconds, which are 10 minutes, to 2^32 seconds, not {seconds}"
@@ -385,13 +374,13 @@ def leads_up(text: str) -> bool:
     return ".." in text.split("/")
 
 
-def backstep_problems(text: str, path: Path) -> Iterator[Problem]:
+def backstep_problems(text: str, path: Path) -> Problems:
     """The problem of a path with `..` in it."""
     if leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write where it leads to")
 
 
-def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
+def relative_path_problems(text: str, path: Path) -> Problems:
     """The problems of a path that has to stay inside of its volume."""
     if text.startswith("/"):
         hint = f"write `{text.lstrip('/')}`" if text.strip("/") else ""
@@ -399,14 +388,14 @@ def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
     yield from backstep_problems(text, path)
 
 
-def file_path_problems(text: str, path: Path) -> Iterator[Problem]:
+def file_path_problems(text: str, path: Path) -> Problems:
     """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
     yield from relative_path_problems(text, path)
     if text.startswith("..") and not text.startswith("../") and not leads_up(text):
         yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which the kubelet keeps for itself")
 
 
-def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
+def mode_problems(mode: int | None, path: Path) -> Problems:
     """The problem of permission bits outside of 0 to 0777."""
     if mode is not None and not 0 <= mode <= _MAX_MODE:
         digits = str(mode)
@@ -420,39 +409,36 @@ def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
 # itself refused is not reported again.
 
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIONS = ("Disabled", "Enabled", "IfPossible")
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
 _SHOWN = 5  # of the names of volumes in a message
 
 
-def mount_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def mount_problems(spec: Data, path: Path) -> Problems:
     """The problems of the mounts and devices of all containers."""
     volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
-    for at, container in containers_of(spec, path, _CONTAINERS):
-        yield from _mounts(container, volumes, (*at, "volumeMounts"))
-        yield from _devices(container, volumes, (*at, "volumeDevices"))
+    for at, container in containers_of(spec, path):
+        yield from _mounts(container, volumes, at)
+        yield from _devices(container, volumes, at)
 
 
-def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
-    mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices") or ()
-    device_names = {device.get("name") or "" for device in devices}
-    device_paths = set({device.get("name") or "": device.get("devicePath") or "" for device in devices}.values())
-    taken: dict[str, int] = {}
-    for index, mount in enumerate(mounts):
-        at, name, place = (*path, index), mount.get("name") or "", mount.get("mountPath") or ""
+def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
+    devices = {device.get("name") or "": device.get("devicePath") or "" for device in container.get("volumeDevices") or ()}
+    taken: dict[str, Any] = {}
+    for at, mount in items_at(container, "volumeMounts", path):
+        name, place = mount.get("name") or "", mount.get("mountPath") or ""
         yield from _volume(mount, volumes, at)
         if not place:
             yield missing("mountPath", mount, at)
         elif place in taken:
-            message = f"the mount {index} is at the path of the mount {taken[place]}, `{place}`"
+            message = f"the mount {at[-1]} is at the path of the mount {taken[place]}, `{place}`"
             yield Problem("duplicate-item", (*at, "mountPath"), message, "mount one of the two elsewhere, or remove it")
-        elif place in device_paths:
+        elif place in devices.values():
             message = f"`{place}` is the path of a device of this container, too"
             yield Problem("conflicting-values", (*at, "mountPath"), message, "choose another path for one of the two")
-        taken.setdefault(place, index)
-        if name and name in device_names:
+        taken.setdefault(place, at[-1])
+        if name and name in devices:
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
         if mount.get("subPath") and mount.get("subPathExpr"):
@@ -465,7 +451,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> I
         yield from _recursion(mount, at)
 
 
-def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _volume(use: Data, volumes: Data, path: Path) -> Problems:
     """The problem of a mount or device whose volume the pod does not have."""
     name = use.get("name") or ""
     if not name:
@@ -475,7 +461,7 @@ def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterato
         yield Problem("unsupported-choice", (*path, "name"), message, closest(name, volumes) or _there(volumes))
 
 
-def _there(volumes: dict[str, Any]) -> str:
+def _there(volumes: Data) -> str:
     names = list(reversed(volumes))
     if not names:
         return "the pod has no volumes; add it to `volumes`"
@@ -483,19 +469,17 @@ def _there(volumes: dict[str, Any]) -> str:
     return f"there {'is' if len(names) == 1 else 'are'} {listed(names[:_SHOWN])}{more}"
 
 
-def _propagation(propagation: str, container: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _propagation(propagation: str, container: Data, path: Path) -> Problems:
     yield from one_of(propagation, _PROPAGATIONS, path)
     if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
         message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
         yield Problem("conflicting-values", path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 
-def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
-    recursion, at = mount.get("recursiveReadOnly"), (*path, "recursiveReadOnly")
-    if recursion is None or recursion == "Disabled":
-        return
-    if recursion not in _RECURSIONS:
-        yield unsupported(recursion, _RECURSIONS, at)
+def _recursion(mount: Data, path: Path) -> Problems:
+    recursion, at = mount.get("recursiveReadOnly", "Disabled"), (*path, "recursiveReadOnly")
+    yield from one_of(recursion, _RECURSIONS, at)
+    if recursion not in _RECURSIONS[1:]:
         return
     if not mount.get("readOnly"):
         yield Problem("conflicting-values", at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
@@ -504,20 +488,19 @@ def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("conflicting-values", at, message, "remove one of the two")
 
 
-def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _devices(container: Data, volumes: Data, path: Path) -> Problems:
     mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
     names: set[str] = set()
     places: set[str] = set()
-    for index, device in enumerate(container.get("volumeDevices") or ()):
-        at, name, place = (*path, index), device.get("name") or "", device.get("devicePath") or ""
+    for at, device in items_at(container, "volumeDevices", path):
+        name, place = device.get("name") or "", device.get("devicePath") or ""
         yield from _volume(device, volumes, at)
         if name in volumes and source_of(volumes[name]) not in _CLAIMS:
             message = f"a device is a volume of a claim, and `{name}` is of `{source_of(volumes[name])}`"
             yield Problem("conflicting-values", (*at, "name"), message, "mount it by `volumeMounts`, or name a claim's volume")
         if name and name in names:
-            yield Problem(
-                "duplicate-item", (*at, "name"), f"the volume `{name}` is a device of this container twice", "remove one of the two"
-            )
+            message = f"the volume `{name}` is a device of this container twice"
+            yield Problem("duplicate-item", (*at, "name"), message, "remove one of the two")
         elif name and name in mounts:
             message = f"the volume `{name}` is mounted in this container, and cannot be a device as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
@@ -526,7 +509,7 @@ def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> 
         places.add(place)
 
 
-def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], path: Path) -> Iterator[Problem]:
+def _device_path(device: Data, places: set[str], mounts: set[str], path: Path) -> Problems:
     place, at = device.get("devicePath") or "", (*path, "devicePath")
     if not place:
         yield missing("devicePath", device, path)
@@ -547,7 +530,7 @@ def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], pat
 _ALLOWED = ("annotations", "labels")
 
 
-def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+def ephemeral_problems(data: Data, path: Path) -> Problems:
     """The problems of the template of a claim."""
     if "volumeClaimTemplate" not in data:
         yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
@@ -564,13 +547,12 @@ def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from claim_template_problems(template, path)
 
 
-def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+def claim_template_problems(template: Data, path: Path) -> Problems:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
-    for problem in _claim(template):
-        yield problem.moved_to((*path, *problem.path))
+    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim(template))
 
 
-def _claim(template: dict[str, Any]) -> Iterator[Problem]:
+def _claim(template: Data) -> Problems:
     from jobspec.kubernetes.persistentvolumeclaims import claim_spec_problems, given_source_problems
 
     yield from claim_spec_problems(template)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    #: An object as it is decoded (`jobspec.go.values`).
-    Typed = dict[str, Any]
+    from collections.abc import Callable, Iterable
 
 
 # What the server's Go code says of an object of a kind that runs pods: its own rules, and those of its pod template.
 #
-# The rules of a Service stand beside them.
+# The rules of a Service stand beside them. Each function loads the module of its kind.
 
 
 _TEMPLATE = ("spec", "template")
 
 
-def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[Problem]:
+def _with_pods(own: Iterable[Problem], template: Data, path: Path = _TEMPLATE) -> Problems:
     """The problems of an object's *own*, and those of its pod template at other places."""
     from jobspec.kubernetes.pods.pod import template_problems
 
@@ -33,53 +29,52 @@ def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[
     yield from (problem for problem in template_problems(template, path) if problem.path not in told)
 
 
-def _job(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _job(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.jobs import job_problems
 
-    yield from _with_pods(job_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
+    return _with_pods(job_problems(data, old), mapping(data, *_TEMPLATE))
 
 
-def _cronjob(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _cronjob(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.cronjobs import cronjob_problems
 
     path = ("spec", "jobTemplate", *_TEMPLATE)
-    yield from _with_pods(cronjob_problems(data, old), mapping(data, *path), path)
+    return _with_pods(cronjob_problems(data, old), mapping(data, *path), path)
 
 
-def _lasting(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _lasting(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.deployments import lasting_problems
 
-    yield from _with_pods(lasting_problems(data, old), mapping(data, *_TEMPLATE), _TEMPLATE)
+    return _with_pods(lasting_problems(data, old), mapping(data, *_TEMPLATE))
 
 
-def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _stateful_set(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.pods.pod import template_problems
-    from jobspec.kubernetes.workloads.deployments import as_written, pods_of, stateful_set_problems
+    from jobspec.kubernetes.workloads.deployments import at_own_volume, pods_of, stateful_set_problems
 
     own = stateful_set_problems(data, old)
     # the pods of a stored StatefulSet that is wrong by rules that came later are not looked at any more
     if old and (any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))):
-        yield from own
-        return
+        return own
     template, places = pods_of(mapping(data, "spec"))
-    yield from (as_written(problem, places) for problem in _with_pods(own, template, _TEMPLATE))
+    return (at_own_volume(problem, places) for problem in _with_pods(own, template))
 
 
-def _replication_controller(data: Typed, _: Typed | None) -> Iterator[Problem]:
+def _replication_controller(data: Data, _: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.deployments import replication_controller_problems
 
     own = replication_controller_problems(data)
-    yield from _with_pods(own, mapping(data, *_TEMPLATE), _TEMPLATE) if "template" in mapping(data, "spec") else own
+    return _with_pods(own, mapping(data, *_TEMPLATE)) if "template" in mapping(data, "spec") else own
 
 
-def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
+def _service(data: Data, old: Data | None) -> Problems:
     from jobspec.kubernetes.workloads.services import service_problems
 
-    yield from service_problems(data, old)
+    return service_problems(data, old)
 
 
 #: Kind -> the problems of a decoded object besides its metadata, as an update of another unless that is None.
-RULES: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
+RULES: dict[str, Callable[[Data, Data | None], Problems]] = {
     "CronJob": _cronjob,
     "DaemonSet": _lasting,
     "Deployment": _lasting,

@@ -6,12 +6,11 @@ pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from jobspec.data import package_path
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
 from jobspec.kubernetes.problems import closest, missing, one_of
@@ -24,7 +23,7 @@ _NUMBERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobs
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
-def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def cronjob_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a CronJob, but for those of any pod template, as an update of *old* unless that is None."""
     spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))
@@ -44,7 +43,7 @@ def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         yield Problem("unsupported-choice", (*_JOB, "manualSelector"), message, "remove it")
 
 
-def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]:
+def _schedule(spec: Data, *, may_have_zone: bool) -> Problems:
     schedule, at = text(spec, "schedule"), (*_SPEC, "schedule")
     if not schedule:
         yield missing("schedule", spec, _SPEC, "write it as `0 6 * * 1-5`: minute, hour, day of the month, month, day of the week")

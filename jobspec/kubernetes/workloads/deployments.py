@@ -6,14 +6,13 @@ and conversions of pkg/apis/apps/v1, 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from jobspec.diagnostics import Path, Problem
+from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import describe, missing, named, one_of, unsupported
+from jobspec.kubernetes.problems import describe, items_at, missing, named, one_of
 from jobspec.kubernetes.workloads.selectors import (
     amount,
     count_or_percentage,
@@ -29,7 +28,7 @@ _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDead
 _DEADLINE = 600  # by default
 
 
-def lasting_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def lasting_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a Deployment, ReplicaSet or DaemonSet, but for those of any pod template, as an update of *old* unless that is None.
 
     A DaemonSet without a selector is refused for the labels of its template, which nothing selects.
@@ -48,14 +47,12 @@ def lasting_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
 
 
-def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
+def _deadline(spec: Data) -> Problems:
     given, ready = number(spec, "progressDeadlineSeconds"), number(spec, "minReadySeconds") or 0
-    deadline = _DEADLINE if given is None else given
+    deadline, default, field = (_DEADLINE, " by default", "minReadySeconds") if given is None else (given, "", "progressDeadlineSeconds")
     if 0 <= deadline <= ready:
-        default = " by default" if given is None else ""
         message = f"`progressDeadlineSeconds`, {deadline}{default}, must be more than `minReadySeconds`, {ready}"
-        path = ("spec", "minReadySeconds" if given is None else "progressDeadlineSeconds")
-        yield Problem("conflicting-values", path, message, f"set `progressDeadlineSeconds` to more than {ready}")
+        yield Problem("conflicting-values", ("spec", field), message, f"set `progressDeadlineSeconds` to more than {ready}")
 
 
 # Check a ReplicationController as the API server's Go code does.
@@ -64,7 +61,7 @@ def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
 # selector is the labels of the template where none is written.
 
 
-def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
+def replication_controller_problems(data: Data) -> Problems:
     """The problems of a ReplicationController, but for those of any pod template."""
     spec = mapping(data, "spec")
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
@@ -85,12 +82,11 @@ def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
 
 
 _SPEC: Path = ("spec",)
-_CLAIMS: Path = ("spec", "volumeClaimTemplates")
 _VOLUMES: Path = ("spec", "template", "spec", "volumes")
 _RETENTION = ("Retain", "Delete")
 
 
-def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def stateful_set_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
 
     An update does not look at what cannot change.
@@ -110,12 +106,12 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
         yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
     yield from workload_selector(spec)
     yield from _lasting_pods(spec, "StatefulSet")
-    for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
-        yield from _name_of_claim(claim, (*_CLAIMS, index))
-        yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
+    for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC):
+        yield from _name_of_claim(claim, at)
+        yield from claim_template_problems(claim, at) if is_new else ()
 
 
-def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _name_of_claim(claim: Data, path: Path) -> Problems:
     """The problem of a claim's name, which is that of a volume of the pods."""
     name = text(mapping(claim, "metadata"), "name")
     if not name:
@@ -125,7 +121,7 @@ def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from named(name, "a volume", bad_label_name, (*path, "metadata", "name"))
 
 
-def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+def pods_of(spec: Data) -> tuple[Data, list[int]]:
     """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
 
     It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
@@ -140,7 +136,7 @@ def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
     return {**template, "spec": {**kept, **({"volumes": volumes} if volumes else {})}}, [index for index, _ in own]
 
 
-def as_written(problem: Problem, places: list[int]) -> Problem:
+def at_own_volume(problem: Problem, places: list[int]) -> Problem:
     """A problem of the checked template, at the volume that it has in the written one."""
     path = problem.path
     if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):
@@ -158,56 +154,54 @@ def as_written(problem: Problem, places: list[int]) -> Problem:
 _ROLLING = "RollingUpdate"
 
 
-def _deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _deployment_strategy(spec: Data) -> Problems:
     """The problems of a Deployment's `strategy`."""
-    strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
-    kind = text(strategy, "type") or _ROLLING
-    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
-    if kind == "Recreate" and is_given(strategy, "rollingUpdate"):
-        yield _not_rolling("Recreate", rolling_at)
-    elif kind == _ROLLING:
-        yield from count_or_percentage(rolling.get("maxUnavailable"), (*rolling_at, "maxUnavailable"))
-        yield from count_or_percentage(rolling.get("maxSurge"), (*rolling_at, "maxSurge"), most=None)
+    kind, rolling, at = _strategy(spec, "strategy")
+    yield from _type_of_strategy(spec, "strategy", ("Recreate", _ROLLING))
+    if kind == _ROLLING:
+        yield from count_or_percentage(rolling.get("maxUnavailable"), (*at, "maxUnavailable"))
+        yield from count_or_percentage(rolling.get("maxSurge"), (*at, "maxSurge"), most=None)
         if not any(amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
-            yield _standstill(rolling_at)
-    elif kind != "Recreate":
-        yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
+            yield _standstill(at)
 
 
-def _daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _daemon_set_strategy(spec: Data) -> Problems:
     """The problems of a DaemonSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
-    kind = text(strategy, "type") or _ROLLING
-    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
-    yield from one_of(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    kind, rolling, at = _strategy(spec, "updateStrategy")
+    yield from one_of(kind, (_ROLLING, "OnDelete"), (*at[:-1], "type"))
     if kind != _ROLLING:
         return
     for name in ("maxUnavailable", "maxSurge"):
-        yield from count_or_percentage(rolling.get(name), (*rolling_at, name))
+        yield from count_or_percentage(rolling.get(name), (*at, name))
     unavailable, surge = amount(_or(rolling, "maxUnavailable", 1)), amount(_or(rolling, "maxSurge", 0))
     if unavailable and surge:
-        message = (
-            "`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: a node's new pod comes before or after the old one"
-        )
-        yield Problem("conflicting-values", (*rolling_at, "maxSurge"), message, "set one of the two to 0")
+        when = "a node's new pod comes before or after the old one"
+        message = f"`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: {when}"
+        yield Problem("conflicting-values", (*at, "maxSurge"), message, "set one of the two to 0")
     elif not unavailable and not surge:
-        yield _standstill(rolling_at)
+        yield _standstill(at)
 
 
-def _stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+def _stateful_set_strategy(spec: Data) -> Problems:
     """The problems of a StatefulSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
-    kind = text(strategy, "type") or _ROLLING
-    if kind == "OnDelete" and is_given(strategy, "rollingUpdate"):
-        yield _not_rolling("OnDelete", (*at, "rollingUpdate"))
-    elif kind == _ROLLING:
-        yield from negative_numbers(mapping(strategy, "rollingUpdate"), ("partition",), (*at, "rollingUpdate"))
-    elif kind != "OnDelete":
-        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    kind, rolling, at = _strategy(spec, "updateStrategy")
+    yield from _type_of_strategy(spec, "updateStrategy", (_ROLLING, "OnDelete"))
+    if kind == _ROLLING:
+        yield from negative_numbers(rolling, ("partition",), at)
 
 
-def _not_rolling(kind: str, path: Path) -> Problem:
-    return Problem("conflicting-values", path, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
+def _strategy(spec: Data, field: str) -> tuple[str, Data, Path]:
+    """The type of a strategy, its `rollingUpdate`, and the path of that."""
+    strategy = mapping(spec, field)
+    return text(strategy, "type") or _ROLLING, mapping(strategy, "rollingUpdate"), ("spec", field, "rollingUpdate")
+
+
+def _type_of_strategy(spec: Data, field: str, kinds: tuple[str, ...]) -> Problems:
+    """The problem of a strategy of another type, or of one that has a `rollingUpdate` and is of another type than that."""
+    kind, _, at = _strategy(spec, field)
+    yield from one_of(kind, kinds, (*at[:-1], "type"))
+    if kind in kinds and kind != _ROLLING and is_given(mapping(spec, field), "rollingUpdate"):
+        yield Problem("conflicting-values", at, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
 
 
 def _standstill(path: Path) -> Problem:
@@ -215,16 +209,16 @@ def _standstill(path: Path) -> Problem:
     return Problem("conflicting-values", (*path, "maxUnavailable"), message, "let one of them be 1")
 
 
-def _or(data: dict[str, Any], name: str, default: Any) -> Any:
+def _or(data: Data, name: str, default: Any) -> Any:
     return data[name] if is_given(data, name) else default
 
 
 # The pod template of what keeps pods running for good: its pods are always restarted, and have no deadline.
 #
-# Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and its likes for other kinds.
+# Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and the same of other kinds.
 
 
-def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _lasting_pods(spec: Data, kind: str) -> Problems:
     """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
     pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
     policy = text(pod, "restartPolicy") or "Always"
@@ -245,14 +239,14 @@ def _lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 _ANEW = "restore the old value, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
 
 
-def _selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def _selector_update(data: Data, old: Data | None) -> Problems:
     """The problem of a changed selector."""
     new, was = mapping(data, "spec").get("selector"), mapping(old, "spec").get("selector")
     if new is not None and was is not None and not same(new, was):
         yield _fixed("selector", data)
 
 
-def _stateful_set_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def _stateful_set_update(data: Data, old: Data) -> Problems:
     """The problems of changed fields of a StatefulSet: few can change."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _selector_update(data, old)
@@ -263,7 +257,7 @@ def _stateful_set_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[
         yield _fixed("volumeClaimTemplates", data)
 
 
-def _fixed(name: str, data: dict[str, Any]) -> Problem:
+def _fixed(name: str, data: Data) -> Problem:
     kind = data["kind"]
     is_there = is_given(mapping(data, "spec"), name)
     message = f"`{name}` of a {kind} cannot change" + ("" if is_there else ", and it was not empty")

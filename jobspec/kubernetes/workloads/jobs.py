@@ -5,7 +5,7 @@ Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the def
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import (
     bad_label_name,
@@ -20,6 +20,7 @@ from jobspec.kubernetes.problems import (
     closest,
     describe,
     formed,
+    items_at,
     listed,
     missing,
     one_of,
@@ -31,13 +32,10 @@ from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, sam
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
-    Spec = dict[str, Any]
 
-
-def job_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def job_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a Job, but for those of any pod template, as an update of *old* unless that is None."""
     spec = with_defaults(mapping(data, "spec"))
     if old is not None:
@@ -47,15 +45,15 @@ def job_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[P
     yield from _host_names(data, spec)
 
 
-def with_defaults(spec: dict[str, Any]) -> dict[str, Any]:
+def with_defaults(spec: Data) -> Data:
     """A Job's spec with the numbers that other fields are compared with: without both of them, one pod that completes."""
     if is_given(spec, "parallelism") or is_given(spec, "completions"):
         return spec if is_given(spec, "parallelism") else {**spec, "parallelism": 1}
     return {**spec, "parallelism": 1, "completions": 1}
 
 
-def _host_names(data: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
-    """The problem of an Indexed Job whose last pod would get a host name that is none."""
+def _host_names(data: Data, spec: Data) -> Problems:
+    """The problem of an Indexed Job whose last pod would get a host name that is not valid."""
     completions = number(spec, "completions") or 0
     if text(spec, "completionMode") != "Indexed" or completions <= 0:
         return
@@ -75,13 +73,11 @@ _NUMBERS = (
     *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
     *("backoffLimitPerIndex", "maxFailedIndexes"),
 )
-_MAX_INDEXED_COMPLETIONS = (
-    100_000  # pods at a time, and failed indexes, of an Indexed Job; completions from which fewer of both are allowed
-)
-_FEWER = 10_000
+#: The most pods at a time, and failed indexes, of an Indexed Job; with more completions than that, fewer of both are allowed.
+_MAX_INDEXED_COMPLETIONS, _FEWER = 100_000, 10_000
 
 
-def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def job_spec(spec: Data, path: Path) -> Problems:
     """The problems of a Job's spec, but for its selector and for what any pod template can have wrong."""
     yield from negative_numbers(spec, _NUMBERS, path)
     if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
@@ -103,7 +99,7 @@ def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from _restarts(spec, path)
 
 
-def _indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _indexed(spec: Data, path: Path) -> Problems:
     parallel, failed, completions = number(spec, "parallelism"), number(spec, "maxFailedIndexes"), number(spec, "completions")
     if completions is None:
         yield missing("completions", spec, path, "an Indexed Job has a number for each completion; write it beside `parallelism`")
@@ -112,9 +108,8 @@ def _indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("out-of-range", (*path, "maxFailedIndexes"), message)
     is_large = completions is not None and completions > _MAX_INDEXED_COMPLETIONS and is_given(spec, "backoffLimitPerIndex")
     if is_large and failed is None:
-        yield missing(
-            "maxFailedIndexes", spec, path, f"more than {_MAX_INDEXED_COMPLETIONS:,} completions with `backoffLimitPerIndex` need it"
-        )
+        hint = f"more than {_MAX_INDEXED_COMPLETIONS:,} completions with `backoffLimitPerIndex` need it"
+        yield missing("maxFailedIndexes", spec, path, hint)
     for name, value in (("parallelism", parallel), ("maxFailedIndexes", failed)):
         most = _FEWER if is_large else _MAX_INDEXED_COMPLETIONS
         yield from within(value or 0, None, most, (*path, name))
@@ -125,14 +120,14 @@ def _needs_indexes(name: str, path: Path) -> Problem:
     return Problem("conflicting-values", (*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
 
 
-def _replacement(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _replacement(spec: Data, path: Path) -> Problems:
     policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
     yield from one_of(policy, ("Failed", "TerminatingOrFailed"), at)
     if policy == "TerminatingOrFailed" and is_given(spec, "podFailurePolicy"):
         yield Problem("conflicting-values", at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
 
 
-def _restarts(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _restarts(spec: Data, path: Path) -> Problems:
     at, pod = (*path, "template", "spec"), mapping(spec, "template", "spec")
     policy = text(pod, "restartPolicy")
     if policy == "Always":
@@ -160,7 +155,7 @@ GENERATED = (*_UIDS, *_NAMES)
 _NEW_UID = "\N{REPLACEMENT CHARACTER}"
 
 
-def job_selector(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def job_selector(data: Data, old: Data | None) -> Problems:
     """The problems of the selector and of the labels of a Job's pods, which is an update of *old* unless that is None."""
     spec = mapping(data, "spec")
     if spec.get("manualSelector") is not True:
@@ -172,21 +167,21 @@ def job_selector(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[P
         yield from wrong or unmatched(spec["selector"], spec)
 
 
-def name_of_job(data: dict[str, Any]) -> str:
+def name_of_job(data: Data) -> str:
     """The name of a Job, or one as the server makes it."""
     metadata = mapping(data, "metadata")
     name, prefix = text(metadata, "name"), text(metadata, "generateName")
     return name or (generated_name(prefix) if prefix else "")
 
 
-def _uid_of(data: dict[str, Any], old: dict[str, Any]) -> str:
+def _uid_of(data: Data, old: Data) -> str:
     """The UID of a stored Job, from wherever it is known."""
     labels = string_map(mapping(data, "spec", "template", "metadata"), "labels")
     known = [text(mapping(each, "metadata"), "uid") for each in (old, data)] + [labels.get(key, "") for key in reversed(_UIDS)]
     return next(filter(None, known), _NEW_UID)
 
 
-def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
+def _generated(spec: Data, name: str, uid: str) -> Problems:
     labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
     for key in _UIDS:
         if labels.get(key, uid) != uid:
@@ -215,34 +210,30 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUS = ("False", "True", "Unknown")
-_MOST_RULES = 20
-_MOST_CONDITIONS = 20
-_MOST_CODES = 255
+_MOST_RULES, _MOST_CONDITIONS, _MOST_CODES = 20, 20, 255
 
 
-def failure_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def failure_policy(spec: Data, path: Path) -> Problems:
     """The problems of the policy of a Job's spec."""
-    at = (*path, "podFailurePolicy", "rules")
-    rules = structs(mapping(spec, "podFailurePolicy"), "rules")
-    yield from at_most(_MOST_RULES, len(rules), "rule", at)
+    policy, at = mapping(spec, "podFailurePolicy"), (*path, "podFailurePolicy")
+    yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
     pod = mapping(spec, "template", "spec")
     containers = [text(each, "name") for field in ("containers", "initContainers") for each in structs(pod, field)]
-    for index, rule in enumerate(rules):
-        yield from _failure_rule(rule, (*at, index), containers, by_index=is_given(spec, "backoffLimitPerIndex"))
+    for place, rule in items_at(policy, "rules", at):
+        yield from _failure_rule(rule, place, containers, by_index=is_given(spec, "backoffLimitPerIndex"))
 
 
-def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by_index: bool) -> Iterator[Problem]:
+def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bool) -> Problems:
     action = text(rule, "action")
     yield from required_choice(rule, "action", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
     if action == "FailIndex" and not by_index:
         message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
         yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
-    codes, conditions = rule.get("onExitCodes"), structs(rule, "onPodConditions")
+    codes, conditions = rule.get("onExitCodes"), items(rule, "onPodConditions")
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
     yield from at_most(_MOST_CONDITIONS, len(conditions), "condition", (*path, "onPodConditions"))
-    for index, condition in enumerate(conditions):
-        at = (*path, "onPodConditions", index)
+    for at, condition in items_at(rule, "onPodConditions", path):
         yield from formed(text(condition, "type"), "type of a condition", bad_qualified_name, (*at, "type"))
         yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
@@ -251,7 +242,7 @@ def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by
         yield Problem("conflicting-values" if conditions else "missing-field", path, message)
 
 
-def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Iterator[Problem]:
+def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
     operator = text(codes, "operator")
     yield from required_choice(codes, "operator", ("In", "NotIn"), path, "it is `In` or `NotIn`")
     name = text(codes, "containerName")
@@ -281,18 +272,17 @@ def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Ite
 _LONGEST = 64 * 1024
 
 
-def success_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def success_policy(spec: Data, path: Path) -> Problems:
     """The problems of the policy of an Indexed Job's spec."""
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
-    rules = structs(policy, "rules")
-    if not rules:
+    if not policy.get("rules"):
         yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
-    yield from at_most(_MOST_RULES, len(rules), "rule", (*at, "rules"))
-    for index, rule in enumerate(rules):
-        yield from _success_rule(rule, number(spec, "completions"), (*at, "rules", index))
+    yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
+    for place, rule in items_at(policy, "rules", at):
+        yield from _success_rule(rule, number(spec, "completions"), place)
 
 
-def _success_rule(rule: dict[str, Any], completions: int | None, path: Path) -> Iterator[Problem]:
+def _success_rule(rule: Data, completions: int | None, path: Path) -> Problems:
     indexes, count = rule.get("succeededIndexes"), number(rule, "succeededCount")
     if indexes is None and count is None:
         yield Problem("missing-field", path, "a rule has `succeededIndexes`, `succeededCount` or both, and this one has neither")
@@ -345,7 +335,7 @@ _PATH = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 _MAX_MANAGER_LENGTH = 63
 
 
-def managed_by(name: str, path: Path) -> Iterator[Problem]:
+def managed_by(name: str, path: Path) -> Problems:
     """The problems of a controller's name."""
     domain, _, rest = name.partition("/")
     if not domain or not rest:
@@ -370,7 +360,7 @@ _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _ANEW = "restore the old value, or make a Job of another name"
 
 
-def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def job_update_problems(data: Data, old: Data) -> Problems:
     """The problems of changes from the stored Job *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _completions(new_spec, old_spec)
@@ -391,7 +381,7 @@ def _fixed(name: str) -> Problem:
     return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Job cannot change", _ANEW)
 
 
-def _completions(new: Spec, old: Spec) -> Iterator[Problem]:
+def _completions(new: Data, old: Data) -> Problems:
     now, was, parallel = number(new, "completions"), _default(old), number(new, "parallelism")
     if not is_given(new, "completions") and not is_given(old, "completions"):
         return
@@ -405,7 +395,7 @@ def _completions(new: Spec, old: Spec) -> Iterator[Problem]:
         yield Problem("immutable-field", (*_SPEC, "completions"), message, f"write {now} for both")
 
 
-def _default(spec: Spec) -> int | None:
+def _default(spec: Data) -> int | None:
     """The completions of a Job: one where it says neither them nor how many pods run at a time."""
     return number(spec, "completions") if is_given(spec, "completions") or is_given(spec, "parallelism") else 1
 
@@ -420,7 +410,7 @@ def _selector_as_stored(selector: Any) -> Any:
     return {**selector, "matchLabels": labels} if isinstance(selector, dict) else selector
 
 
-def _template(new: Spec, old: Spec, job: dict[str, Any]) -> Iterator[Problem]:
+def _template(new: Data, old: Data, job: Data) -> Problems:
     new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
     if not mapping(job, "spec").get("suspend"):
         if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
@@ -435,32 +425,32 @@ def _template(new: Spec, old: Spec, job: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("immutable-field", _TEMPLATE, message, "wait until the suspended Job has no pods", at_key=True)
 
 
-def _is_at_rest(job: dict[str, Any]) -> bool:
-    """Whether a suspended Job has no pods, and none to come."""
+def _is_at_rest(job: Data) -> bool:
+    """Whether a suspended Job has no pods, and its controller will make no more."""
     status = mapping(job, "status")
     suspended = any(text(each, "type") == "Suspended" and text(each, "status") == "True" for each in structs(status, "conditions"))
     return not number(status, "active") and (suspended or not is_given(status, "startTime"))
 
 
-def _metadata(template: Spec) -> dict[str, Any]:
+def _metadata(template: Data) -> Data:
     """The metadata of a template without the labels that the server adds."""
     metadata = mapping(template, "metadata")
     labels = {key: value for key, value in string_map(metadata, "labels").items() if key not in GENERATED}
     return {name: each for name, each in {**metadata, "labels": labels}.items() if name != "creationTimestamp"}
 
 
-def _scheduled(new: Spec, old: Spec) -> Spec:
+def _scheduled(new: Data, old: Data) -> Data:
     """The old pods with what may change as the new ones have it: on which nodes they run, and what they need there."""
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
     taken = {name: new[name] for name in _SCHEDULING if name in new}
-    sized: Spec = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
+    sized: Data = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
     kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
     has_any = affinity or "affinity" in new
     return {**kept, **taken, **sized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
 
 
-def _sized(new: list[Spec], old: list[Spec]) -> list[Spec]:
+def _sized(new: list[Data], old: list[Data]) -> list[Data]:
     """The old containers with the resources of the new ones that have their places and names."""
     if len(new) != len(old):
         return old

@@ -6,7 +6,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import quantity
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
@@ -16,14 +16,14 @@ from jobspec.kubernetes.problems import missing, name_of, outside, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
 _DIGITS = frozenset("0123456789")
 
 
-def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> Iterator[Problem]:
+def negative_numbers(data: Data, names: Iterable[str], path: Path) -> Problems:
     """The problems of fields that cannot be negative, and are."""
     for name in names:
         yield from within(number(data, name) or 0, 0, None, (*path, name))
@@ -43,13 +43,12 @@ def amount(value: Any) -> int:
     return 0 if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
 
 
-def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Iterator[Problem]:
+def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Problems:
     """The problems of a count of pods, or of a percentage of them that is *most* percent."""
     if isinstance(value, str) and not is_percentage(value):
         hint = f"remove the quotes: `{value}`" if value.isascii() and value.isdecimal() else ""
-        yield Problem(
-            "wrong-format", path, f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"', hint
-        )
+        message = f'{name_of(path)}: expected a number, or a percentage such as `25%`, got the string "{value}"'
+        yield Problem("wrong-format", path, message, hint)
     elif isinstance(value, str):
         if most is not None and amount(value) > most:
             yield Problem("out-of-range", path, f"{name_of(path)}: expected at most {most} percent, got {value}")
@@ -65,7 +64,7 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> It
 _LARGEST = 2**63 - 1
 
 
-def number_in_annotation(data: dict[str, Any], name: str, *, least: int | None = None, may_be_empty: bool = True) -> Iterator[Problem]:
+def number_in_annotation(data: Data, name: str, *, least: int | None = None, may_be_empty: bool = True) -> Problems:
     """The problem of an annotation that holds no number of 64 bits, or one below *least*."""
     value = string_map(mapping(data, "metadata"), "annotations").get(name)
     if value is None or (not value and may_be_empty):
@@ -94,8 +93,8 @@ _SELECTOR: Path = ("spec", "selector")
 _TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
-def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
-    """The problems of the selector of a Deployment or of one of its kin: it is required, not empty, and selects the template's pods."""
+def workload_selector(spec: Data) -> Problems:
+    """The problems of the selector of a Deployment, DaemonSet, ReplicaSet or StatefulSet, which has to select the template's pods."""
     selector = spec.get("selector")
     if selector is None:
         labels = string_map(mapping(spec, "template", "metadata"), "labels")
@@ -108,7 +107,7 @@ def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
         yield from wrong or unmatched(selector, spec)
 
 
-def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
+def unmatched(selector: Any, spec: Data) -> Problems:
     """The problem of a right selector that does not select the pods of the template beside it."""
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     missed = misses(mapping(selector), labels)
@@ -117,18 +116,18 @@ def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
 
 
-def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
+def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
     """The conditions of a right selector, in words, that *labels* do not meet."""
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
     for each in structs(selector, "matchExpressions"):
-        if not _meets(each, labels):
+        if not _matches(each, labels):
             values = texts(each, "values")
             missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
     return missed
 
 
-def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
+def _matches(condition: Data, labels: Mapping[str, str]) -> bool:
     key, operator, values = text(condition, "key"), text(condition, "operator"), texts(condition, "values")
     if operator == "In":
         return key in labels and labels[key] in values
@@ -147,26 +146,26 @@ _CLAIM = {"volumeMode": "Filesystem"}
 
 
 #: The field that holds a list of objects -> the defaults of their fields.
-_DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
+_DEFAULTS: dict[str, Data] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
-"""The fields with a text under each key, where an empty one is not as good as none."""
+"""Maps of texts, in which an empty text differs from an absent key."""
 _SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
-_ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
+_ONLY_OF_PODS = "enableServiceLinks"  # has a default in a pod, but not in a template
 
 
 def same(one: Any, other: Any, field: str = "") -> bool:
     """Whether two values of a field mean the same."""
-    return bool(_whole(one, field) == _whole(other, field))
+    return bool(_normalized(one, field) == _normalized(other, field))
 
 
-def same_pods(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_pods(one: Data, other: Data) -> bool:
     """Whether two specs of pods in templates mean the same."""
     return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one), _pulled(other)))
 
 
-def _pulled(spec: dict[str, Any]) -> dict[str, Any]:
+def _pulled(spec: Data) -> Data:
     """A spec of pods whose containers all say when their images are pulled."""
     spec = without_disabled(spec)
     lists = {field: spec[field] for field in ("containers", "initContainers") if field in spec}
@@ -174,12 +173,12 @@ def _pulled(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, **{field: [{**each, policy: pull_policy(each, "image", policy)} for each in of] for field, of in lists.items()}}
 
 
-def same_claims(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
+def same_claims(one: list[Data], other: list[Data]) -> bool:
     """Whether two lists of templates of claims mean the same; of a claim, `apiVersion` and `kind` are what they have to be."""
-    return [_whole_claim(claim) for claim in one] == [_whole_claim(claim) for claim in other]
+    return [_normalized_claim(claim) for claim in one] == [_normalized_claim(claim) for claim in other]
 
 
-def _whole(value: Any, field: str = "") -> Any:
+def _normalized(value: Any, field: str = "") -> Any:
     """A value of a field with the defaults of its type, without what is empty."""
     if isinstance(value, dict):
         if field in _QUANTITIES:
@@ -187,15 +186,16 @@ def _whole(value: Any, field: str = "") -> Any:
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
-        made = {name: _whole(each, name) for name, each in filled.items()}
+        made = {name: _normalized(each, name) for name, each in filled.items()}
         pointers = {*_SOURCES, *(name for name in made if is_pointer(name, "spec"))}
         return {name: each for name, each in made.items() if each is not None and (name in pointers or each not in ("", [], {}))}
-    return [_whole(each, field) for each in value] if isinstance(value, list) else value
+    return [_normalized(each, field) for each in value] if isinstance(value, list) else value
 
 
-def _whole_claim(claim: dict[str, Any]) -> Any:
+def _normalized_claim(claim: Data) -> Any:
     kept = {name: each for name, each in claim.items() if name not in ("apiVersion", "kind")}
-    return _whole({**kept, "spec": {**_CLAIM, **(claim.get("spec") or {})}, "status": {"phase": "Pending", **(claim.get("status") or {})}})
+    spec, status = {**_CLAIM, **(claim.get("spec") or {})}, {"phase": "Pending", **(claim.get("status") or {})}
+    return _normalized({**kept, "spec": spec, "status": status})
 
 
 def _amount(value: Any) -> Any:

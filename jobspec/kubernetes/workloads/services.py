@@ -6,22 +6,16 @@ allocates addresses and ports before it validates, so that it tells problems of 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Path, Problem
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.formats import plain_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.problems import formed, missing, named, one_of, unsupported, within
+from jobspec.kubernetes.problems import formed, items_at, missing, named, one_of, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from jobspec.go.formats import Address
-
-    Port = dict[str, Any]
-    Spec = dict[str, Any]
 
 
 _SPEC: Path = ("spec",)
@@ -35,18 +29,19 @@ _TRAFFIC = (
 """The fields of a Service that are about its traffic, as annotations can be, too."""
 _MODE = "service.kubernetes.io/topology-mode"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
+_ON_NODES = ("NodePort", "LoadBalancer")
 
 
-def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+def service_problems(data: Data, old: Data | None) -> Problems:
     """The problems of a Service, as an update of *old* unless that is None."""
     if old is not None:
         yield from service_update(data, old)
         data = without_dropped(data, old)
     spec = mapping(data, "spec")
-    kind = text(spec, "type") or "ClusterIP"
+    kind = kind_of(spec)
     yield from one_of(kind, _TYPES, (*_SPEC, "type"))
     yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec)
-    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
+    if kind in _ON_NODES and is_headless(spec):
         message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
         yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
     if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
@@ -61,7 +56,7 @@ def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
         yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
-def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
+def _external_name(spec: Data) -> Problems:
     given = ["clusterIPs" if items(spec, "clusterIPs") else "clusterIP"] if cluster_ips(spec) else []
     given += ["ipFamilies"] if items(spec, "ipFamilies") else []
     given += ["ipFamilyPolicy"] if is_given(spec, "ipFamilyPolicy") else []
@@ -88,18 +83,18 @@ _SINGLE = "SingleStack"
 _FAMILY_POLICIES = (_SINGLE, "PreferDualStack", "RequireDualStack")
 
 
-def cluster_ips(spec: dict[str, Any]) -> list[str]:
+def cluster_ips(spec: Data) -> list[str]:
     """The addresses that a Service asks for: `clusterIPs`, or `clusterIP` alone where only that is written."""
     one, several = text(spec, "clusterIP"), texts(spec, "clusterIPs")
     return several or ([one] if one else [])
 
 
-def is_headless(spec: dict[str, Any]) -> bool:
+def is_headless(spec: Data) -> bool:
     """Whether a Service has no address."""
     return cluster_ips(spec) == [_NONE]
 
 
-def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
+def _cluster_addresses(spec: Data) -> Problems:
     """The problems of the addresses and families of a Service that is no ExternalName."""
     one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
     if several and several[0] != one:
@@ -107,9 +102,8 @@ def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", _ALL, message, "write the first address in both fields")
     for index, family in enumerate(families):
         path = (*_SPEC, "ipFamilies", index)
-        if family not in _FAMILIES:
-            yield unsupported(family, _FAMILIES, path)
-        elif family in families[:index]:
+        yield from one_of(family, _FAMILIES, path)
+        if family in _FAMILIES and family in families[:index]:
             yield Problem("duplicate-item", path, f"duplicate family {family}", "remove one of the two")
     if is_given(spec, "ipFamilyPolicy"):
         yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
@@ -117,7 +111,7 @@ def _cluster_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
     yield from _single_stack(spec, families)
 
 
-def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterator[Problem]:
+def _addresses(asked: list[str], families: list[str], at: Path | None) -> Problems:
     """The problems of addresses *at* `clusterIPs`, or at `clusterIP` where that path is None."""
     if asked in ([], [_NONE]):
         return
@@ -140,7 +134,7 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
             yield Problem("conflicting-values", paths[index], f"`{asked[index]}` is of {family}, and `ipFamilies[{index}]` says {wanted}")
 
 
-def _single_stack(spec: dict[str, Any], families: list[str]) -> Iterator[Problem]:
+def _single_stack(spec: Data, families: list[str]) -> Problems:
     """The problem of two families or addresses of a Service that is to have one.
 
     The default is both families only without an address and pods of its own.
@@ -163,15 +157,13 @@ def _single_stack(spec: dict[str, Any], families: list[str]) -> Iterator[Problem
 _AT: Path = ("spec", "ports")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _MOST = 65535
-_ON_NODES = ("NodePort", "LoadBalancer")
 
 
-def _port_list(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Problem]:
+def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
     """The problems of the ports of a Service of a *kind*."""
     ports = structs(spec, "ports")
     names: set[str] = set()
-    for index, port in enumerate(ports):
-        path = (*_AT, index)
+    for path, port in items_at(spec, "ports", _SPEC):
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
@@ -180,15 +172,15 @@ def _port_list(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Pro
         if is_given(port, "appProtocol"):
             yield from formed(text(port, "appProtocol"), "name of a protocol", bad_qualified_name, (*path, "appProtocol"))
     seen: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
+    for path, port in items_at(spec, "ports", _SPEC):
         same = _protocol(port), number(port, "port") or 0
         if same in seen:
-            yield Problem("duplicate-item", (*_AT, index), f"another port has the number {same[1]} and the protocol {same[0]}, too")
+            yield Problem("duplicate-item", path, f"another port has the number {same[1]} and the protocol {same[0]}, too")
         seen.add(same)
     yield from _node_ports(ports, kind, is_new=is_new)
 
 
-def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterator[Problem]:
+def _name(port: Data, path: Path, names: set[str], *, required: bool) -> Problems:
     name = text(port, "name")
     if not name and required:
         yield missing("name", port, path, "of several ports, each has a name")
@@ -198,7 +190,7 @@ def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterato
         yield Problem("duplicate-item", (*path, "name"), f"another port has the name `{name}`, too")
 
 
-def _target(port: Port, path: Path) -> Iterator[Problem]:
+def _target(port: Data, path: Path) -> Problems:
     target = port.get("targetPort")
     if isinstance(target, str) and target:
         if why := bad_port_name(target):
@@ -208,7 +200,7 @@ def _target(port: Port, path: Path) -> Iterator[Problem]:
         yield from number_problems(target, path)
 
 
-def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Problem]:
+def _node_ports(ports: list[Data], kind: str, *, is_new: bool) -> Problems:
     is_allocated = kind in _ON_NODES and is_new
     yield from _allocated(ports) if is_allocated else ()
     seen: set[tuple[str, int]] = set()
@@ -222,15 +214,14 @@ def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Probl
         seen.add((_protocol(port), wanted))
 
 
-def _allocated(ports: list[Port]) -> Iterator[Problem]:
+def _allocated(ports: list[Data]) -> Problems:
     """The problems of node ports that are asked for twice; those of one number, of several protocols, share one."""
     taken: set[int] = set()
     shared: dict[int, int] = {}
     for index, port in enumerate(ports):
         own, wanted = number(port, "port") or 0, number(port, "nodePort") or 0
-        first = next(
-            (number(each, "nodePort") or 0 for each in ports if (number(each, "port") or 0) == own and number(each, "nodePort")), 0
-        )
+        alike = [number(each, "nodePort") or 0 for each in ports if (number(each, "port") or 0) == own]
+        first = next(filter(None, alike), 0)
         asked = wanted if own in shared and wanted != shared[own] else 0 if own in shared else first
         if asked and asked in taken:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
@@ -242,7 +233,7 @@ def _allocated(ports: list[Port]) -> Iterator[Problem]:
             shared.setdefault(own, first)
 
 
-def _protocol(port: Port) -> str:
+def _protocol(port: Data) -> str:
     return text(port, "protocol") or "TCP"
 
 
@@ -258,7 +249,7 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _LONGEST_AFFINITY = 86400
 
 
-def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _traffic(data: Data, kind: str) -> Problems:
     """The problems of a Service of a *kind*."""
     spec = mapping(data, "spec")
     affinity = text(spec, "sessionAffinity") or "None"
@@ -266,8 +257,8 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
     if affinity == "ClientIP" and seconds is not None:
         yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
-    for index, each in enumerate(texts(spec, "externalIPs")):
-        found, path = plain_address(each), (*_SPEC, "externalIPs", index)
+    for path, each in items_at(spec, "externalIPs", _SPEC):
+        found = plain_address(each)
         if found is None:
             yield Problem("wrong-format", path, f'"{each}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
@@ -280,7 +271,7 @@ def _traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
             yield from one_of(text(spec, name), choices, (*_SPEC, name))
 
 
-def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _load_balancer(data: Data, spec: Data, kind: str) -> Problems:
     if kind != _BALANCER:
         given = [name for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass") if is_given(spec, name)]
         given += ["loadBalancerSourceRanges"] if texts(spec, "loadBalancerSourceRanges") else []
@@ -288,28 +279,31 @@ def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Ite
     elif is_given(spec, "loadBalancerClass"):
         name, at = text(spec, "loadBalancerClass"), (*_SPEC, "loadBalancerClass")
         yield from formed(name, "name of a class of load balancers", bad_qualified_name, at)
-    ranges = texts(spec, "loadBalancerSourceRanges")
-    for index, each in enumerate(ranges):
-        yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), (*_SPEC, "loadBalancerSourceRanges", index))
+    for at, each in items_at(spec, "loadBalancerSourceRanges", _SPEC):
+        yield from formed(each, "range of addresses", _bad_padded_range, at)
     note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
-    if not ranges and note is not None:
+    if not items(spec, "loadBalancerSourceRanges") and note is not None:
         path: Path = ("metadata", "annotations", Key(_RANGES))
         if kind != _BALANCER:
             yield _not_balanced(_RANGES, path)
         for each in note.split(",") if note.strip() else ():
-            yield from formed(each, "range of addresses", lambda text_: bad_range(text_.strip()), path)
+            yield from formed(each, "range of addresses", _bad_padded_range, path)
+
+
+def _bad_padded_range(text: str) -> str:
+    return bad_range(text.strip())
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
     return Problem("conflicting-values", path, f"`{name}` is only for Services of type `{_BALANCER}`", "remove it", at_key=True)
 
 
-def is_external(spec: dict[str, Any], kind: str) -> bool:
+def is_external(spec: Data, kind: str) -> bool:
     """Whether a Service can be reached from outside of the cluster."""
-    return kind in (_BALANCER, "NodePort") or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
+    return kind in _ON_NODES or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
 
 
-def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _external_policy(spec: Data, kind: str) -> Problems:
     policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
     if policy and not is_external(spec, kind):
         message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
@@ -318,12 +312,12 @@ def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
         yield from one_of(policy, _TRAFFIC_POLICIES, path)
 
 
-def needs_health_check(spec: dict[str, Any], kind: str) -> bool:
+def needs_health_check(spec: Data, kind: str) -> bool:
     """Whether a load balancer asks the nodes of a Service for their health."""
     return kind == _BALANCER and text(spec, "externalTrafficPolicy") == "Local"
 
 
-def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+def _health_check(spec: Data, kind: str) -> Problems:
     port, path = number(spec, "healthCheckNodePort") or 0, (*_SPEC, "healthCheckNodePort")
     if port and not needs_health_check(spec, kind):
         message = "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`"
@@ -344,12 +338,12 @@ def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
 _ANEW = "restore the old value, or delete the Service first"
 
 
-def kind_of(spec: Spec) -> str:
+def kind_of(spec: Data) -> str:
     """The type of a Service."""
     return text(spec, "type") or "ClusterIP"
 
 
-def service_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def service_update(data: Data, old: Data) -> Problems:
     """The problems of changes from the stored Service *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
@@ -368,7 +362,7 @@ def _fixed(name: str) -> Problem:
     return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Service cannot change once it is set", _ANEW)
 
 
-def _changed_addresses(new: Spec, old: Spec) -> Iterator[Problem]:
+def _changed_addresses(new: Data, old: Data) -> Problems:
     now, was = cluster_ips(new), cluster_ips(old)
     if not now or now == was:
         return
@@ -380,29 +374,28 @@ def _changed_addresses(new: Spec, old: Spec) -> Iterator[Problem]:
         yield Problem("immutable-field", (*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)
 
 
-def _families(new: Spec, old: Spec) -> Iterator[Problem]:
+def _families(new: Data, old: Data) -> Problems:
     now, was = texts(new, "ipFamilies"), texts(old, "ipFamilies")
     if is_headless(new) or is_headless(old) or not now or not was or now[0] == was[0]:
         return
     yield Problem("immutable-field", (*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
 
 
-def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+def without_dropped(data: Data, old: Data) -> Data:
     """A new state as the server validates it: without what only the old type had, where it is still the same."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
     dropped = {name for name in _DROPPED_WITH_ADDRESS if kind == _EXTERNAL != was and new_spec.get(name) == old_spec.get(name)}
     if was == _BALANCER != kind:
-        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            default = True if name == "allocateLoadBalancerNodePorts" else None
-            dropped |= {name} if new_spec.get(name) == old_spec.get(name, default) else set()
+        defaults = {"allocateLoadBalancerNodePorts": True, "loadBalancerClass": None}
+        dropped |= {name for name, default in defaults.items() if new_spec.get(name) == old_spec.get(name, default)}
     if needs_health_check(old_spec, was) and not needs_health_check(new_spec, kind):
         dropped |= {"healthCheckNodePort"} if number(new_spec, "healthCheckNodePort") == number(old_spec, "healthCheckNodePort") else set()
     if is_external(old_spec, was) and not is_external(new_spec, kind):
         same = text(new_spec, "externalTrafficPolicy") == (text(old_spec, "externalTrafficPolicy") or "Cluster")
         dropped |= {"externalTrafficPolicy"} if same else set()
     spec = {name: each for name, each in new_spec.items() if name not in dropped}
-    # a Service that says no address keeps it: that of a headless one is that it has none
+    # a Service that does not say its address keeps it, so that a headless one stays headless
     is_kept = _EXTERNAL not in (kind, was) and not cluster_ips(new_spec) and is_headless(old_spec)
     return {**data, "spec": {**spec, **_ports(new_spec, old_spec, kind, was), **({"clusterIP": _NONE} if is_kept else {})}}
 
@@ -410,12 +403,10 @@ def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]
 _DROPPED_WITH_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
-def _ports(new: Spec, old: Spec, kind: str, was: str) -> Spec:
+def _ports(new: Data, old: Data, kind: str, was: str) -> Data:
     """The ports without the node ports that a former type had."""
-    on_nodes = ("NodePort", _BALANCER)
-    former = {number(port, "nodePort") for port in structs(old, "ports")}
-    wanted = {number(port, "nodePort") for port in structs(new, "ports") if number(port, "nodePort")}
-    if was not in on_nodes or kind in on_nodes or not wanted <= former:
+    former, wanted = ({number(port, "nodePort") for port in structs(spec, "ports")} - {0, None} for spec in (old, new))
+    if was not in _ON_NODES or kind in _ON_NODES or not wanted <= former:
         return {}
     return {"ports": [{name: each for name, each in port.items() if name != "nodePort"} for port in structs(new, "ports")]}
 

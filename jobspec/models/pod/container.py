@@ -22,6 +22,7 @@ from jobspec.models.base import (
     Since,
     Unset,
     Until,
+    optional_field,
     pod_keys,
 )
 
@@ -29,12 +30,10 @@ from jobspec.models.base import (
 class ContainerPort(Model):
     """A port that a container listens on; mostly information, as others are reachable too."""
 
-    name: str | None = Field(default=None, description="name for probes and services to refer to, at most 15 characters, unique in the pod")
+    name: str | None = optional_field("name for probes and services to refer to, at most 15 characters, unique in the pod")
     container_port: Int32 = Field(description="number of the port, from 1 to 65535")
     protocol: str = Field(default="TCP", description="`TCP`, `UDP` or `SCTP`")
-    host_port: Int32 | None = Field(
-        default=None, description="port of the node that leads here; with `hostNetwork`, equal to `containerPort`"
-    )
+    host_port: Int32 | None = optional_field("port of the node that leads here; with `hostNetwork`, equal to `containerPort`")
     host_ip: str | None = Field(default=None, alias="hostIP", description="address of the node that `hostPort` is bound to, all by default")
 
 
@@ -45,17 +44,13 @@ class VolumeMount(Model):
 
     name: str = Field(description="name of the volume, among the pod's `volumes`")
     mount_path: str = Field(description="path in the container, without `:`")
-    sub_path: str | None = Field(default=None, description="path inside of the volume, its root by default; relative and without `..`")
-    sub_path_expr: str | None = Field(
-        default=None, description="the same with `$(NAME)` for variables of the container; excludes `subPath`"
+    sub_path: str | None = optional_field("path inside of the volume, its root by default; relative and without `..`")
+    sub_path_expr: str | None = optional_field("the same with `$(NAME)` for variables of the container; excludes `subPath`")
+    read_only: bool | None = optional_field("nothing can be written; false by default")
+    recursive_read_only: Annotated[Pointer[str], Since("kubernetes", "0.31")] = optional_field(
+        "mounts below too: `Disabled` (default), `IfPossible` or `Enabled`"
     )
-    read_only: bool | None = Field(default=None, description="nothing can be written; false by default")
-    recursive_read_only: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
-        default=None, description="mounts below too: `Disabled` (default), `IfPossible` or `Enabled`"
-    )
-    mount_propagation: Pointer[str] = Field(
-        default=None, description="later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`"
-    )
+    mount_propagation: Pointer[str] = optional_field("later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`")
 
 
 class VolumeDevice(Model):
@@ -69,14 +64,14 @@ class ContainerRestartRuleOnExitCodes(Model):
     """Exit codes that a rule is about."""
 
     operator: str = Field(description="`In` or `NotIn` the values")
-    values: SetList[Int32] | None = Field(default=None, description="the exit codes, at most 255 of them")
+    values: SetList[Int32] | None = optional_field("the exit codes, at most 255 of them")
 
 
 class ContainerRestartRule(Model):
     """What an end of the container leads to."""
 
     action: str = Field(description="`Restart`, or `RestartAllContainers` for the whole pod in place")
-    exit_codes: ContainerRestartRuleOnExitCodes | None = Field(default=None, description="the exit codes for which the rule holds; needed")
+    exit_codes: ContainerRestartRuleOnExitCodes | None = optional_field("the exit codes for which the rule holds; needed")
 
 
 # Environment variables of a container.
@@ -89,7 +84,7 @@ class ConfigMapKeySelector(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the ConfigMap, in the pod's own namespace")
     key: str = Field(description="the key to take")
-    optional: Pointer[bool] = Field(default=None, description="start the container even when the ConfigMap or the key is missing")
+    optional: Pointer[bool] = optional_field("start the container even when the ConfigMap or the key is missing")
 
 
 class SecretKeySelector(Model):
@@ -99,7 +94,7 @@ class SecretKeySelector(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the Secret, in the pod's own namespace")
     key: str = Field(description="the key to take")
-    optional: Pointer[bool] = Field(default=None, description="start the container even when the Secret or the key is missing")
+    optional: Pointer[bool] = optional_field("start the container even when the Secret or the key is missing")
 
 
 class ObjectFieldSelector(Model):
@@ -107,7 +102,7 @@ class ObjectFieldSelector(Model):
 
     FACTS = (MapType("atomic"),)
 
-    api_version: str | None = Field(default=None, description="API version that the path is written in, `v1` by default")
+    api_version: str | None = optional_field("API version that the path is written in, `v1` by default")
     field_path: str = Field(description="path of the field, such as `metadata.name`")
 
 
@@ -129,9 +124,9 @@ class ResourceFieldSelector(Model):
 
     FACTS = (MapType("atomic"),)
 
-    container_name: str | None = Field(default=None, description="container that has the resource; required in volumes")
+    container_name: str | None = optional_field("container that has the resource; required in volumes")
     resource: str = Field(description="the resource, such as `limits.cpu`")
-    divisor: Quantity | None = Field(default=None, description="the unit of the exposed number, 1 by default")
+    divisor: Quantity | None = optional_field("the unit of the exposed number, 1 by default")
 
 
 class EnvVarSource(Model):
@@ -139,13 +134,11 @@ class EnvVarSource(Model):
 
     FACTS = (OneOf(),)
 
-    field_ref: ObjectFieldSelector | None = Field(default=None, description="a field of the pod")
-    resource_field_ref: ResourceFieldSelector | None = Field(default=None, description="a limit or request of a container")
-    config_map_key_ref: ConfigMapKeySelector | None = Field(default=None, description="a key of a ConfigMap")
-    secret_key_ref: SecretKeySelector | None = Field(default=None, description="a key of a Secret")
-    file_key_ref: Annotated[FileKeySelector | None, Since("kubernetes", "0.34")] = Field(
-        default=None, description="a key of a file in a volume"
-    )
+    field_ref: ObjectFieldSelector | None = optional_field("a field of the pod")
+    resource_field_ref: ResourceFieldSelector | None = optional_field("a limit or request of a container")
+    config_map_key_ref: ConfigMapKeySelector | None = optional_field("a key of a ConfigMap")
+    secret_key_ref: SecretKeySelector | None = optional_field("a key of a Secret")
+    file_key_ref: Annotated[FileKeySelector | None, Since("kubernetes", "0.34")] = optional_field("a key of a file in a volume")
 
 
 class EnvVar(Model):
@@ -154,8 +147,8 @@ class EnvVar(Model):
     FACTS = (OneOf("value", "valueFrom"),)
 
     name: str = Field(description="name of the variable")
-    value: str | None = Field(default=None, description="its text, in which `$(NAME)` stands for an earlier variable")
-    value_from: EnvVarSource | None = Field(default=None, description="where to take the value from, instead of `value`")
+    value: str | None = optional_field("its text, in which `$(NAME)` stands for an earlier variable")
+    value_from: EnvVarSource | None = optional_field("where to take the value from, instead of `value`")
 
 
 # Environment variables of a container from whole ConfigMaps and Secrets.
@@ -167,7 +160,7 @@ class ConfigMapEnvSource(Model):
     FACTS = (MapType("atomic"),)
 
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the ConfigMap, in the pod's own namespace")
-    optional: Pointer[bool] = Field(default=None, description="start the container even when the ConfigMap is missing")
+    optional: Pointer[bool] = optional_field("start the container even when the ConfigMap is missing")
 
 
 class SecretEnvSource(Model):
@@ -176,15 +169,15 @@ class SecretEnvSource(Model):
     FACTS = (MapType("atomic"),)
 
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the Secret, in the pod's own namespace")
-    optional: Pointer[bool] = Field(default=None, description="start the container even when the Secret is missing")
+    optional: Pointer[bool] = optional_field("start the container even when the Secret is missing")
 
 
 class EnvFromSource(Model):
     """One variable for each key of a ConfigMap or a Secret; exactly one source."""
 
-    prefix: str | None = Field(default=None, description="text to put before each key")
-    config_map_ref: ConfigMapEnvSource | None = Field(default=None, description="the ConfigMap")
-    secret_ref: SecretEnvSource | None = Field(default=None, description="the Secret")
+    prefix: str | None = optional_field("text to put before each key")
+    config_map_ref: ConfigMapEnvSource | None = optional_field("the ConfigMap")
+    secret_ref: SecretEnvSource | None = optional_field("the Secret")
 
 
 # Health checks of a container, and hooks of its life.
@@ -193,7 +186,7 @@ class EnvFromSource(Model):
 class ExecAction(Model):
     """A command inside of the container; exit code 0 is success."""
 
-    command: PodList[str] | None = Field(default=None, description="program and arguments, started in `/` and without a shell")
+    command: PodList[str] | None = optional_field("program and arguments, started in `/` and without a shell")
 
 
 class HTTPHeader(Model):
@@ -206,18 +199,18 @@ class HTTPHeader(Model):
 class HTTPGetAction(Model):
     """An HTTP GET from the node; a status from 200 to 399 is success."""
 
-    path: str | None = Field(default=None, description="path of the URL, `/` by default")
+    path: str | None = optional_field("path of the URL, `/` by default")
     port: IntOrString = Field(description="number from 1 to 65535, or name of a port of the container")
-    host: str | None = Field(default=None, description="host to connect to, the pod's IP by default")
-    scheme: str | None = Field(default=None, description="`HTTP` (default) or `HTTPS`, whose certificate is not checked")
-    http_headers: PodList[HTTPHeader] | None = Field(default=None, description="headers to send; a name may come twice")
+    host: str | None = optional_field("host to connect to, the pod's IP by default")
+    scheme: str | None = optional_field("`HTTP` (default) or `HTTPS`, whose certificate is not checked")
+    http_headers: PodList[HTTPHeader] | None = optional_field("headers to send; a name may come twice")
 
 
 class TCPSocketAction(Model):
     """A TCP connection from the node; that it opens is success."""
 
     port: IntOrString = Field(description="number from 1 to 65535, or name of a port of the container")
-    host: str | None = Field(default=None, description="host to connect to, the pod's IP by default")
+    host: str | None = optional_field("host to connect to, the pod's IP by default")
 
 
 class GRPCAction(Model):
@@ -234,22 +227,16 @@ class Probe(Model):
 
     FACTS = (OneOf("exec", "httpGet", "tcpSocket", "grpc"),)
 
-    exec: ExecAction | None = Field(default=None, description="run a command in the container")
-    http_get: HTTPGetAction | None = Field(default=None, description="ask an HTTP server")
-    tcp_socket: TCPSocketAction | None = Field(default=None, description="open a TCP connection")
-    grpc: GRPCAction | None = Field(default=None, description="ask a gRPC server")
-    initial_delay_seconds: Int32 | None = Field(
-        default=None, description="seconds from the container's start to the first check, 0 by default"
-    )
-    period_seconds: Int32 | None = Field(default=None, description="seconds from check to check, 10 by default, at least 1")
-    timeout_seconds: Int32 | None = Field(default=None, description="seconds until a check without answer counts as failed, 1 by default")
-    success_threshold: Int32 | None = Field(
-        default=None, description="successes in a row to pass again, 1 by default and except for readiness"
-    )
-    failure_threshold: Int32 | None = Field(default=None, description="failures in a row until it counts, 3 by default")
-    termination_grace_period_seconds: Pointer[Int64] = Field(
-        default=None, description="seconds to end after the failure, instead of the pod's"
-    )
+    exec: ExecAction | None = optional_field("run a command in the container")
+    http_get: HTTPGetAction | None = optional_field("ask an HTTP server")
+    tcp_socket: TCPSocketAction | None = optional_field("open a TCP connection")
+    grpc: GRPCAction | None = optional_field("ask a gRPC server")
+    initial_delay_seconds: Int32 | None = optional_field("seconds from the container's start to the first check, 0 by default")
+    period_seconds: Int32 | None = optional_field("seconds from check to check, 10 by default, at least 1")
+    timeout_seconds: Int32 | None = optional_field("seconds until a check without answer counts as failed, 1 by default")
+    success_threshold: Int32 | None = optional_field("successes in a row to pass again, 1 by default and except for readiness")
+    failure_threshold: Int32 | None = optional_field("failures in a row until it counts, 3 by default")
+    termination_grace_period_seconds: Pointer[Int64] = optional_field("seconds to end after the failure, instead of the pod's")
 
 
 class SleepAction(Model):
@@ -263,23 +250,19 @@ class LifecycleHandler(Model):
 
     FACTS = (OneOf(),)
 
-    exec: ExecAction | None = Field(default=None, description="run a command in the container")
-    http_get: HTTPGetAction | None = Field(default=None, description="send an HTTP request")
-    sleep: Annotated[SleepAction | None, Since("kubernetes", "0.29")] = Field(default=None, description="wait")
-    tcp_socket: TCPSocketAction | None = Field(default=None, description="deprecated: accepted, and fails when the hook runs")
+    exec: ExecAction | None = optional_field("run a command in the container")
+    http_get: HTTPGetAction | None = optional_field("send an HTTP request")
+    sleep: Annotated[SleepAction | None, Since("kubernetes", "0.29")] = optional_field("wait")
+    tcp_socket: TCPSocketAction | None = optional_field("deprecated: accepted, and fails when the hook runs")
 
 
 class Lifecycle(Model):
     """Hooks of a container's life."""
 
-    post_start: LifecycleHandler | None = Field(
-        default=None, description="runs beside the start of the container, which is killed when it fails"
-    )
-    pre_stop: LifecycleHandler | None = Field(
-        default=None, description="runs before the stop signal; the grace period counts from its start"
-    )
-    stop_signal: Annotated[Pointer[str], Since("kubernetes", "0.33")] = Field(
-        default=None, description="signal to stop with, such as `SIGUSR1`; the image's own or `SIGTERM` by default; the pod has to set `os`"
+    post_start: LifecycleHandler | None = optional_field("runs beside the start of the container, which is killed when it fails")
+    pre_stop: LifecycleHandler | None = optional_field("runs before the stop signal; the grace period counts from its start")
+    stop_signal: Annotated[Pointer[str], Since("kubernetes", "0.33")] = optional_field(
+        "signal to stop with, such as `SIGUSR1`; the image's own or `SIGTERM` by default; the pod has to set `os`"
     )
 
 
@@ -290,17 +273,17 @@ class ResourceClaim(Model):
     """A use of one of the pod's `resourceClaims`."""
 
     name: str = Field(description="name of the entry in the pod's `resourceClaims`")
-    request: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
-        default=None, description="one request of the claim; without it, everything that the claim got"
+    request: Annotated[str | None, Since("kubernetes", "0.31")] = optional_field(
+        "one request of the claim; without it, everything that the claim got"
     )
 
 
 class ResourceRequirements(Model):
     """What is reserved for a container, and what it may use at most."""
 
-    limits: dict[str, Quantity] | None = Field(default=None, description="most it may use, by resource: `cpu`, `memory`, `nvidia.com/gpu`")
-    requests: dict[str, Quantity] | None = Field(default=None, description="what the scheduler reserves, by resource; the limit by default")
-    claims: Annotated[list[ResourceClaim] | None, Keyed("name")] = Field(default=None, description="devices by dynamic resource allocation")
+    limits: dict[str, Quantity] | None = optional_field("most it may use, by resource: `cpu`, `memory`, `nvidia.com/gpu`")
+    requests: dict[str, Quantity] | None = optional_field("what the scheduler reserves, by resource; the limit by default")
+    claims: Annotated[list[ResourceClaim] | None, Keyed("name")] = optional_field("devices by dynamic resource allocation")
 
 
 class ContainerResizePolicy(Model):
@@ -316,134 +299,104 @@ class ContainerResizePolicy(Model):
 class Capabilities(Model):
     """Linux capabilities beyond or below what the container runtime gives."""
 
-    add: PodList[str] | None = Field(default=None, description="capabilities to add, without `CAP_`, such as `IPC_LOCK` for RDMA")
-    drop: PodList[str] | None = Field(default=None, description="capabilities to take away, such as `ALL`")
+    add: PodList[str] | None = optional_field("capabilities to add, without `CAP_`, such as `IPC_LOCK` for RDMA")
+    drop: PodList[str] | None = optional_field("capabilities to take away, such as `ALL`")
 
 
 class SELinuxOptions(Model):
     """An SELinux label."""
 
-    user: str | None = Field(default=None, description="user part of the label")
-    role: str | None = Field(default=None, description="role part of the label")
-    type: str | None = Field(default=None, description="type part of the label")
-    level: str | None = Field(default=None, description="level part of the label, such as `s0:c123,c456`")
+    user: str | None = optional_field("user part of the label")
+    role: str | None = optional_field("role part of the label")
+    type: str | None = optional_field("type part of the label")
+    level: str | None = optional_field("level part of the label, such as `s0:c123,c456`")
 
 
 class SeccompProfile(Model):
     """Which system calls are allowed."""
 
     type: str = Field(description="`RuntimeDefault`, `Localhost` or `Unconfined`")
-    localhost_profile: Pointer[str] = Field(
-        default=None, description="file below the kubelet's seccomp folder; needed with `Localhost`, only there"
-    )
+    localhost_profile: Pointer[str] = optional_field("file below the kubelet's seccomp folder; needed with `Localhost`, only there")
 
 
 class AppArmorProfile(Model):
     """The AppArmor profile of the processes."""
 
     type: str = Field(description="`RuntimeDefault`, `Localhost` or `Unconfined`")
-    localhost_profile: Pointer[str] = Field(
-        default=None, description="name of a profile loaded on the node; needed with `Localhost`, only there"
-    )
+    localhost_profile: Pointer[str] = optional_field("name of a profile loaded on the node; needed with `Localhost`, only there")
 
 
 class WindowsSecurityContextOptions(Model):
     """Identity of a container on Windows."""
 
-    gmsa_credential_spec_name: Pointer[str] = Field(default=None, description="name of the GMSA credential spec to use")
-    gmsa_credential_spec: Pointer[str] = Field(
-        default=None, description="the GMSA credential spec itself; an admission webhook fills it in"
-    )
-    run_as_user_name: Pointer[str] = Field(default=None, description="user that starts the program, the image's own by default")
-    host_process: Pointer[bool] = Field(
-        default=None, description="run on the host itself; all containers of a pod or none, with `hostNetwork`"
-    )
+    gmsa_credential_spec_name: Pointer[str] = optional_field("name of the GMSA credential spec to use")
+    gmsa_credential_spec: Pointer[str] = optional_field("the GMSA credential spec itself; an admission webhook fills it in")
+    run_as_user_name: Pointer[str] = optional_field("user that starts the program, the image's own by default")
+    host_process: Pointer[bool] = optional_field("run on the host itself; all containers of a pod or none, with `hostNetwork`")
 
 
 class SecurityContext(Model):
     """Security of one container; it overrides the pod's."""
 
-    run_as_user: Pointer[Int64] = Field(default=None, description="user ID of the program, the image's own by default")
-    run_as_group: Pointer[Int64] = Field(default=None, description="primary group ID of the program")
-    run_as_non_root: Pointer[bool] = Field(default=None, description="refuse to start where the user would be root (0)")
-    allow_privilege_escalation: Pointer[bool] = Field(
-        default=None, description="processes may gain privileges, as by setuid; true by default"
-    )
-    privileged: Pointer[bool] = Field(default=None, description="as good as root on the node; false by default")
-    capabilities: Capabilities | None = Field(default=None, description="Linux capabilities to add and to drop")
-    read_only_root_filesystem: Pointer[bool] = Field(default=None, description="only volumes can be written; false by default")
-    seccomp_profile: SeccompProfile | None = Field(default=None, description="which system calls are allowed")
-    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = Field(
-        default=None, description="AppArmor profile of the container"
-    )
-    se_linux_options: SELinuxOptions | None = Field(default=None, description="SELinux label; the container runtime picks one by default")
-    proc_mount: Pointer[str] = Field(
-        default=None, description="how `/proc` is masked: `Default` or `Unmasked`, which needs `hostUsers: false`"
-    )
-    windows_options: WindowsSecurityContextOptions | None = Field(
-        default=None, description="settings for Windows, in place of those for Linux"
-    )
+    run_as_user: Pointer[Int64] = optional_field("user ID of the program, the image's own by default")
+    run_as_group: Pointer[Int64] = optional_field("primary group ID of the program")
+    run_as_non_root: Pointer[bool] = optional_field("refuse to start where the user would be root (0)")
+    allow_privilege_escalation: Pointer[bool] = optional_field("processes may gain privileges, as by setuid; true by default")
+    privileged: Pointer[bool] = optional_field("as good as root on the node; false by default")
+    capabilities: Capabilities | None = optional_field("Linux capabilities to add and to drop")
+    read_only_root_filesystem: Pointer[bool] = optional_field("only volumes can be written; false by default")
+    seccomp_profile: SeccompProfile | None = optional_field("which system calls are allowed")
+    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = optional_field("AppArmor profile of the container")
+    se_linux_options: SELinuxOptions | None = optional_field("SELinux label; the container runtime picks one by default")
+    proc_mount: Pointer[str] = optional_field("how `/proc` is masked: `Default` or `Unmasked`, which needs `hostUsers: false`")
+    windows_options: WindowsSecurityContextOptions | None = optional_field("settings for Windows, in place of those for Linux")
 
 
 class Container(Model):
     """A container of a pod."""
 
     name: str = Field(description="name, unique in the pod: a DNS label of at most 63 characters")
-    image: str | None = Field(default=None, description="image to run, best with a tag or a digest")
-    image_pull_policy: str | None = Field(default=None, description="`Always` (default for `:latest` or no tag), `IfNotPresent` or `Never`")
-    restart_policy: Annotated[Pointer[str], Since("kubernetes", "0.28")] = Field(
-        default=None, description="as the pod's, for this one; `Always` makes an init container a sidecar"
+    image: str | None = optional_field("image to run, best with a tag or a digest")
+    image_pull_policy: str | None = optional_field("`Always` (default for `:latest` or no tag), `IfNotPresent` or `Never`")
+    restart_policy: Annotated[Pointer[str], Since("kubernetes", "0.28")] = optional_field(
+        "as the pod's, for this one; `Always` makes an init container a sidecar"
     )
-    restart_policy_rules: Annotated[AtomicList[ContainerRestartRule] | None, Since("kubernetes", "0.34")] = Field(
-        default=None, description="rules by exit code, at most 20: the first that fits wins over `restartPolicy`, which has to be set too"
+    restart_policy_rules: Annotated[AtomicList[ContainerRestartRule] | None, Since("kubernetes", "0.34")] = optional_field(
+        "rules by exit code, at most 20: the first that fits wins over `restartPolicy`, which has to be set too"
     )
-    command: PodList[str] | None = Field(default=None, description="program to start, without a shell, instead of the image's entrypoint")
-    args: PodList[str] | None = Field(default=None, description="arguments, instead of the image's; `$(NAME)` is replaced by a variable")
-    working_dir: str | None = Field(default=None, description="folder in which the program starts, the image's own by default")
-    env: Annotated[list[EnvVar] | None, pod_keys("name")] = Field(default=None, description="variables, which win over `envFrom`")
-    env_from: PodList[EnvFromSource] | None = Field(default=None, description="variables from whole ConfigMaps and Secrets; the last wins")
-    ports: Annotated[list[ContainerPort] | None, Keyed("containerPort", "protocol")] = Field(
-        default=None, description="ports that it listens on"
-    )
-    resources: ResourceRequirements | None = Field(
-        default=None, description="CPU, memory, GPUs: what is reserved, and what it may use at most"
-    )
-    resize_policy: AtomicList[ContainerResizePolicy] | None = Field(default=None, description="which changes of its resources restart it")
-    volume_mounts: Annotated[list[VolumeMount] | None, pod_keys("mountPath")] = Field(
-        default=None, description="volumes in its file system"
-    )
-    volume_devices: Annotated[list[VolumeDevice] | None, pod_keys("devicePath")] = Field(
-        default=None, description="volumes as block devices"
-    )
-    liveness_probe: Probe | None = Field(default=None, description="check whose failure restarts it")
-    readiness_probe: Probe | None = Field(default=None, description="check whose failure takes the pod out of its services")
-    startup_probe: Probe | None = Field(default=None, description="check that comes before the other two; its failure restarts it")
-    lifecycle: Lifecycle | None = Field(default=None, description="hooks after its start and before its end")
-    security_context: SecurityContext | None = Field(default=None, description="user, privileges and confinement")
-    termination_message_path: str | None = Field(
-        default=None, description="file that is read into the status, `/dev/termination-log` by default"
-    )
-    termination_message_policy: str | None = Field(
-        default=None, description="`File` (default), or `FallbackToLogsOnError`: else the log's end"
-    )
-    stdin: bool | None = Field(default=None, description="keep standard input open for `kubectl attach`; false by default")
-    stdin_once: bool | None = Field(default=None, description="close standard input after the first attached session; false by default")
-    tty: bool | None = Field(default=None, description="give it a terminal, which needs `stdin`; false by default")
+    command: PodList[str] | None = optional_field("program to start, without a shell, instead of the image's entrypoint")
+    args: PodList[str] | None = optional_field("arguments, instead of the image's; `$(NAME)` is replaced by a variable")
+    working_dir: str | None = optional_field("folder in which the program starts, the image's own by default")
+    env: Annotated[list[EnvVar] | None, pod_keys("name")] = optional_field("variables, which win over `envFrom`")
+    env_from: PodList[EnvFromSource] | None = optional_field("variables from whole ConfigMaps and Secrets; the last wins")
+    ports: Annotated[list[ContainerPort] | None, Keyed("containerPort", "protocol")] = optional_field("ports that it listens on")
+    resources: ResourceRequirements | None = optional_field("CPU, memory, GPUs: what is reserved, and what it may use at most")
+    resize_policy: AtomicList[ContainerResizePolicy] | None = optional_field("which changes of its resources restart it")
+    volume_mounts: Annotated[list[VolumeMount] | None, pod_keys("mountPath")] = optional_field("volumes in its file system")
+    volume_devices: Annotated[list[VolumeDevice] | None, pod_keys("devicePath")] = optional_field("volumes as block devices")
+    liveness_probe: Probe | None = optional_field("check whose failure restarts it")
+    readiness_probe: Probe | None = optional_field("check whose failure takes the pod out of its services")
+    startup_probe: Probe | None = optional_field("check that comes before the other two; its failure restarts it")
+    lifecycle: Lifecycle | None = optional_field("hooks after its start and before its end")
+    security_context: SecurityContext | None = optional_field("user, privileges and confinement")
+    termination_message_path: str | None = optional_field("file that is read into the status, `/dev/termination-log` by default")
+    termination_message_policy: str | None = optional_field("`File` (default), or `FallbackToLogsOnError`: else the log's end")
+    stdin: bool | None = optional_field("keep standard input open for `kubectl attach`; false by default")
+    stdin_once: bool | None = optional_field("close standard input after the first attached session; false by default")
+    tty: bool | None = optional_field("give it a terminal, which needs `stdin`; false by default")
 
 
 class EphemeralContainer(Container):
     """A container added to a running pod for debugging, which may not have ports, resources, probes or hooks."""
 
-    target_container_name: str | None = Field(
-        default=None, description="container whose processes it sees; the pod's namespaces by default"
-    )
+    target_container_name: str | None = optional_field("container whose processes it sees; the pod's namespaces by default")
 
 
 class ClaimSource(Model):
     """Where the ResourceClaim of a pod comes from; one of the two."""
 
-    resource_claim_name: Pointer[str] = Field(default=None, description="an existing ResourceClaim in the pod's namespace")
-    resource_claim_template_name: Pointer[str] = Field(default=None, description="a template, from which the pod gets a claim of its own")
+    resource_claim_name: Pointer[str] = optional_field("an existing ResourceClaim in the pod's namespace")
+    resource_claim_template_name: Pointer[str] = optional_field("a template, from which the pod gets a claim of its own")
 
 
 class PodResourceClaim(Model):
@@ -452,12 +405,12 @@ class PodResourceClaim(Model):
     name: str = Field(description="name by which containers refer to it")
     source: Annotated[
         ClaimSource | None, Until("kubernetes", "0.31", use="`resourceClaimName` or `resourceClaimTemplateName` right beside `name`")
-    ] = Field(default=None, description="where the claim comes from; needed")
-    resource_claim_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
-        default=None, description="an existing ResourceClaim in the pod's namespace"
+    ] = optional_field("where the claim comes from; needed")
+    resource_claim_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = optional_field(
+        "an existing ResourceClaim in the pod's namespace"
     )
-    resource_claim_template_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
-        default=None, description="a template, from which the pod gets a claim of its own"
+    resource_claim_template_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = optional_field(
+        "a template, from which the pod gets a claim of its own"
     )
 
 
@@ -471,31 +424,23 @@ class Sysctl(Model):
 class PodSecurityContext(Model):
     """Security of all containers of a pod, and of its volumes."""
 
-    run_as_user: Pointer[Int64] = Field(default=None, description="user ID of the programs, the image's own by default")
-    run_as_group: Pointer[Int64] = Field(default=None, description="primary group ID of the programs")
-    run_as_non_root: Pointer[bool] = Field(default=None, description="refuse to start containers whose user would be root (0)")
-    fs_group: Pointer[Int64] = Field(
-        default=None, description="group ID that owns the files of volumes, and a further group of the programs"
+    run_as_user: Pointer[Int64] = optional_field("user ID of the programs, the image's own by default")
+    run_as_group: Pointer[Int64] = optional_field("primary group ID of the programs")
+    run_as_non_root: Pointer[bool] = optional_field("refuse to start containers whose user would be root (0)")
+    fs_group: Pointer[Int64] = optional_field("group ID that owns the files of volumes, and a further group of the programs")
+    fs_group_change_policy: Pointer[str] = optional_field("`Always` (default), or `OnRootMismatch`: quick where the root fits")
+    supplemental_groups: PodList[Int64] | None = optional_field("further group IDs of the programs")
+    supplemental_groups_policy: Annotated[Pointer[str], Since("kubernetes", "0.31")] = optional_field(
+        "`Merge` (default) adds the image's groups, `Strict` does not"
     )
-    fs_group_change_policy: Pointer[str] = Field(
-        default=None, description="`Always` (default), or `OnRootMismatch`: quick where the root fits"
+    seccomp_profile: SeccompProfile | None = optional_field("which system calls are allowed")
+    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = optional_field("AppArmor profile of the containers")
+    se_linux_options: SELinuxOptions | None = optional_field("SELinux label; the container runtime picks one by default")
+    se_linux_change_policy: Annotated[Pointer[str], Since("kubernetes", "0.32")] = optional_field(
+        "how volumes get the SELinux label: `MountOption` mounts with it, `Recursive` changes file by file"
     )
-    supplemental_groups: PodList[Int64] | None = Field(default=None, description="further group IDs of the programs")
-    supplemental_groups_policy: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
-        default=None, description="`Merge` (default) adds the image's groups, `Strict` does not"
-    )
-    seccomp_profile: SeccompProfile | None = Field(default=None, description="which system calls are allowed")
-    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = Field(
-        default=None, description="AppArmor profile of the containers"
-    )
-    se_linux_options: SELinuxOptions | None = Field(default=None, description="SELinux label; the container runtime picks one by default")
-    se_linux_change_policy: Annotated[Pointer[str], Since("kubernetes", "0.32")] = Field(
-        default=None, description="how volumes get the SELinux label: `MountOption` mounts with it, `Recursive` changes file by file"
-    )
-    sysctls: PodList[Sysctl] | None = Field(default=None, description="kernel parameters; unsafe ones where the kubelet allows them")
-    windows_options: WindowsSecurityContextOptions | None = Field(
-        default=None, description="settings for Windows, in place of those for Linux"
-    )
+    sysctls: PodList[Sysctl] | None = optional_field("kernel parameters; unsafe ones where the kubelet allows them")
+    windows_options: WindowsSecurityContextOptions | None = optional_field("settings for Windows, in place of those for Linux")
 
 
 # References to other objects.
@@ -514,9 +459,7 @@ class TypedLocalObjectReference(Model):
 
     FACTS = (MapType("atomic"),)
 
-    api_group: Annotated[Pointer[str], Unset("null")] = Field(
-        default=None, description="API group of the object; left out for the core group"
-    )
+    api_group: Annotated[Pointer[str], Unset("null")] = optional_field("API group of the object; left out for the core group")
     kind: str = Field(description="kind of the object")
     name: str = Field(description="name of the object")
 
@@ -524,9 +467,7 @@ class TypedLocalObjectReference(Model):
 class TypedObjectReference(Model):
     """An object of any kind, possibly in another namespace."""
 
-    api_group: Annotated[Pointer[str], Unset("null")] = Field(
-        default=None, description="API group of the object; left out for the core group"
-    )
+    api_group: Annotated[Pointer[str], Unset("null")] = optional_field("API group of the object; left out for the core group")
     kind: str = Field(description="kind of the object")
     name: str = Field(description="name of the object")
-    namespace: Pointer[str] = Field(default=None, description="its namespace (alpha): another one has to allow it with a ReferenceGrant")
+    namespace: Pointer[str] = optional_field("its namespace (alpha): another one has to allow it with a ReferenceGrant")

@@ -19,6 +19,7 @@ from jobspec.models.base import (
     Since,
     Unset,
     Until,
+    optional_field,
     pod_keys,
 )
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
@@ -53,9 +54,7 @@ class NodeSelectorRequirement(Model):
 
     key: str = Field(description="key of the label, or the field `metadata.name`")
     operator: str = Field(description="`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`")
-    values: PodList[str] | None = Field(
-        default=None, description="values to compare with: one integer for `Gt` and `Lt`, none for `Exists`"
-    )
+    values: PodList[str] | None = optional_field("values to compare with: one integer for `Gt` and `Lt`, none for `Exists`")
 
 
 class NodeSelectorTerm(Model):
@@ -63,8 +62,8 @@ class NodeSelectorTerm(Model):
 
     FACTS = (MapType("atomic"),)
 
-    match_expressions: PodList[NodeSelectorRequirement] | None = Field(default=None, description="conditions on labels")
-    match_fields: PodList[NodeSelectorRequirement] | None = Field(default=None, description="conditions on fields: `metadata.name` alone")
+    match_expressions: PodList[NodeSelectorRequirement] | None = optional_field("conditions on labels")
+    match_fields: PodList[NodeSelectorRequirement] | None = optional_field("conditions on fields: `metadata.name` alone")
 
 
 class NodeSelector(Model):
@@ -85,9 +84,9 @@ class PreferredSchedulingTerm(Model):
 class NodeAffinity(Model):
     """Nodes that a pod requires and likes."""
 
-    required_during_scheduling_ignored_during_execution: NodeSelector | None = Field(default=None, description="the only nodes allowed")
-    preferred_during_scheduling_ignored_during_execution: PodList[PreferredSchedulingTerm] | None = Field(
-        default=None, description="likings; the node with the greatest sum of weights wins"
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = optional_field("the only nodes allowed")
+    preferred_during_scheduling_ignored_during_execution: PodList[PreferredSchedulingTerm] | None = optional_field(
+        "likings; the node with the greatest sum of weights wins"
     )
 
 
@@ -95,17 +94,15 @@ class PodAffinityTerm(Model):
     """A selection of pods, and the topology in which they count as near."""
 
     topology_key: str = Field(description="node label whose equal values make one place, such as `kubernetes.io/hostname`")
-    label_selector: LabelSelector | None = Field(default=None, description="the pods by label; left out, no pods")
-    match_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
-        default=None, description="label keys whose values the pods share with this one"
+    label_selector: LabelSelector | None = optional_field("the pods by label; left out, no pods")
+    match_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = optional_field(
+        "label keys whose values the pods share with this one"
     )
-    mismatch_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
-        default=None, description="label keys whose values differ between the pods and this one"
+    mismatch_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = optional_field(
+        "label keys whose values differ between the pods and this one"
     )
-    namespaces: PodList[str] | None = Field(default=None, description="namespaces to look in, by name; this pod's own by default")
-    namespace_selector: LabelSelector | None = Field(
-        default=None, description="namespaces to look in by label; the empty selector takes all"
-    )
+    namespaces: PodList[str] | None = optional_field("namespaces to look in, by name; this pod's own by default")
+    namespace_selector: LabelSelector | None = optional_field("namespaces to look in by label; the empty selector takes all")
 
 
 class WeightedPodAffinityTerm(Model):
@@ -118,31 +115,31 @@ class WeightedPodAffinityTerm(Model):
 class PodAffinity(Model):
     """Pods to be near to."""
 
-    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
-        default=None, description="only places where all terms find a pod"
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = optional_field(
+        "only places where all terms find a pod"
     )
-    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
-        default=None, description="likings; the node with the greatest sum of weights wins"
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = optional_field(
+        "likings; the node with the greatest sum of weights wins"
     )
 
 
 class PodAntiAffinity(Model):
     """Pods to be far from."""
 
-    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
-        default=None, description="only places where no term finds a pod"
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = optional_field(
+        "only places where no term finds a pod"
     )
-    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
-        default=None, description="aversions; the node with the smallest sum of weights wins"
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = optional_field(
+        "aversions; the node with the smallest sum of weights wins"
     )
 
 
 class Affinity(Model):
     """Rules for the choice of a node, beyond `nodeSelector`; they do not move running pods."""
 
-    node_affinity: NodeAffinity | None = Field(default=None, description="by the nodes' own labels")
-    pod_affinity: PodAffinity | None = Field(default=None, description="near to other pods")
-    pod_anti_affinity: PodAntiAffinity | None = Field(default=None, description="away from other pods")
+    node_affinity: NodeAffinity | None = optional_field("by the nodes' own labels")
+    pod_affinity: PodAffinity | None = optional_field("near to other pods")
+    pod_anti_affinity: PodAntiAffinity | None = optional_field("away from other pods")
 
 
 # How a pod resolves host names.
@@ -151,23 +148,23 @@ class Affinity(Model):
 class HostAlias(Model):
     """A line of the pod's `/etc/hosts`."""
 
-    ip: Annotated[str | None, Since("kubernetes", "0.31", Required())] = Field(default=None, description="the IP address")
-    hostnames: PodList[str] | None = Field(default=None, description="host names of the address")
+    ip: Annotated[str | None, Since("kubernetes", "0.31", Required())] = optional_field("the IP address")
+    hostnames: PodList[str] | None = optional_field("host names of the address")
 
 
 class PodDNSConfigOption(Model):
     """An option of the resolver."""
 
-    name: str | None = Field(default=None, description="name of the option, such as `ndots`; needed")
-    value: Pointer[str] = Field(default=None, description="its value, where it takes one")
+    name: str | None = optional_field("name of the option, such as `ndots`; needed")
+    value: Pointer[str] = optional_field("its value, where it takes one")
 
 
 class PodDNSConfig(Model):
     """Settings of `/etc/resolv.conf`, added to those of `dnsPolicy`."""
 
-    nameservers: PodList[str] | None = Field(default=None, description="addresses of name servers, at most 3; needed with policy `None`")
-    searches: PodList[str] | None = Field(default=None, description="domains to try for short names, at most 32")
-    options: PodList[PodDNSConfigOption] | None = Field(default=None, description="options of the resolver")
+    nameservers: PodList[str] | None = optional_field("addresses of name servers, at most 3; needed with policy `None`")
+    searches: PodList[str] | None = optional_field("domains to try for short names, at most 32")
+    options: PodList[PodDNSConfigOption] | None = optional_field("options of the resolver")
 
 
 # When and where a pod is scheduled, apart from affinity.
@@ -176,13 +173,11 @@ class PodDNSConfig(Model):
 class Toleration(Model):
     """Taints of nodes that do not keep the pod away."""
 
-    key: str | None = Field(default=None, description="key of the taint, such as `nvidia.com/gpu`; left out with `Exists`, for every key")
-    operator: str | None = Field(default=None, description="`Equal` (default) or `Exists`; behind a feature gate also `Lt` and `Gt`")
-    value: str | None = Field(default=None, description="value of the taint; none with `Exists`")
-    effect: str | None = Field(default=None, description="`NoSchedule`, `PreferNoSchedule` or `NoExecute`; left out, every effect")
-    toleration_seconds: Pointer[Int64] = Field(
-        default=None, description="seconds until a `NoExecute` taint evicts the pod; never by default"
-    )
+    key: str | None = optional_field("key of the taint, such as `nvidia.com/gpu`; left out with `Exists`, for every key")
+    operator: str | None = optional_field("`Equal` (default) or `Exists`; behind a feature gate also `Lt` and `Gt`")
+    value: str | None = optional_field("value of the taint; none with `Exists`")
+    effect: str | None = optional_field("`NoSchedule`, `PreferNoSchedule` or `NoExecute`; left out, every effect")
+    toleration_seconds: Pointer[Int64] = optional_field("seconds until a `NoExecute` taint evicts the pod; never by default")
 
 
 class TopologySpreadConstraint(Model):
@@ -191,17 +186,11 @@ class TopologySpreadConstraint(Model):
     max_skew: Int32 = Field(description="most by which the numbers of pods in two places may differ, at least 1")
     topology_key: str = Field(description="node label whose equal values make one place, such as `topology.kubernetes.io/zone`")
     when_unsatisfiable: str = Field(description="`DoNotSchedule` keeps the pod pending, `ScheduleAnyway` only prefers")
-    label_selector: LabelSelector | None = Field(default=None, description="the pods that count, by label")
-    match_label_keys: AtomicList[str] | None = Field(default=None, description="label keys whose values the pods share with this one")
-    min_domains: Pointer[Int32] = Field(
-        default=None, description="fewest places that have to exist, 1 by default; only with `DoNotSchedule`"
-    )
-    node_affinity_policy: Pointer[str] = Field(
-        default=None, description="`Honor` (default) counts only nodes that the pod may choose, `Ignore` all"
-    )
-    node_taints_policy: Pointer[str] = Field(
-        default=None, description="`Ignore` (default) counts nodes with taints too, `Honor` only tolerated ones"
-    )
+    label_selector: LabelSelector | None = optional_field("the pods that count, by label")
+    match_label_keys: AtomicList[str] | None = optional_field("label keys whose values the pods share with this one")
+    min_domains: Pointer[Int32] = optional_field("fewest places that have to exist, 1 by default; only with `DoNotSchedule`")
+    node_affinity_policy: Pointer[str] = optional_field("`Honor` (default) counts only nodes that the pod may choose, `Ignore` all")
+    node_taints_policy: Pointer[str] = optional_field("`Ignore` (default) counts nodes with taints too, `Honor` only tolerated ones")
 
 
 class PodSchedulingGate(Model):
@@ -215,103 +204,75 @@ class WorkloadReference(Model):
 
     name: str = Field(description="name of the Workload, in the pod's own namespace")
     pod_group: str = Field(description="name of the group inside of the Workload")
-    pod_group_replica_key: str | None = Field(
-        default=None, description="which replica of the group the pod belongs to; the one there is by default"
-    )
+    pod_group_replica_key: str | None = optional_field("which replica of the group the pod belongs to; the one there is by default")
 
 
 class PodSchedulingGroup(Model):
     """The group that the pod is scheduled with."""
 
-    pod_group_name: Pointer[str] = Field(default=None, description="name of the PodGroup, in the pod's own namespace")
+    pod_group_name: Pointer[str] = optional_field("name of the PodGroup, in the pod's own namespace")
 
 
 class PodSpec(Model):
     """A pod: where it runs and as whom, its containers and its volumes."""
 
-    restart_policy: str | None = Field(default=None, description="when containers start again: `Always` (default), `OnFailure` or `Never`")
-    scheduler_name: str | None = Field(default=None, description="scheduler that places the pod, `default-scheduler` by default")
-    priority_class_name: str | None = Field(
-        default=None, description="PriorityClass of the pod; the cluster's default class, else priority 0"
-    )
-    priority: Pointer[Int32] = Field(
-        default=None, description="priority, greater goes first; computed from the class, not to be set by hand"
-    )
-    preemption_policy: Pointer[str] = Field(default=None, description="`PreemptLowerPriority` (default) may evict others, `Never` waits")
-    scheduling_gates: Annotated[list[PodSchedulingGate] | None, Keyed("name")] = Field(
-        default=None, description="gates that hold the pod back"
-    )
-    scheduling_group: Annotated[PodSchedulingGroup | None, Since("kubernetes", "0.36")] = Field(
-        default=None, description="group that the pod is scheduled with (alpha), in place of being scheduled alone"
+    restart_policy: str | None = optional_field("when containers start again: `Always` (default), `OnFailure` or `Never`")
+    scheduler_name: str | None = optional_field("scheduler that places the pod, `default-scheduler` by default")
+    priority_class_name: str | None = optional_field("PriorityClass of the pod; the cluster's default class, else priority 0")
+    priority: Pointer[Int32] = optional_field("priority, greater goes first; computed from the class, not to be set by hand")
+    preemption_policy: Pointer[str] = optional_field("`PreemptLowerPriority` (default) may evict others, `Never` waits")
+    scheduling_gates: Annotated[list[PodSchedulingGate] | None, Keyed("name")] = optional_field("gates that hold the pod back")
+    scheduling_group: Annotated[PodSchedulingGroup | None, Since("kubernetes", "0.36")] = optional_field(
+        "group that the pod is scheduled with (alpha), in place of being scheduled alone"
     )
     workload_ref: Annotated[WorkloadReference | None, Since("kubernetes", "0.35"), Until("kubernetes", "0.36", use="`schedulingGroup`")] = (
-        Field(default=None, description="Workload that the pod belongs to (alpha), for gang scheduling; it cannot change")
+        optional_field("Workload that the pod belongs to (alpha), for gang scheduling; it cannot change")
     )
-    runtime_class_name: Pointer[str] = Field(
-        default=None, description="RuntimeClass of the containers, such as `nvidia`; the node's by default"
+    runtime_class_name: Pointer[str] = optional_field("RuntimeClass of the containers, such as `nvidia`; the node's by default")
+    node_name: str | None = optional_field("the node; set by the scheduler, or by the manifest to bypass it")
+    node_selector: AtomicDict[str] | None = optional_field("labels that the node has, with just these values")
+    affinity: Affinity | None = optional_field("nodes and neighbours that the pod requires or likes")
+    tolerations: PodList[Toleration] | None = optional_field("taints of nodes that do not keep the pod away")
+    topology_spread_constraints: Annotated[list[TopologySpreadConstraint] | None, Keyed("topologyKey", "whenUnsatisfiable")] = (
+        optional_field("how pods of a kind spread over zones or nodes; all constraints hold")
     )
-    node_name: str | None = Field(default=None, description="the node; set by the scheduler, or by the manifest to bypass it")
-    node_selector: AtomicDict[str] | None = Field(default=None, description="labels that the node has, with just these values")
-    affinity: Affinity | None = Field(default=None, description="nodes and neighbours that the pod requires or likes")
-    tolerations: PodList[Toleration] | None = Field(default=None, description="taints of nodes that do not keep the pod away")
-    topology_spread_constraints: Annotated[list[TopologySpreadConstraint] | None, Keyed("topologyKey", "whenUnsatisfiable")] = Field(
-        default=None, description="how pods of a kind spread over zones or nodes; all constraints hold"
-    )
-    os: PodOS | None = Field(default=None, description="operating system of the containers; forbids the settings of the other one")
-    overhead: dict[str, Quantity] | None = Field(
-        default=None, description="what the runtime itself takes, by resource; set by the RuntimeClass"
-    )
-    service_account_name: str | None = Field(default=None, description="ServiceAccount that the pod acts as, `default` by default")
-    service_account: str | None = Field(default=None, description="deprecated: the old name of `serviceAccountName`")
-    automount_service_account_token: Pointer[bool] = Field(default=None, description="mount a token of the ServiceAccount; true by default")
-    image_pull_secrets: Annotated[list[LocalObjectReference] | None, pod_keys("name")] = Field(
-        default=None, description="Secrets to pull images with"
-    )
-    security_context: PodSecurityContext | None = Field(default=None, description="users, groups and confinement of all containers")
-    host_network: bool | None = Field(default=None, description="use the node's own network, as some RDMA set-ups need; false by default")
+    os: PodOS | None = optional_field("operating system of the containers; forbids the settings of the other one")
+    overhead: dict[str, Quantity] | None = optional_field("what the runtime itself takes, by resource; set by the RuntimeClass")
+    service_account_name: str | None = optional_field("ServiceAccount that the pod acts as, `default` by default")
+    service_account: str | None = optional_field("deprecated: the old name of `serviceAccountName`")
+    automount_service_account_token: Pointer[bool] = optional_field("mount a token of the ServiceAccount; true by default")
+    image_pull_secrets: Annotated[list[LocalObjectReference] | None, pod_keys("name")] = optional_field("Secrets to pull images with")
+    security_context: PodSecurityContext | None = optional_field("users, groups and confinement of all containers")
+    host_network: bool | None = optional_field("use the node's own network, as some RDMA set-ups need; false by default")
     host_pid: bool | None = Field(default=None, alias="hostPID", description="see the processes of the node; false by default")
     host_ipc: bool | None = Field(
         default=None, alias="hostIPC", description="share the node's memory segments and semaphores; false by default"
     )
-    host_users: Pointer[bool] = Field(default=None, description="share the node's user IDs; true by default, false makes a user namespace")
-    share_process_namespace: Pointer[bool] = Field(default=None, description="containers see each other's processes; false by default")
-    hostname: str | None = Field(default=None, description="host name inside of the pod, the pod's name by default")
-    hostname_override: Annotated[Pointer[str], Since("kubernetes", "0.34")] = Field(
-        default=None,
-        description="host name that the programs see, at most 64 characters, over `hostname` and `subdomain`; DNS does not know it",
+    host_users: Pointer[bool] = optional_field("share the node's user IDs; true by default, false makes a user namespace")
+    share_process_namespace: Pointer[bool] = optional_field("containers see each other's processes; false by default")
+    hostname: str | None = optional_field("host name inside of the pod, the pod's name by default")
+    hostname_override: Annotated[Pointer[str], Since("kubernetes", "0.34")] = optional_field(
+        "host name that the programs see, at most 64 characters, over `hostname` and `subdomain`; DNS does not know it"
     )
-    subdomain: str | None = Field(default=None, description="headless Service whose DNS domain the host name belongs to")
+    subdomain: str | None = optional_field("headless Service whose DNS domain the host name belongs to")
     set_hostname_as_fqdn: Pointer[bool] = Field(
         default=None, alias="setHostnameAsFQDN", description="the host name is the fully qualified one"
     )
-    host_aliases: Annotated[list[HostAlias] | None, pod_keys("ip")] = Field(default=None, description="further lines of `/etc/hosts`")
-    dns_policy: str | None = Field(
-        default=None, description="`ClusterFirst` (default), `ClusterFirstWithHostNet`, `Default` (the node's), `None`"
+    host_aliases: Annotated[list[HostAlias] | None, pod_keys("ip")] = optional_field("further lines of `/etc/hosts`")
+    dns_policy: str | None = optional_field("`ClusterFirst` (default), `ClusterFirstWithHostNet`, `Default` (the node's), `None`")
+    dns_config: PodDNSConfig | None = optional_field("name servers and search domains, besides those of `dnsPolicy`")
+    enable_service_links: Pointer[bool] = optional_field("variables for each Service of the namespace; true by default")
+    active_deadline_seconds: Pointer[Int64] = optional_field("seconds until the pod is killed and failed; never by default")
+    termination_grace_period_seconds: Pointer[Int64] = optional_field("seconds from the stop signal to the kill, 30 by default")
+    readiness_gates: PodList[PodReadinessGate] | None = optional_field("further conditions for the pod to be ready")
+    resources: Annotated[ResourceRequirements | None, Since("kubernetes", "0.32")] = optional_field(
+        "what the pod as a whole reserves and may use, shared by its containers: `cpu`, `memory` and huge pages only"
     )
-    dns_config: PodDNSConfig | None = Field(default=None, description="name servers and search domains, besides those of `dnsPolicy`")
-    enable_service_links: Pointer[bool] = Field(default=None, description="variables for each Service of the namespace; true by default")
-    active_deadline_seconds: Pointer[Int64] = Field(
-        default=None, description="seconds until the pod is killed and failed; never by default"
-    )
-    termination_grace_period_seconds: Pointer[Int64] = Field(
-        default=None, description="seconds from the stop signal to the kill, 30 by default"
-    )
-    readiness_gates: PodList[PodReadinessGate] | None = Field(default=None, description="further conditions for the pod to be ready")
-    resources: Annotated[ResourceRequirements | None, Since("kubernetes", "0.32")] = Field(
-        default=None,
-        description="what the pod as a whole reserves and may use, shared by its containers: `cpu`, `memory` and huge pages only",
-    )
-    resource_claims: Annotated[list[PodResourceClaim] | None, Keyed("name")] = Field(
-        default=None, description="devices to allocate before it runs"
-    )
-    init_containers: Annotated[list[Container] | None, pod_keys("name")] = Field(
-        default=None, description="containers that run first, one by one"
-    )
+    resource_claims: Annotated[list[PodResourceClaim] | None, Keyed("name")] = optional_field("devices to allocate before it runs")
+    init_containers: Annotated[list[Container] | None, pod_keys("name")] = optional_field("containers that run first, one by one")
     containers: Annotated[list[Container], pod_keys("name")] = Field(description="the containers, at least one")
-    ephemeral_containers: Annotated[list[EphemeralContainer] | None, pod_keys("name")] = Field(
-        default=None, description="to debug a running pod"
-    )
-    volumes: Annotated[list[Volume] | None, pod_keys("name")] = Field(default=None, description="volumes that the containers can mount")
+    ephemeral_containers: Annotated[list[EphemeralContainer] | None, pod_keys("name")] = optional_field("to debug a running pod")
+    volumes: Annotated[list[Volume] | None, pod_keys("name")] = optional_field("volumes that the containers can mount")
 
 
 # The template from which pods are made.
@@ -320,5 +281,5 @@ class PodSpec(Model):
 class PodTemplateSpec(Model):
     """A pod to make copies of."""
 
-    metadata: EmbeddedMeta | None = Field(default=None, description="labels and annotations of the pods")
-    spec: Annotated[PodSpec | None, Unset("zero")] = Field(default=None, description="what the pods are and where they run")
+    metadata: EmbeddedMeta | None = optional_field("labels and annotations of the pods")
+    spec: Annotated[PodSpec | None, Unset("zero")] = optional_field("what the pods are and where they run")
