@@ -47,7 +47,7 @@ def kustomizations_below(folder: str) -> Iterator[str]:
     """The kustomizations in a folder and in those inside of it, but for hidden ones."""
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
-        yield from (os.path.join(here, name) for name in KUSTOMIZATIONS if name in names)
+        yield from (path for name in KUSTOMIZATIONS if name in names and os.path.exists(path := os.path.join(here, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,15 @@ _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _ARGO_CD: GroupKind = ("argoproj.io", "Application")
 #: The kinds that say how folders are applied, and those that they take values from.
 APPLYING_KINDS = (_FLUX, _ARGO_CD, CONFIG_MAP, SECRET)
+
+
+_UNRESTRICTED = "LoadRestrictionsNone"
+
+
+def builds_anywhere(document: Document) -> bool:
+    """Whether an engine that builds without kustomize's restriction to the folder is there: Flux, or Argo CD with that build option."""
+    options = mapping(document.data, "data").get("kustomize.buildOptions") if document.name == "argocd-cm" else ""
+    return document.group_kind == _FLUX or _UNRESTRICTED in str(options)
 
 
 def applied_folders(documents: Sequence[Document], top: str) -> dict[str, AppliedFolder]:

@@ -21,9 +21,11 @@ from jobspec.targets import Target
 
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
-    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
+    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
 )
+#: What is a placeholder where no text is taken.
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_-]+")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
@@ -188,7 +190,9 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
 
 def _stand_in(value: Any, shape: Shape | None) -> Any:
     is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
-    if not is_in_braces and not (isinstance(value, str) and _PLACEHOLDER.search(value)):
+    takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
+    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _CAPITALS.fullmatch(value)))
+    if not is_in_braces and not is_one:
         return value
     return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
 
@@ -265,5 +269,5 @@ def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mappi
         return False
     end = mark.end_column - 1 if mark.end_line == mark.line else None
     value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
-    place = _PLACEHOLDER.search(value)
+    place = _PLACEHOLDER.search(value) or (_CAPITALS.fullmatch(value) if found.rule in ("wrong-type", "wrong-format") else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

@@ -49,7 +49,7 @@ class Builds:
     def role(self, path: str) -> Role | None:
         """What a file is; None where it may be a manifest: it is listed as one, too.
 
-        A file that nobody names is a patch in `patches/`, and by its own name beside a kustomization.
+        A file that nobody names is a patch in `patches/`, and by its own name beside or below a kustomization.
         """
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
@@ -60,7 +60,7 @@ class Builds:
         if path not in self._roles and not is_listed:
             if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
                 return "kustomize patch"
-            if folder in self._folders and _PATCH.search(os.path.basename(path)):
+            if _PATCH.search(os.path.basename(path)) and any(each in self._folders for each in _around(folder)):
                 return "kustomize patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
@@ -69,6 +69,13 @@ class Builds:
     def completed(self, path: str) -> frozenset[str]:
         """What the builds of a manifest fill in: `namespace`, `selector`."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))
+
+
+def _around(folder: str) -> Iterator[str]:
+    """A folder, and those around it."""
+    while folder:
+        yield folder
+        folder = os.path.dirname(folder) if folder != os.sep else ""
 
 
 def _join(folder: str, name: str) -> str:
@@ -89,6 +96,8 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
         data = kustomizations[folder]
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
+        if data.get("kind") == "Component":
+            fills |= {"namespace", "selector"}  # what uses it may fill them in, in another repository too
         for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
             path = _join(folder, name)
             if path not in kustomizations:

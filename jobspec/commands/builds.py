@@ -35,9 +35,11 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     for name, path in real.items():
         role = "kustomization" if path in texts and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path))
-    known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
-    found |= _built(shown, known, top) if build else {}
-    applied = kustomize.applied_folders([each for path in real.values() for each in _of_engines(path)], top)
+    of_engines = [each for path in real.values() for each in _of_engines(path)]
+    if build:
+        known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
+        found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
+    applied = kustomize.applied_folders(of_engines, top)
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}
@@ -58,14 +60,19 @@ def _home(path: str, folders: Collection[str]) -> str:
     return max((each for each in folders if path.startswith(os.path.join(each, ""))), key=len, default="")
 
 
-def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> dict[str, InBuild]:
-    """The kustomizations that files are built by, and the manifests that are judged by that."""
+def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str, *, anywhere: bool) -> dict[str, InBuild]:
+    """The kustomizations that files are built by, and the manifests that are judged by that.
+
+    *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    """
     roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
     for path in (path for root in roots for path in root.read):
         shown.setdefault(path, os.path.relpath(path))
     command = _builder()
+    if command and anywhere:
+        command += ["--load-restrictor", "LoadRestrictionsNone"]
     to_build = [each for each in roots if command and not each.obstacle and not each.missing]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}

@@ -154,8 +154,9 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.lower().endswith(endings) and not name.startswith("."):
-                yield Found(os.path.join(here, name), named=False)
+            path = os.path.join(here, name)
+            if name.lower().endswith(endings) and not name.startswith(".") and os.path.exists(path):  # a link may lead to nowhere
+                yield Found(path, named=False)
 
 
 def left_out(paths: Iterable[str]) -> list[Found]:
