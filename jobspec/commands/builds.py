@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jobspec import kustomize
+from jobspec.commands.files import ENGINES
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
 from jobspec.repository import Builds, data_of
 
-_ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"kind: ConfigMap", b"kind: Secret")
+_WITH_VALUES = (*ENGINES, b"kind: ConfigMap", b"kind: Secret")
 _LIMIT = 60  # seconds for a build
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
@@ -50,7 +51,7 @@ def _of_engines(path: str) -> list[Document]:
     """The documents of a file that say how folders are applied, and the ConfigMaps and Secrets that they may take values from."""
     with open(path, "rb") as file:
         content = file.read()
-    if not any(word in content for word in _ENGINES):
+    if not any(word in content for word in _WITH_VALUES):
         return []
     return [each for each in kustomize.documents_in(path) if each.group_kind in kustomize.APPLYING_KINDS]
 

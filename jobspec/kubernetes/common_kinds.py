@@ -83,7 +83,7 @@ def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
 
 
 def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> Iterator[tuple[str, str]]:
-    """The path and the text of each kind's file, by CRDs of projects: name, release, CRD. The first release that serves a version counts."""
+    """The path and the text of each kind's file, by CRDs of projects: name, release, CRD. The first release with a version counts."""
     import json
 
     made: dict[str, dict[str, Any]] = {}

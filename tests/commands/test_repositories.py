@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
+from jobspec.kustomize import InBuild
 from jobspec.placeholders import without_placeholders
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
@@ -85,7 +86,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
 def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
-    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, (), {}) is result
+    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, InBuild(), {}) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
