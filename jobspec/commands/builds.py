@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jobspec import kustomize
-from jobspec.commands.files import ENGINES
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
-from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
 from jobspec.repository import Builds, data_of
@@ -58,7 +57,10 @@ def _of_engines(path: str) -> list[Document]:
 
 def _home(path: str, folders: Collection[str]) -> str:
     """The innermost of some folders that a file is in; empty where it is in none."""
-    return max((each for each in folders if path.startswith(os.path.join(each, ""))), key=len, default="")
+    here = os.path.dirname(path)
+    while here not in folders and here != os.path.dirname(here):
+        here = os.path.dirname(here)
+    return here if here in folders else ""
 
 
 def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str, *, anywhere: bool) -> dict[str, InBuild]:

@@ -7,7 +7,7 @@ import sys
 
 from jobspec.data import path_of_file
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.document import KUSTOMIZATIONS, PAGES
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.documents.reader import MAX_FILE, decode
 from jobspec.pipeline import Source, whole
 
@@ -26,8 +26,6 @@ CHART = "Chart.yaml"
 IGNORE_FILE = ".jobspecignore"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 ENDINGS = (".yaml", ".yml", ".json")
-#: What files say that have engines apply folders.
-ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 _RENDERED = b"# Source: "  # a comment of what helm renders
 _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PAGES = (".md", ".markdown")
 #: The names of files that say what kustomize builds.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+#: What files say that have engines apply folders.
+ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 
 
 class Document:

@@ -286,7 +286,7 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     is no stable one may be switched on in a cluster.
     """
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
-    ours = _candidates(group)
+    ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
@@ -294,6 +294,9 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     same = [kind.name for kind in ours if document.api_version in kind.api_versions]
     hint = closest(name, same) if same else ""
     return hint, bool(hint)
+
+
+_near: dict[str, list[Kind]] = {}
 
 
 def _candidates(group: str) -> list[Kind]:
