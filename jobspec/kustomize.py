@@ -75,8 +75,8 @@ class InBuild:
     differing: frozenset[str] = frozenset()
     """The placeholders for which several Kustomizations of Flux have different values."""
 
-    def applied(self, how: AppliedFolder | None) -> InBuild:
-        """The same in a folder that an engine applies."""
+    def applied(self, how: AppliedFolder | None, *, decrypts: bool) -> InBuild:
+        """The same in a folder that an engine applies; *decrypts*: a generator, such as KSOPS, may decrypt files there."""
         if how is None:
             return self
         return replace(
@@ -84,7 +84,7 @@ class InBuild:
             values=how.values,
             namespace=how.namespace,
             default_namespace=how.default_namespace,
-            application=how.application,
+            application="" if decrypts else how.application,
             differing=how.differing,
         )
 

@@ -33,7 +33,9 @@ class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
     def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        by_folder = {os.path.dirname(file): data_of(text) for file, text in kustomizations.items()}
+        self.kustomizations = {file: data_of(text) for file, text in kustomizations.items()}
+        """The data of each kustomization by its path."""
+        by_folder = {os.path.dirname(file): data for file, data in self.kustomizations.items()}
         self._charts = [os.path.normpath(each) for each in charts]
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():

@@ -12,7 +12,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
-from jobspec.repository import Builds, data_of
+from jobspec.repository import Builds
 
 _WITH_VALUES = (*ENGINES, b"kind: ConfigMap", b"kind: Secret")
 _LIMIT = 60  # seconds for a build
@@ -37,13 +37,17 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
         found[name] = InBuild(role or "", roles.completed(path))
     of_engines = [each for path in real.values() for each in _of_engines(path)]
     if build:
-        known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
+        known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}
         found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
     applied = kustomize.applied_folders(of_engines, top)
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}
-    return {name: each.applied(applied.get(_home(real[name], applied))) for name, each in found.items()}
+    decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
+    return {
+        name: each.applied(applied.get(_home(real[name], applied)), decrypts=bool(_home(real[name], decrypting)))
+        for name, each in found.items()
+    }
 
 
 def _of_engines(path: str) -> list[Document]:

@@ -14,6 +14,7 @@ metadata: {name: token}
 stringData: {token: "ENC[AES256_GCM,data:abc=,iv:def=,tag:ghi=,type:str]"}
 sops: {version: 3.9.0, mac: "ENC[AES256_GCM,data:abc=,iv:def=,tag:ghi=,type:str]"}
 """
+KSOPS = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: secrets}\nfiles: [token.yaml]\n"
 
 
 def _application(path: str, **source: object) -> str:
@@ -45,6 +46,7 @@ def _found(folder: Path) -> list[tuple[str, int, str, str]]:
         ({"flux/jobs.json": _flux("jobs", None)}, False),
         ({"jobs/kustomization.yaml": "resources: [token.yaml]\nnamePrefix: a-\n", "argocd/jobs.json": _application("jobs")}, True),
         ({"jobs/kustomization.yaml": "generators: [token.yaml]\n", "argocd/jobs.json": _application("jobs")}, False),
+        ({"jobs/kustomization.yaml": "generators: [ksops.yaml]\n", "jobs/ksops.yaml": KSOPS, "jobs.json": _application("jobs")}, False),
         ({"jobspec.yaml": PROJECT_HEAD + "  output: jobs\n  engines: {argocd: {repoURL: https://example.com/a}}\n  variants: []\n"}, True),
         ({"jobspec.yaml": PROJECT_HEAD + "  output: jobs\n  engines: {flux: {url: https://example.com/a}}\n  variants: []\n"}, False),
     ],
