@@ -24,9 +24,10 @@ from jobspec.targets import Target
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
+    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
 )
-#: What is a placeholder where no text is taken.
-_CAPITALS = re.compile(r"[A-Z][A-Z0-9_-]+")
+#: What is a placeholder where no text is taken, too.
+_WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
@@ -193,7 +194,7 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
 def _stand_in(value: Any, shape: Shape | None) -> Any:
     is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
     takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
-    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _CAPITALS.fullmatch(value)))
+    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _WORDS.fullmatch(value)))
     if not is_in_braces and not is_one:
         return value
     return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
@@ -282,5 +283,5 @@ def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mappi
         return False
     end = mark.end_column - 1 if mark.end_line == mark.line else None
     value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
-    place = _PLACEHOLDER.search(value) or (_CAPITALS.fullmatch(value) if found.rule in ("wrong-type", "wrong-format") else None)
+    place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if found.rule in ("wrong-type", "wrong-format") else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

@@ -17,7 +17,7 @@ from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
 #: What a file is that is no manifest: why it is skipped.
-Role = Literal["kustomize patch", "kustomize input", "Helm chart file", "template"]
+Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template"]
 
 _OF_CHARTS = ("templates", "files")
 #: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
@@ -26,7 +26,7 @@ _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
-_PATCH = re.compile(r"(?:^|[_-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
+_PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
 
 
 class Builds:
@@ -51,7 +51,7 @@ class Builds:
     def role(self, path: str) -> Role | None:
         """What a file is; None where it may be a manifest: it is listed as one, too.
 
-        A file that nobody names is a patch in `patches/`, and by its own name beside or below a kustomization.
+        A file that nobody names is a patch in `patches/`, and by its own name: of kustomize beside or below a kustomization.
         """
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
@@ -62,8 +62,8 @@ class Builds:
         if path not in self._roles and not is_listed:
             if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
                 return "kustomize patch"
-            if _PATCH.search(os.path.basename(path)) and any(each in self._folders for each in _around(folder)):
-                return "kustomize patch"
+            if _PATCH.search(os.path.basename(path)):
+                return "kustomize patch" if any(each in self._folders for each in _around(folder)) else "patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)

@@ -32,6 +32,7 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/kustomize-controller": [("1.9.4", "config/crd/bases"), ("1.5.1", "config/crd/bases")],
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
+    "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
     "kubernetes-sigs/kueue": [("0.19.2", "config/components/crd/bases")],
     "kyverno/kyverno": [("1.19.0", "config/crds/kyverno")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],

@@ -76,7 +76,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         "image.yaml": (["skipped"], [(8, note[0], "a template, not judged")]),
         "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
-        "server.yaml": (["partly", "partly", "invalid"], [(4, note[0], note[1].format(6)), (25, "wrong-type", "`immutable`")]),
+        "server.yaml": (["partly"] * 3 + ["invalid"], [(4, note[0], note[1].format(9)), (29, "wrong-type", "`immutable`")]),
         "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is not a valid name")]),
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
@@ -127,6 +127,13 @@ def test_skipped_documents_of_unknown_kinds_are_counted_by_kind(tmp_path: Path) 
         summary = report["summary"] if output == "json" else report["runs"][0]["properties"]["summary"]
         assert {each["kind"]: each["documents"] for each in summary["unknownKinds"]} == numbers
         assert summary["unknownKinds"][0] == {"apiVersion": "example.com/v1", "kind": "Wheel", "documents": 3}
+
+
+def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path) -> None:
+    part = "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: registry}]\n"
+    write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "dispatch.yaml": part})
+    last = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
+    assert last.startswith("3 documents: 1 invalid, 2 skipped (2 patches), 1 error (")
 
 
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
