@@ -29,6 +29,9 @@ _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya
 _PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
 
 
+_LONE_PATCH = re.compile(r"(?:^|[._-])patch\.ya?ml$")
+
+
 class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
@@ -51,7 +54,7 @@ class Builds:
     def role(self, path: str) -> Role | None:
         """What a file is; None where it may be a manifest: it is listed as one, too.
 
-        A file that nobody names is a patch in `patches/`, and by its own name: of kustomize beside or below a kustomization.
+        A file that nobody names is a patch in `patches/`, and by its own name, of which beside or below a kustomization a part is enough.
         """
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
@@ -62,8 +65,11 @@ class Builds:
         if path not in self._roles and not is_listed:
             if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
                 return "kustomize patch"
-            if _PATCH.search(os.path.basename(path)):
-                return "kustomize patch" if any(each in self._folders for each in _around(folder)) else "patch"
+            name = os.path.basename(path)
+            if _PATCH.search(name) and any(each in self._folders for each in _around(folder)):
+                return "kustomize patch"
+            if _LONE_PATCH.search(name):
+                return "patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)

@@ -131,7 +131,7 @@ def test_skipped_documents_of_unknown_kinds_are_counted_by_kind(tmp_path: Path) 
 
 def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path) -> None:
     part = "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: registry}]\n"
-    write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "dispatch.yaml": part})
+    write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "patch-set.yaml": part})
     last = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
     assert last.startswith("3 documents: 1 invalid, 2 skipped (2 patches), 1 error (")
 
