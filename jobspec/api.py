@@ -8,7 +8,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error, summary
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error, severity_counts
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.pipeline import Checked
@@ -112,7 +112,7 @@ class Fixed:
     """What is left to fix by hand."""
 
     def __repr__(self) -> str:
-        return f"<Fixed: {len(self.fixed)} fixed, remaining: {summary(self.remaining)}>"
+        return f"<Fixed: {len(self.fixed)} fixed, remaining: {severity_counts(self.remaining)}>"
 
 
 def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixed:
@@ -136,7 +136,7 @@ class Expanded:
 
     def __repr__(self) -> str:
         names = [f"{each['kind']} {each['metadata']['name']}" for each in self.objects]
-        return f"<Expanded: {', '.join(names) or 'no objects'}; {summary(self.diagnostics)}>"
+        return f"<Expanded: {', '.join(names) or 'no objects'}; {severity_counts(self.diagnostics)}>"
 
     @property
     def valid(self) -> bool:
@@ -215,7 +215,7 @@ class RenderedTree:
     diagnostics: Sequence[Diagnostic]
 
     def __repr__(self) -> str:
-        return f"<RenderedTree: {len(self.files)} file{'' if len(self.files) == 1 else 's'}, {summary(self.diagnostics)}>"
+        return f"<RenderedTree: {len(self.files)} file{'' if len(self.files) == 1 else 's'}, {severity_counts(self.diagnostics)}>"
 
     @property
     def valid(self) -> bool:
@@ -278,7 +278,7 @@ def render(
 
 def _repr(result: object, text: str, diagnostics: Sequence[Diagnostic]) -> str:
     lines = text.count("\n")
-    return f"<{type(result).__name__}: {lines} line{'' if lines == 1 else 's'} of YAML, {summary(diagnostics)}>"
+    return f"<{type(result).__name__}: {lines} line{'' if lines == 1 else 's'} of YAML, {severity_counts(diagnostics)}>"
 
 
 def _checked(

@@ -152,7 +152,7 @@ class Diagnostic:
         return f"<{self.rule} {self.mark} {self.message!r}>"
 
 
-def summary(diagnostics: Sequence[Diagnostic]) -> str:
+def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
     numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in ("error", "warning", "info")}
     said = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in numbers.items() if number]
@@ -425,7 +425,7 @@ class FileResult:
 
     def __repr__(self) -> str:
         number = len(self.documents)
-        return f"<{self.path}: {number} document{'' if number == 1 else 's'}, {summary(self.diagnostics)}>"
+        return f"<{self.path}: {number} document{'' if number == 1 else 's'}, {severity_counts(self.diagnostics)}>"
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""
@@ -456,8 +456,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     lost = counts["willNotRun"]
     counts["valid"] -= lost
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
-    if reasons := [row.reason for each in files for row in each.documents if row.reason]:
-        parts[-1] += f" ({', '.join(_counted(reasons.count(each), each) for each in dict.fromkeys(reasons))})"
+    if reasons := _reasons(files):
+        parts[-1] += f" ({', '.join(reasons)})"
     parts += [f"{lost} accepted but will not run"] if lost else []
     for severity in ("error", "warning", "info"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
@@ -467,6 +467,40 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{number} fixable with --fix"] if number else []
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
+
+
+_SHOWN_KINDS = 3
+
+
+def _reasons(files: Sequence[FileResult]) -> list[str]:
+    """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
+    known = [row.reason for each in files for row in each.documents if row.reason]
+    parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
+    kinds: dict[str, int] = {}
+    for each in unknown_kinds(files):
+        kinds[each["kind"]] = kinds.get(each["kind"], 0) + each["documents"]
+    if not kinds:
+        return parts
+    shown = [f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])[:_SHOWN_KINDS]]
+    more = f" and {len(kinds) - _SHOWN_KINDS} more" if len(kinds) > _SHOWN_KINDS else ""
+    number = sum(kinds.values())
+    return [*parts, f"{number} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {', '.join(shown)}{more}"]
+
+
+def summary(files: Sequence[FileResult]) -> dict[str, Any]:
+    """The counts of a report, and the unknown kinds among what is skipped."""
+    kinds = unknown_kinds(files)
+    return {**count(files), **({"unknownKinds": kinds} if kinds else {})}
+
+
+def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
+    """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
+    rows = [row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason]
+    numbers: dict[tuple[str, str], int] = {}
+    for row in rows:
+        numbers[row.api_version, row.kind] = numbers.get((row.api_version, row.kind), 0) + 1
+    found = sorted(numbers.items(), key=lambda each: (-each[1], each[0][1], each[0][0]))
+    return [{"apiVersion": version, "kind": kind, "documents": number} for (version, kind), number in found]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -28,6 +28,7 @@ _DECODING = {
     "duplicate-key": "An object sets the same key twice. Other tools silently keep one of the two; the API server refuses the manifest.",
     "ambiguous-merge": "A merge key (`<<`) comes after a key that it also sets: tools disagree about which value wins. Write `<<` first.",
     "unjudged-template": "The file is a template or has placeholders such as `${NAME}`, which cannot be checked; what it renders to can.",
+    "encrypted-manifest": "SOPS has encrypted it, and Argo CD applies it as it is: no plugin that decrypts it is named.",
     "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
     "not-a-manifest": "A manifest is an object with the strings `apiVersion` and `kind`; this document is something else.",
 }

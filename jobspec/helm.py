@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Mark, Marks, Path
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path
 from jobspec.documents.document import Document
 from jobspec.kustomize import Build, documents_in
 
@@ -52,6 +52,23 @@ class RenderedChart(Build):
 
 
 _SOURCE = "# Source: "
+
+
+def with_templates(result: FileResult, text: str) -> FileResult:
+    """The result of a file of what helm has rendered elsewhere, with the template of each finding in its hint."""
+    templates: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith(_SOURCE):
+            templates.append(line[len(_SOURCE) :].strip())
+        else:
+            templates.append("" if not templates or line.startswith("---") else templates[-1])
+
+    def with_template(found: Diagnostic) -> Diagnostic:
+        is_here = found.mark.file == result.path and 0 < found.mark.line <= len(templates)
+        template = templates[found.mark.line - 1] if is_here else ""
+        return found.with_hint("; ".join(part for part in (found.hint, f"helm rendered it from {template}") if part)) if template else found
+
+    return result.with_only(list(map(with_template, result.diagnostics)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
-from jobspec.kinds import CONFIG_MAP, SECRET, GroupKind, is_cluster_scoped
+from jobspec.kinds import CONFIG_MAP, PROJECT, SECRET, GroupKind, is_cluster_scoped
 from jobspec.repository import inputs_of, patches_of
 
 #: The fields of a kustomization that list manifests and other kustomizations.
@@ -47,7 +47,7 @@ def kustomizations_below(folder: str) -> Iterator[str]:
     """The kustomizations in a folder and in those inside of it, but for hidden ones."""
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
-        yield from (os.path.join(here, name) for name in KUSTOMIZATIONS if name in names)
+        yield from (path for name in KUSTOMIZATIONS if name in names and os.path.exists(path := os.path.join(here, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,23 @@ class InBuild:
     """The namespace that Flux puts it in, whatever it says."""
     default_namespace: str = ""
     """The namespace that Argo CD puts it in where it says none."""
+    application: str = ""
+    """What has Argo CD apply it as it is, without a plugin that could decrypt it."""
+    differing: frozenset[str] = frozenset()
+    """The placeholders for which several Kustomizations of Flux have different values."""
 
-    def applied(self, how: AppliedFolder | None) -> InBuild:
-        """The same in a folder that an engine applies."""
+    def applied(self, how: AppliedFolder | None, *, decrypts: bool) -> InBuild:
+        """The same in a folder that an engine applies; *decrypts*: a generator, such as KSOPS, may decrypt files there."""
         if how is None:
             return self
-        return replace(self, values=how.values, namespace=how.namespace, default_namespace=how.default_namespace)
+        return replace(
+            self,
+            values=how.values,
+            namespace=how.namespace,
+            default_namespace=how.default_namespace,
+            application="" if decrypts else how.application,
+            differing=how.differing,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +96,77 @@ class AppliedFolder:
     values: Mapping[str, str] | None = None
     namespace: str = ""
     default_namespace: str = ""
+    application: str = ""
+    differing: frozenset[str] = frozenset()
 
 
 _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _ARGO_CD: GroupKind = ("argoproj.io", "Application")
 #: The kinds that say how folders are applied, and those that they take values from.
-APPLYING_KINDS = (_FLUX, _ARGO_CD, CONFIG_MAP, SECRET)
+APPLYING_KINDS = (_FLUX, _ARGO_CD, PROJECT, CONFIG_MAP, SECRET)
+_UNRESTRICTED = "LoadRestrictionsNone"
+
+
+def builds_anywhere(document: Document) -> bool:
+    """Whether an engine that builds without kustomize's restriction to the folder is there: Flux, or Argo CD with that build option."""
+    options = mapping(document.data, "data").get("kustomize.buildOptions") if document.name == "argocd-cm" else ""
+    return document.group_kind == _FLUX or _UNRESTRICTED in str(options)
 
 
 def applied_folders(documents: Sequence[Document], top: str) -> dict[str, AppliedFolder]:
-    """The folders below *top* that Flux's Kustomizations and Argo CD's Applications apply; the first of one folder counts."""
-    found: dict[str, AppliedFolder] = {}
+    """The folders below *top* that Flux's Kustomizations, Argo CD's Applications and the engines of projects apply.
+
+    Of a folder that several apply, what they say alike counts.
+    """
+    found: dict[str, list[AppliedFolder]] = {}
     for each in documents:
-        spec = mapping(each.data, "spec")
-        if each.group_kind == _FLUX:
-            build = mapping(spec, "postBuild")
-            values = {**_values_from(build, each.namespace, documents), **mapping(build, "substitute")} if build else None
-            texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
-            how = AppliedFolder(texts_of, namespace=str(spec.get("targetNamespace") or ""))
-            found.setdefault(os.path.normpath(os.path.join(top, str(spec.get("path") or ""))), how)
-        elif each.group_kind == _ARGO_CD:
-            how = AppliedFolder(default_namespace=str(mapping(spec, "destination").get("namespace") or ""))
-            for source in (mapping(spec, "source"), *structs(spec, "sources")):
-                if source.get("path"):
-                    found.setdefault(os.path.normpath(os.path.join(top, str(source["path"]))), how)
-    return {folder: how for folder, how in found.items() if how != AppliedFolder()}
+        for folder, how in _applied_by(each, documents):
+            found.setdefault(os.path.normpath(os.path.join(top, folder)), []).append(how)
+    agreed = {folder: _agreed(several) for folder, several in found.items()}
+    return {folder: how for folder, how in agreed.items() if how != AppliedFolder()}
+
+
+def _applied_by(document: Document, documents: Sequence[Document]) -> Iterator[tuple[str, AppliedFolder]]:
+    """The folders that a document has an engine apply, from the top of the repository or where the document is, and how."""
+    spec = mapping(document.data, "spec")
+    if document.group_kind == _FLUX:
+        build = mapping(spec, "postBuild")
+        values = {**_values_from(build, document.namespace, documents), **mapping(build, "substitute")} if build else None
+        texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
+        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=str(spec.get("targetNamespace") or ""))
+    elif document.group_kind == _ARGO_CD:
+        namespace = str(mapping(spec, "destination").get("namespace") or "")
+        for source in (mapping(spec, "source"), *structs(spec, "sources")):
+            if source.get("path"):
+                by_itself = "" if source.get("plugin") else f"Application `{document.name}`"
+                yield str(source["path"]), AppliedFolder(default_namespace=namespace, application=by_itself)
+    elif document.group_kind == PROJECT:
+        argocd = mapping(spec, "engines", "argocd")
+        if argocd and not argocd.get("plugin"):
+            folder = os.path.join(os.path.dirname(document.file), str(spec.get("output") or "rendered"))
+            yield os.path.abspath(folder), AppliedFolder(application=f"the engine of {os.path.basename(document.file)}")
+
+
+def _agreed(several: Sequence[AppliedFolder]) -> AppliedFolder:
+    """What all of several ways to apply a folder have in common."""
+    first, *others = several
+    if not others:
+        return first
+    given = [each.values for each in several if each.values is not None]
+    names = {name for values in given for name in values}
+    common = {name for name in names if len({values.get(name) for values in given}) == 1}
+
+    def same(values: Iterable[str]) -> str:
+        first, *others = dict.fromkeys(values)
+        return "" if others else first
+
+    return AppliedFolder(
+        {name: given[0][name] for name in sorted(common)} if given else None,
+        namespace=same(each.namespace for each in several),
+        default_namespace=same(each.default_namespace for each in several),
+        application=next((each.application for each in several if each.application), ""),
+        differing=frozenset(names - common),
+    )
 
 
 def _values_from(build: dict[str, Any], namespace: str, documents: Sequence[Document]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.cluster import MOUNTED, judge, names_of, objects_for, policies_for, reviewed
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, has_error
-from jobspec.documents.document import Document, OnePlace, result_of
+from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.kinds import (
@@ -270,7 +270,7 @@ def read(source: Source, target: Target) -> Manifests:
             return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
     documents = [item for document in documents for item in items_of(document)]
     if build and build.is_built:
-        rows = [result_of(each, "skipped") for each in documents]
+        rows = [result_of(each, "skipped", reason="manifest: dropped by its builds") for each in documents]
         return Manifests(source.key, (), problems, settled=rows, comments=comments)
     written = "" if build and build.build else text
     documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
@@ -401,7 +401,11 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
     if judged.status != "unknown":
         return result_of(judged.document, judged.status)
-    return result_of(judged.document, "skipped" if skip_unknown and not judged.by_server.near_miss else "invalid")
+    document = judged.document
+    if not skip_unknown or judged.by_server.near_miss:
+        return result_of(document, "invalid")
+    is_kustomization = document.group_kind[0] == KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
+    return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
 
 
 def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:

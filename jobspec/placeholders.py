@@ -15,15 +15,19 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, span_of
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import resolve
+from jobspec.kustomize import InBuild
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
 
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|<[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
-    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER)\b"
+    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
+    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
 )
+#: What is a placeholder where no text is taken, too.
+_WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
@@ -157,7 +161,8 @@ def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target
             for path in [("sops",)] if error.field == "sops" else _paths_to(error.mark, document):
                 changed = _with_stand_in(data, path, shape)
                 if changed is not data:
-                    notes.append(Diagnostic(_NOTE, "", error.mark, document=document.index, severity="info"))
+                    field = "sops" if error.field == "sops" else ""
+                    notes.append(Diagnostic(_NOTE, "", error.mark, field=field, document=document.index, severity="info"))
                     data = changed
         made.append(document if data is document.data else document.changed(data))
     return made, notes
@@ -188,7 +193,9 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
 
 def _stand_in(value: Any, shape: Shape | None) -> Any:
     is_in_braces = isinstance(value, dict) and len(value) == 1 and None in value.values() and shape and shape.type not in ("object", "any")
-    if not is_in_braces and not (isinstance(value, str) and _PLACEHOLDER.search(value)):
+    takes_text = not shape or not {shape.type, shape.format} & _STAND_INS.keys()
+    is_one = isinstance(value, str) and (_PLACEHOLDER.search(value) or (not takes_text and _WORDS.fullmatch(value)))
+    if not is_in_braces and not is_one:
         return value
     return _of_type(_PLACEHOLDER.sub("x", substituted(value, {})) if isinstance(value, str) else "x", shape)
 
@@ -205,6 +212,7 @@ def _of_type(text: str, shape: Shape | None) -> Any:
 
 _NOTE = "unjudged-template"
 _HINT = "judge what it becomes"
+_SHOWN = 3  # names in a hint
 
 
 # Leave out what is said of placeholders.
@@ -220,19 +228,17 @@ def template_in(text: str, file: str) -> Diagnostic | None:
     return Diagnostic(_NOTE, message, Mark(file, lines[0], 1), severity="info", hint="judge what it renders to")
 
 
-def without_placeholders(
-    result: FileResult, read: Callable[[str], str], completed: Collection[str], values: Mapping[str, str]
-) -> FileResult:
+def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, values: Mapping[str, str]) -> FileResult:
     """The result of a file in which nothing is said of values that others fill in, but one note that counts them.
 
     Those are values with a placeholder, such as `${NAME}`, `<NAME>`, `{{ name }}` or `V_NAME`, and what SOPS has encrypted, with its own
-    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What its builds have *completed*
-    is not missing; what *values* fill in is no placeholder.
+    key `sops`. What lint and outcomes find is left out only where the placeholder is all of the value. What the builds that it is *within*
+    have completed is not missing; what *values* fill in is no placeholder.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
     dropped = [each for each in result.diagnostics if each.rule != _NOTE and _is_placeholder(each, read, values)]
     left_out = {id(each) for each in (*unjudged, *dropped)}
-    kept = [each for each in result.diagnostics if id(each) not in left_out and not _is_filled_in(each, completed)]
+    kept = [each for each in result.diagnostics if id(each) not in left_out and not _is_filled_in(each, within.completed)]
     if len(kept) == len(result.diagnostics):
         return result
     places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
@@ -240,12 +246,24 @@ def without_placeholders(
     first = min(
         (each.mark for each in (*unjudged, *dropped)), key=lambda mark: (mark.file != result.path, mark.line, mark.column), default=None
     )
-    notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=_HINT)] if first else []
+    hint = _HINT
+    if differing := sorted(name for name in within.differing if name in read(result.path)):
+        hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
+    notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
+    if within.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
+        notes.append(_not_decrypted(encrypted, within.application))
     broken = {each.document for each in kept if each.severity == "error"}
     in_part = {each.document for each in (*unjudged, *dropped)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
     rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
+
+
+def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
+    """A warning about what SOPS has encrypted, and Argo CD applies as it is."""
+    message = f"encrypted by SOPS, and {application} has no plugin that decrypts it: Argo CD applies the encrypted values"
+    hint = "decrypt it in a config management plugin, such as KSOPS, or let External Secrets or Sealed Secrets make the Secret"
+    return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
 
 
 def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
@@ -265,5 +283,5 @@ def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mappi
         return False
     end = mark.end_column - 1 if mark.end_line == mark.line else None
     value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
-    place = _PLACEHOLDER.search(value)
+    place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if found.rule in ("wrong-type", "wrong-format") else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

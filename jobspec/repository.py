@@ -17,7 +17,7 @@ from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
 #: What a file is that is no manifest: why it is skipped.
-Role = Literal["kustomize patch", "kustomize input", "Helm chart file", "template"]
+Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template"]
 
 _OF_CHARTS = ("templates", "files")
 #: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
@@ -26,14 +26,19 @@ _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
-_PATCH = re.compile(r"(?:^|[_-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
+_PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
+
+
+_LONE_PATCH = re.compile(r"(?:^|[._-])patch\.ya?ml$")
 
 
 class Builds:
     """What kustomizations (path -> text) and the folders of charts say of the files around them."""
 
     def __init__(self, kustomizations: Mapping[str, str], charts: Iterable[str]) -> None:
-        by_folder = {os.path.dirname(file): data_of(text) for file, text in kustomizations.items()}
+        self.kustomizations = {file: data_of(text) for file, text in kustomizations.items()}
+        """The data of each kustomization by its path."""
+        by_folder = {os.path.dirname(file): data for file, data in self.kustomizations.items()}
         self._charts = [os.path.normpath(each) for each in charts]
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
@@ -49,7 +54,7 @@ class Builds:
     def role(self, path: str) -> Role | None:
         """What a file is; None where it may be a manifest: it is listed as one, too.
 
-        A file that nobody names is a patch in `patches/`, and by its own name beside a kustomization.
+        A file that nobody names is a patch in `patches/`, and by its own name, of which beside or below a kustomization a part is enough.
         """
         path = os.path.normpath(path)
         if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
@@ -60,8 +65,11 @@ class Builds:
         if path not in self._roles and not is_listed:
             if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
                 return "kustomize patch"
-            if folder in self._folders and _PATCH.search(os.path.basename(path)):
+            name = os.path.basename(path)
+            if _PATCH.search(name) and any(each in self._folders for each in _around(folder)):
                 return "kustomize patch"
+            if _LONE_PATCH.search(name):
+                return "patch"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)
@@ -69,6 +77,13 @@ class Builds:
     def completed(self, path: str) -> frozenset[str]:
         """What the builds of a manifest fill in: `namespace`, `selector`."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))
+
+
+def _around(folder: str) -> Iterator[str]:
+    """A folder, and those around it."""
+    while folder:
+        yield folder
+        folder = os.path.dirname(folder) if folder != os.sep else ""
 
 
 def _join(folder: str, name: str) -> str:
@@ -89,6 +104,8 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
         data = kustomizations[folder]
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
+        if data.get("kind") == "Component":
+            fills |= {"namespace", "selector"}  # what uses it may fill them in, in another repository too
         for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
             path = _join(folder, name)
             if path not in kustomizations:

@@ -9,12 +9,12 @@ from typing import Any
 
 from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
-from jobspec.documents.document import KUSTOMIZATIONS, Document
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.reader import decode
 from jobspec.kustomize import InBuild
-from jobspec.repository import Builds, data_of
+from jobspec.repository import Builds
 
-_ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"kind: ConfigMap", b"kind: Secret")
+_WITH_VALUES = (*ENGINES, b"kind: ConfigMap", b"kind: Secret")
 _LIMIT = 60  # seconds for a build
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
@@ -35,37 +35,51 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     for name, path in real.items():
         role = "kustomization" if path in texts and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path))
-    known = {os.path.dirname(path): (path, data_of(text)) for path, text in texts.items()}
-    found |= _built(shown, known, top) if build else {}
-    applied = kustomize.applied_folders([each for path in real.values() for each in _of_engines(path)], top)
+    of_engines = [each for path in real.values() for each in _of_engines(path)]
+    if build:
+        known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}
+        found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
+    applied = kustomize.applied_folders(of_engines, top)
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}
-    return {name: each.applied(applied.get(_home(real[name], applied))) for name, each in found.items()}
+    decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
+    return {
+        name: each.applied(applied.get(_home(real[name], applied)), decrypts=bool(_home(real[name], decrypting)))
+        for name, each in found.items()
+    }
 
 
 def _of_engines(path: str) -> list[Document]:
     """The documents of a file that say how folders are applied, and the ConfigMaps and Secrets that they may take values from."""
     with open(path, "rb") as file:
         content = file.read()
-    if not any(word in content for word in _ENGINES):
+    if not any(word in content for word in _WITH_VALUES):
         return []
     return [each for each in kustomize.documents_in(path) if each.group_kind in kustomize.APPLYING_KINDS]
 
 
 def _home(path: str, folders: Collection[str]) -> str:
     """The innermost of some folders that a file is in; empty where it is in none."""
-    return max((each for each in folders if path.startswith(os.path.join(each, ""))), key=len, default="")
+    here = os.path.dirname(path)
+    while here not in folders and here != os.path.dirname(here):
+        here = os.path.dirname(here)
+    return here if here in folders else ""
 
 
-def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> dict[str, InBuild]:
-    """The kustomizations that files are built by, and the manifests that are judged by that."""
+def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]], top: str, *, anywhere: bool) -> dict[str, InBuild]:
+    """The kustomizations that files are built by, and the manifests that are judged by that.
+
+    *anywhere*: a kustomization may read all files of the repository, not only those in its folder.
+    """
     roots = [each for each in kustomize.roots(known, top) if each.has_changes and not shown.keys().isdisjoint(each.read)]
     if not roots:
         return {}
     for path in (path for root in roots for path in root.read):
         shown.setdefault(path, os.path.relpath(path))
     command = _builder()
+    if command and anywhere:
+        command += ["--load-restrictor", "LoadRestrictionsNone"]
     to_build = [each for each in roots if command and not each.obstacle and not each.missing]
     outputs = dict(zip((each.path for each in to_build), _outputs(to_build, command or []), strict=True))
     found: dict[str, InBuild] = {}

@@ -96,7 +96,9 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
     rendered = judged(planned.variants, lambda each: render_variant(each, planned.cluster), planned.cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines, project = planned.engines, planned.project
-    made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree()
+    made = EngineTree()
+    if engines:
+        made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path, project=engines.home)
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
     state = ProjectState(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
     return DiffSide([result], planned.read, releases, state if result.valid else None)

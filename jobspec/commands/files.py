@@ -7,7 +7,7 @@ import sys
 
 from jobspec.data import path_of_file
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.document import KUSTOMIZATIONS, PAGES
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES
 from jobspec.documents.reader import MAX_FILE, decode
 from jobspec.pipeline import Source, whole
 
@@ -26,6 +26,7 @@ CHART = "Chart.yaml"
 IGNORE_FILE = ".jobspecignore"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
 ENDINGS = (".yaml", ".yml", ".json")
+_RENDERED = b"# Source: "  # a comment of what helm renders
 _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
@@ -112,7 +113,8 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     around = folders | {each for folder in folders for each in folders_around(folder)}
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
-    if not charts and not any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS):
+    is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
+    if not is_built and not any("patch" in os.path.basename(each.path) or mentions(each.path, *ENGINES) for each in asked):
         return found
     from jobspec.commands.builds import in_builds
 
@@ -154,8 +156,9 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.lower().endswith(endings) and not name.startswith("."):
-                yield Found(os.path.join(here, name), named=False)
+            path = os.path.join(here, name)
+            if name.lower().endswith(endings) and not name.startswith(".") and os.path.exists(path):  # a link may lead to nowhere
+                yield Found(path, named=False)
 
 
 def left_out(paths: Iterable[str]) -> list[Found]:
@@ -329,8 +332,10 @@ def reported(
         from jobspec.kustomize import at_sources
 
         results = at_sources(results, builds)
+    results = [_with_templates(each, found) if each.diagnostics else each for each in results]
     if not any(each.diagnostics and each.path in asked for each in results):
-        return list(results)
+        return results
+    from jobspec.kustomize import InBuild
     from jobspec.placeholders import without_placeholders
 
     text = reader(asked.values())
@@ -339,10 +344,19 @@ def reported(
         if not result.diagnostics or result.path not in asked:
             return result
         file = asked[result.path]
-        completed = file.in_build.completed if file.in_build else ()
-        return without_placeholders(result, text, completed, values_for(file, values) or {})
+        return without_placeholders(result, text, file.in_build or InBuild(), values_for(file, values) or {})
 
     return [relaxed(each) for each in results]
+
+
+def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:
+    """The result, with the templates of findings where helm rendered the file."""
+    content = next((each.content for each in found if each.path == result.path and each.content is not None), None)
+    if not (_RENDERED in content if content is not None else mentions(result.path, _RENDERED)):
+        return result
+    from jobspec.helm import with_templates
+
+    return with_templates(result, reader(found)(result.path))
 
 
 def skips_unknown(found: Found) -> bool:
@@ -359,10 +373,11 @@ def _yaml_of_page(found: Found) -> bytes:
     return yaml_of(text).encode() if isinstance(text, str) else content
 
 
-def mentions(path: str, words: bytes) -> bool:
-    """Whether there is a file that has these words."""
+def mentions(path: str, *words: bytes) -> bool:
+    """Whether there is a file that has one of these words."""
     try:
-        return words in _read(path)
+        content = _read(path)
+        return any(each in content for each in words)
     except OSError:
         return False
 

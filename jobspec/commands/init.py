@@ -158,7 +158,7 @@ def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
 
     found = whole(Source(FILE, texts[FILE]), read)
     engines = found.project.engines if found.project else None
-    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path) if engines else EngineTree()
+    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path, project=FILE) if engines else EngineTree()
     inside = (problem for each in found.rendered for problem in each.checked.result.diagnostics)
     wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:

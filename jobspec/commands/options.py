@@ -82,6 +82,7 @@ class Options:
     substitute: Sequence[str] = ()
     set_env: Sequence[str] = ()
     changed_since: str | None = None
+    within: str | None = None
     closed_world = False
     markdown = False
 
@@ -92,6 +93,10 @@ class Options:
         if name != "output":
             raise AttributeError(name)
         return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
+
+    def seeing(self) -> Options:
+        """The same with the folder of `--within` as path, where one is given."""
+        return Options(**{**self.__dict__, "paths": [self.within]}) if self.within is not None else self
 
 
 def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
@@ -308,6 +313,7 @@ def choice_options() -> list[Option]:
         add("--ignore", "RULE,...", "do not report these rules or stages; repeatable", repeatable=True),
         add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
         add("--changed-since", "REF", "report on files that changed since this Git ref, and on what depends on them, alone"),
+        add("--within", "DIR", "see all manifests of a folder, and report on the given files and on what depends on them, alone"),
         add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
         add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),

@@ -107,11 +107,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEngines:
-    """The engines of a project, the folder of their objects, and where the rendered tree is in the repository."""
+    """The engines of a project, the folder of their objects, and where the rendered tree and the project's file are in the repository."""
 
     declared: Engines
     folder: str
     path: str
+    home: str
 
 
 def plan(options: Options, files: FilesAround) -> Plan:
@@ -158,7 +159,7 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     engines = project.engines
     if not engines or not (engines.argocd or engines.flux):
         return None
-    return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
+    return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output), files.home())
 
 
 def _setting(project: LoadedProject, options: Options) -> RunContext:
@@ -188,7 +189,9 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
-    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree()
+    made = EngineTree()
+    if engines:
+        made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path, project=engines.home)
     fixed = _unchangeable(planned, chosen, folders)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
@@ -317,6 +320,11 @@ def write_project(options: Options, path: str) -> int:
     if options.overlay or options.set or options.target:
         raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
     rendered = render_project(options, path, only=options.only)
+    if options.to == "-":
+        if rendered.valid:
+            sys.stdout.write(rendered.tree.only(options.only).text() if options.only else rendered.tree.text())
+        deliver(rendered.results, rendered.releases, options, sys.stderr, read=reader(rendered.read))
+        return 0 if rendered.valid else 1
     stream = sys.stderr if options.output == "text" else sys.stdout
     if rendered.valid and options.check:
         lines = owned_trees.compare(trees_of(rendered, options.only))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def options() -> list[Option]:
     """Its options."""
-    to = Option("--to", metavar="DIR", what="write one file per object to DIR instead of standard output")
+    to = Option("--to", metavar="DIR", what="write one file per object to DIR; `-`, also of a project, is one stream to standard output")
     only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project; repeatable")
     check = Option("--check", what="write nothing, fail with a diff if the committed tree is not up to date (projects)")
     return [*input_options(), *kind_options(), to, only, check]
@@ -37,8 +37,10 @@ def run(options: Options) -> int:
         if options.only or options.check:
             raise JobspecError("--only and --check are for a project, not for manifests")
         return _render_manifests(options)
-    if options.to is not None:
-        raise JobspecError(f"--to is for manifests: {project} says itself where it is rendered to")
+    if options.to not in (None, "-"):
+        raise JobspecError(f"--to DIR is for manifests: {project} says itself where it is rendered to")
+    if options.to == "-" and options.check:
+        raise JobspecError("--check compares the committed tree, and `--to -` writes none")
     from jobspec.commands.project import write_project
 
     return write_project(options, project)
@@ -46,7 +48,7 @@ def run(options: Options) -> int:
 
 def _render_manifests(options: Options) -> int:
     """Render to standard output, or to the folder of `--to`, whole or not at all."""
-    to = options.to
+    to = None if options.to == "-" else options.to
     if to == "":
         raise JobspecError("--to needs the name of a folder")
     setting = load_setting(options)

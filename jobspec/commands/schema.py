@@ -13,10 +13,12 @@ from jobspec import data, models
 from jobspec.commands.options import Options, declare, formatter, target_option
 from jobspec.diagnostics import JobspecError
 from jobspec.kinds import COMPONENTS
+from jobspec.kubernetes import common_kinds
 from jobspec.models.base import Model
 from jobspec.schemas import files as crds
 from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
+from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
 from jobspec.targets import OPERATORS, Target, choose
 
@@ -43,6 +45,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own, if nothing is said")
     kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
     kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
+    common = action("common", "write the schemas of common projects' kinds, `schemas/common`, from clones of their releases")
+    common.add_argument("clones", metavar="CLONES", help="a folder with clones such as argoproj/argo-cd@3.5.1")
+    common.add_argument("folder", metavar="DIR", help="where to")
 
 
 def run(options: Options) -> int:
@@ -53,6 +58,8 @@ def run(options: Options) -> int:
         return kustomize(options.base, targets=options.target)
     if options.action == "kubernetes":
         return write_kubernetes_kinds(options.releases)
+    if options.action == "common":
+        return write_common_kinds(options.clones, options.folder)
     if options.action == "add":
         return add(options.paths)
     return check(options.folder) if options.action == "check" else export(options.folder)
@@ -160,9 +167,13 @@ def add(paths: Sequence[str]) -> int:
 
 
 def export(folder: str) -> int:
-    """Write every schema into *folder*."""
+    """Write every schema that follows from the models into *folder*."""
+    return _write(files(), folder)
+
+
+def _write(texts: Iterable[tuple[str, str]], folder: str) -> int:
     try:
-        for name, text in files():
+        for name, text in texts:
             path = os.path.join(folder, *name.split("/"))
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8", newline="\n") as file:
@@ -191,9 +202,10 @@ def check(folder: str | None) -> int:
 
 
 def _stored(top: str) -> list[str]:
-    """The schemas of kinds and releases in a folder, as paths below it."""
+    """The schemas in a folder that are made of models, as paths below it."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
-    return sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
+    stored = sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
+    return [each for each in stored if not each.startswith(f"{common_kinds.FOLDER}/")]
 
 
 def _text(path: str) -> str:
@@ -234,3 +246,24 @@ def _documents(folder: str) -> tuple[Any, list[Any]]:
 def _read_openapi(path: str) -> Any:
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+# `jobspec schema common`: the kinds of common projects, from the CRDs of their releases.
+
+
+def write_common_kinds(clones: str, folder: str) -> int:
+    """Write the files of the kinds of all common projects. Raises JobspecError for a release without a clone."""
+    return _write(common_kinds.files(_crds_of_projects(clones), load_metadata(choose([]))), folder)
+
+
+def _crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    from jobspec.commands.cluster import read_crds
+
+    for project, releases in common_kinds.PROJECTS.items():
+        for release, place in releases:
+            clone = os.path.join(clones, *f"{project}@{release}".split("/"))
+            if not os.path.isdir(os.path.join(clone, place)):
+                command = f"git clone --depth 1 --branch v{release} https://github.com/{project} {clone}"
+                raise JobspecError(f"schema common: no folder {os.path.join(clone, place)}; get it with `{command}`")
+            found, _ = read_crds([os.path.join(clone, place)], choose([]))
+            yield from ((project, release, each.data) for each in sorted(found, key=lambda crd: crd.name))

@@ -184,9 +184,9 @@ def _status(question: Question, answer: ServerAnswer, settled: FileResult) -> St
 
 
 def _is_foreign(document: Document, target: Target) -> bool:
-    """Whether jobspec does not know a document's kind, and it is no misspelt kind of the operators either."""
+    """Whether a document's kind is neither built in nor of the operators, and no misspelling of theirs."""
     found = verdict(document, target)
-    return found.status == "unknown" and not found.near_miss
+    return found.is_common or (found.status == "unknown" and not found.near_miss)
 
 
 def _refuse_missing_verdicts(answers: Mapping[Question, ServerAnswer]) -> None:

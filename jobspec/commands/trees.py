@@ -217,6 +217,10 @@ class ProjectFiles:
         """The path of a folder from the root of the repository, as engines write it."""
         return os.path.relpath(os.path.realpath(place), self._root).replace(os.sep, "/")
 
+    def home(self) -> str:
+        """The path of the project's file from the root of the repository."""
+        return self.in_repository(self.project.path)
+
 
 def _repository(folder: str) -> str:
     """The root of the Git repository around a folder; the folder itself where there is none."""
@@ -283,6 +287,10 @@ class FilesAtRef:
     def in_repository(place: str) -> str:
         """The path of a folder from the root of the repository, which it is already."""
         return place
+
+    def home(self) -> str:
+        """The path of the project's file from the root of the repository."""
+        return self.project.path.removeprefix(f"{self.ref}:")
 
     def below(self, folder: str) -> set[str]:
         """The files that the ref has below a folder, which `output` gave, by their paths from there."""

@@ -97,6 +97,7 @@ def check_and_report(
 
         if fix_files(options, setting, settings, judge):
             return 1
+    given, options = options.paths, options.seeing()
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
     skip_unknown = options.skip_unknown
@@ -104,8 +105,8 @@ def check_and_report(
     results = setting.wrong or reported(judge(checked, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
     results, read = with_projects(results, options, found, setting.cluster, advise)
-    if options.changed_since is not None:
-        results = only_changed(results, found, read, options)
+    if options.changed_since is not None or options.within is not None:
+        results = only_changed(results, found, read, options, given)
     fails = not all(each.valid for each in results)
     marked = marked_files(checked)
     if settings or marked or read or options.write_baseline is not None:
@@ -122,14 +123,22 @@ def marked_files(checked: Iterable[Checked]) -> list[str]:
 
 
 def only_changed(
-    results: Sequence[FileResult], found: Sequence[Found], read: dict[str, Sequence[Found]], options: Options
+    results: Sequence[FileResult], found: Sequence[Found], read: dict[str, Sequence[Found]], options: Options, given: Sequence[str]
 ) -> list[FileResult]:
-    """The results that the changes since a Git ref concern. Raises JobspecError where a baseline is to be written of that part."""
+    """The results that the changes since a Git ref concern, or the files that are *given* within a folder.
+
+    Raises JobspecError where a baseline is to be written of that part.
+    """
     from jobspec.commands.changes import changed_since, concerned
 
+    option = "--changed-since" if options.changed_since is not None else "--within"
     if options.write_baseline is not None:
-        raise JobspecError("--write-baseline: what changed is a part of the files; leave --changed-since out")
-    return concerned(results, found, read, changed_since(options.changed_since or "", options.paths or [os.curdir]))
+        raise JobspecError(f"--write-baseline: what changed is a part of the files; leave {option} out")
+    changed = set(map(os.path.realpath, given)) if options.within is not None else set()
+    if options.changed_since is not None:
+        since = changed_since(options.changed_since, options.paths or [os.curdir])
+        changed = since & changed if options.within is not None else since
+    return concerned(results, found, read, changed)
 
 
 def is_project(document: DocumentResult) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PAGES = (".md", ".markdown")
 #: The names of files that say what kustomize builds.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+#: What files say that have engines apply folders.
+ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 
 
 class Document:
@@ -221,7 +223,9 @@ def _text(data: Any, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None) -> DocumentResult:
+def result_of(
+    document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None, reason: str = ""
+) -> DocumentResult:
     """The result of a document that could be decoded, or another one of the same document."""
     version, kind, name = document.api_version, document.kind, document.name
-    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs)
+    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs, reason=reason)

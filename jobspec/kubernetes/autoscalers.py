@@ -56,7 +56,8 @@ def autoscaler_problems(autoscaler: Data, old: Data | None) -> Problems:
 def _limits(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
-        yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}")
+        hint = "the API server takes 0 with its feature gate HPAScaleToZero alone" if least == 0 else ""
+        yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}", hint)
     if not most:
         yield missing("maxReplicas", spec, ("spec",), "write the greatest number of pods")
     elif most < 0:

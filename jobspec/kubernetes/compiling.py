@@ -21,13 +21,18 @@ _LISTS = ("anyOf", "oneOf", "allOf")
 
 def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
     """The shape of a kind's objects, by the schema and the subresources of a version; *metadata* is the shape of any object's metadata."""
+    return linked(root_table(schema, metadata, subresources=subresources))[0]
+
+
+def root_table(schema: Schema, metadata: Shape, *, subresources: Raw) -> list[Any]:
+    """The raw shapes of a kind's objects: the first is that of the objects, the second is *metadata* itself."""
     table: list[Any] = [{}, metadata]
     raw = _raw(schema, table, is_resource=True)
     raw["required"] = [name for name in raw["required"] if name not in _OWN]
     raw["keeps_status"] = subresources.get("status") is None
     raw["scale"] = {key: path.removeprefix(".").split(".") for key, path in (subresources.get("scale") or {}).items() if path}
     table[0] = raw
-    return linked(table)[0]
+    return table
 
 
 def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Problem, has_error
 from jobspec.kinds import Kind, Name
+from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import closest, nearest
 from jobspec.kubernetes.structural import schema_problems
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.common_kinds import CommonKind
     from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
     from jobspec.targets import Target
 
@@ -34,17 +36,19 @@ class Verdict:
     is no manifest or of an unknown kind, as its one diagnostic says.
     """
 
-    __slots__ = ("diagnostics", "near_miss", "status")
+    __slots__ = ("diagnostics", "is_common", "near_miss", "status")
 
-    def __init__(self, status: Status, diagnostics: list[Diagnostic], *, near_miss: bool = False) -> None:
+    def __init__(self, status: Status, diagnostics: list[Diagnostic], *, near_miss: bool = False, is_common: bool = False) -> None:
         self.status = status
         self.diagnostics = diagnostics
+        self.is_common = is_common
+        """Whether the kind is that of a common project, of which a cluster may have another release or none."""
         self.near_miss = near_miss
         """Whether an unknown kind is a misspelling of one of our own kinds."""
 
     def refused(self) -> Verdict:
         """The same diagnostics with the status `invalid`, for a document whose YAML has an error."""
-        return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
+        return Verdict("invalid", self.diagnostics, near_miss=self.near_miss, is_common=self.is_common)
 
 
 class Answer:
@@ -64,7 +68,8 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
         return _by_custom_kind(document, custom, old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
-        return _unknown(document, target)
+        common = common_kinds.find(document, target)
+        return _by_common_kind(document, common) if common else _unknown(document, target)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
@@ -105,6 +110,20 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
         return _verdict(document, custom.problems(document), "partly")
     found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
     return _verdict(document, found, "valid")
+
+
+def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
+    """The verdict on an object of somebody else's kind, of which the cluster may have another release."""
+    found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
+    diagnostics = _verdict(document, found, "partly").diagnostics
+    told = [each if each.field.startswith("metadata") else _as_warning(each, common.release) for each in diagnostics]
+    return Verdict("invalid" if has_error(told) else "partly", told, is_common=True)
+
+
+def _as_warning(found: Diagnostic, release: str) -> Diagnostic:
+    whose = f"by the schema of {release}; `jobspec schema add` keeps that of your cluster"
+    hint = f"{found.hint}; {whose}" if found.hint else whose
+    return Diagnostic(found.rule, found.message, found.mark, field=found.field, document=found.document, severity="warning", hint=hint)
 
 
 def _of_custom_resource(
@@ -273,7 +292,7 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     is no stable one may be switched on in a cluster.
     """
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
-    ours = _candidates(group)
+    ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
@@ -281,6 +300,9 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     same = [kind.name for kind in ours if document.api_version in kind.api_versions]
     hint = closest(name, same) if same else ""
     return hint, bool(hint)
+
+
+_near: dict[str, list[Kind]] = {}
 
 
 def _candidates(group: str) -> list[Kind]:

@@ -61,7 +61,9 @@ class ArgoCD(Model):
 
     repo_url: Text = Field(alias="repoURL", description="URL of the Git repository that holds the rendered tree, as Argo CD reads it")
     revision: Text | None = optional_field("branch, tag or commit that is synced; `HEAD` by default")
-    path: Text | None = optional_field("path of the rendered tree in that repository; where the project's output stands, by default")
+    path: Text | None = optional_field(
+        "path of the rendered tree in that repository, or of the project with `plugin`; where these stand here, by default"
+    )
     name: Text | None = optional_field("name of the `Application` or `ApplicationSet`; that of the repository by default")
     project: Text | None = optional_field(
         "name of the `AppProject`, which is limited to what is rendered; `name` by default; none is written for `default`"
@@ -78,6 +80,10 @@ class ArgoCD(Model):
     application_set: bool | None = optional_field(
         "an `ApplicationSet` in place of the `Application`: an `Application` of its own for each variant's folder"
     )
+    plugin: bool | None = optional_field(
+        "let Argo CD render the project by a config management plugin, whose sidecar is written; no tree has to be committed"
+    )
+    plugin_image: Text | None = optional_field("image of the plugin's sidecar, in which `jobspec` is on the `PATH`")
 
 
 # The engines of a project: the Argo CD or Flux that syncs the rendered tree, and the repository from which it does.

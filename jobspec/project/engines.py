@@ -260,6 +260,52 @@ def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str,
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
 
 
+# The config management plugin that renders a project: Argo CD's repository server asks its sidecar for the manifests of a folder.
+#
+# Follows `PluginConfigSpec`, github.com/argoproj/argo-cd cmpserver/plugin, 3.5.
+PLUGIN = "jobspec"
+_SIDECAR = f"{PLUGIN}-plugin"
+_SOCKETS = "/home/argocd/cmp-server"
+_TMP = "/tmp"  # noqa: S108 (an emptyDir of the sidecar)
+_USER = 999  # Argo CD's own, whom the volumes of the repository server belong to
+
+
+def plugin_config(argocd: ArgoCD) -> dict[str, Any]:
+    """The ConfigMap with the plugin: the command that renders the project in the folder of an application."""
+    spec = {"generate": {"command": [PLUGIN, "render", "--to", "-"]}}
+    plugin = {"apiVersion": _ARGO_CD_VERSION, "kind": "ConfigManagementPlugin", "metadata": {"name": PLUGIN}, "spec": spec}
+    metadata = {"name": _SIDECAR, "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plugin.yaml": write([plugin])}}
+
+
+def plugin_patch(argocd: ArgoCD) -> dict[str, Any]:
+    """A patch of Argo CD's repository server that adds the plugin's sidecar, in which Argo CD's own program listens."""
+    container = {
+        "name": _SIDECAR,
+        "image": argocd.text("pluginImage"),
+        "command": ["/var/run/argocd/argocd-cmp-server"],
+        "env": [{"name": "HOME", "value": _TMP}],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [
+            {"name": "var-files", "mountPath": "/var/run/argocd"},
+            {"name": "plugins", "mountPath": f"{_SOCKETS}/plugins"},
+            {"name": _SIDECAR, "mountPath": f"{_SOCKETS}/config/plugin.yaml", "subPath": "plugin.yaml"},
+            {"name": f"{_SIDECAR}-tmp", "mountPath": _TMP},
+        ],
+    }
+    volumes = [{"name": _SIDECAR, "configMap": {"name": _SIDECAR}}, {"name": f"{_SIDECAR}-tmp", "emptyDir": {}}]
+    template = {"spec": {"containers": [container], "volumes": volumes}}
+    metadata = {"name": "argocd-repo-server", "namespace": argocd.namespace}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
+
+
 def _same_names(argocd: ArgoCD, folders: Iterable[str]) -> Iterator[Diagnostic]:
     """An error for folders whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
     seen: dict[str, str] = {}
@@ -285,10 +331,11 @@ def _compared(synced: Synced) -> dict[str, str]:
 def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
     options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
+    plugin = {"plugin": {"name": PLUGIN}} if argocd.flag("plugin") else {}
     automated = {"automated": {"prune": True, "selfHeal": bool(argocd.flag("selfHeal"))}} if argocd.flag("autosync") else {}
     return {
         "project": argocd.project,
-        "source": {"repoURL": argocd.url, "targetRevision": argocd.revision, "path": path},
+        "source": {"repoURL": argocd.url, "targetRevision": argocd.revision, "path": path, **plugin},
         "destination": {"server": argocd.server, "namespace": synced.namespaces[0]},
         "syncPolicy": {**automated, "syncOptions": options},
         "ignoreDifferences": argocd_ignores(synced),

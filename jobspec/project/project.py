@@ -289,6 +289,12 @@ def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
     if argocd.flag("selfHeal") and not argocd.flag("autosync"):
         message = "without `autosync`, Argo CD heals nothing"
         yield Diagnostic("invalid-project", message, argocd.place("selfHeal"), hint="add `autosync: true`")
+    if argocd.flag("plugin") and not argocd.text("pluginImage"):
+        message = "the plugin needs `pluginImage`, an image with `jobspec` in it"
+        yield Diagnostic("invalid-project", message, argocd.place("plugin"), hint="the guide `Argo CD and Flux` shows how to build one")
+    if argocd.flag("plugin") and argocd.flag("applicationSet"):
+        message = "an ApplicationSet is made of the folders of a committed tree, and with `plugin` there is none"
+        yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="leave one of the two out")
 
 
 def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:

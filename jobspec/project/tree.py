@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,7 +19,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
 from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
+from jobspec.project.project import FILE, ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
 
@@ -56,6 +57,18 @@ class RenderedTree:
     def only(self, variants: Collection[str]) -> RenderedTree:
         """The files of these variants' objects, shared ones too."""
         return RenderedTree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
+
+    def text(self) -> str:
+        """All objects as one stream, in the order in which they are needed."""
+        texts = {path: each.content.decode().removeprefix(f"{HEADER}\n") for path, each in self.placed.items()}
+        return "---\n".join(texts[path] for path in sorted(texts, key=_rank))
+
+
+def _rank(path: str) -> tuple[int, str]:
+    """Where an object stands in a stream: namespaces and runtimes before the rest."""
+    name = path.rpartition("/")[2]
+    first = next((at for at, begins in enumerate((_NAMESPACES, _RUNTIMES)) if name.startswith(begins)), 2)
+    return first, path
 
 
 def tree_of(variants: Iterable[RenderedVariant]) -> RenderedTree:
@@ -264,6 +277,9 @@ _HEALTH = "argocd-cm-health.yaml"
 #: What belongs to the cluster that is synced to, and so not to the one that Argo CD runs in.
 _THERE = "# For the cluster {}: kubectl apply --server-side -f {}\n"
 _HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} --patch-file {}\n"
+#: The patch of Argo CD's repository server with the plugin's sidecar.
+_SIDECAR = "argocd-repo-server-patch.yaml"
+_HOW_TO_ADD = "# The plugin's sidecar: kubectl patch deployment argocd-repo-server -n {} --patch-file {}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +290,18 @@ class EngineTree:
     diagnostics: Sequence[Diagnostic] = ()
 
 
-def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: RenderedTree, *, earlier: Files, path: str) -> EngineTree:
-    """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository."""
+def engine_tree(
+    engines: Engines, variants: Iterable[RenderedVariant], tree: RenderedTree, *, earlier: Files, path: str, project: str
+) -> EngineTree:
+    """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository.
+
+    *project*: the path of the project's file in it.
+    """
     objects = [each.synced for variant in variants for each in variant.objects]
     synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
     folders = {each.partition("/")[0] for each in tree.placed}
-    problems = list(_mistakes(engines, synced, folders))
-    return EngineTree({} if problems or not synced.objects else _files(engines, synced, path), problems)
+    problems = list(_mistakes(engines, synced, folders, project))
+    return EngineTree({} if problems or not synced.objects else _files(engines, synced, path, project), problems)
 
 
 def _documents(content: bytes) -> list[Document]:
@@ -288,13 +309,18 @@ def _documents(content: bytes) -> list[Document]:
     return read(content.decode(errors="replace"), file="")[0]
 
 
-def _files(chosen: Engines, synced: Synced, path: str) -> dict[str, bytes]:
+def _files(chosen: Engines, synced: Synced, path: str, project: str) -> dict[str, bytes]:
     """The files by their path in the folder."""
     policies = policy() if synced.has_fixed else []
     files: dict[str, bytes] = {}
     if said := chosen.argocd:
         elsewhere = [] if said.syncs_here else policies
-        files |= _engine_folder("argocd", [*_argocd_objects(said, synced, said.path or path), *(policies if said.syncs_here else [])])
+        has_plugin = said.flag("plugin")
+        place = said.path or ((os.path.dirname(project) or ".") if has_plugin else path)
+        objects = [*_argocd_objects(said, synced, place), *([engines.plugin_config(said)] if has_plugin else [])]
+        files |= _engine_folder("argocd", [*objects, *(policies if said.syncs_here else [])])
+        if has_plugin:
+            files[f"argocd/{_SIDECAR}"] = _rendered(engines.plugin_patch(said), _HOW_TO_ADD.format(said.namespace, _SIDECAR))
         files |= {f"argocd/{_file(each)}": _rendered(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
         patch = engines.health_patch(said, customizations())
         files[f"argocd/{_HEALTH}"] = _rendered(patch, _HOW.format(said.namespace, _HEALTH))
@@ -303,7 +329,7 @@ def _files(chosen: Engines, synced: Synced, path: str) -> dict[str, bytes]:
     return files
 
 
-def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str]) -> Iterator[Diagnostic]:
+def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str], project: str) -> Iterator[Diagnostic]:
     homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
     if homeless:
         first = homeless[0]
@@ -312,6 +338,9 @@ def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str]) -> Iter
         yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
     if chosen.argocd:
         yield from engines.mistakes(chosen.argocd, synced, folders)
+        if chosen.argocd.flag("plugin") and os.path.basename(project) != FILE:
+            message = f"the plugin renders the project `{FILE}` of a folder, and this one is `{os.path.basename(project)}`"
+            yield Diagnostic("invalid-project", message, chosen.argocd.place("plugin"), hint=f"call it {FILE}")
 
 
 def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:

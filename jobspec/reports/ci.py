@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, count, coverage, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, coverage, has_error, summary
 from jobspec.reports.text import clean, from_here, layer_of, lines_of, visible
 from jobspec.rules import catalogue
 
@@ -213,7 +213,7 @@ def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> st
         "columnKind": "unicodeCodePoints",
         "artifacts": [{"location": _artifact(path)} for path in artifacts],
         "results": [_result(each, rules, artifacts) for each in results],
-        "properties": {"target": releases, "summary": count(files)},
+        "properties": {"target": releases, "summary": summary(files)},
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 

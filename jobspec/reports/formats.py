@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import FileResult, count, coverage
+from jobspec.diagnostics import FileResult, coverage, summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def json_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str
     ]
     from json import dumps
 
-    return dumps({"files": reported, "target": releases, "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"
+    return dumps({"files": reported, "target": releases, "summary": summary(files)}, indent=2, ensure_ascii=False) + "\n"

@@ -38,6 +38,7 @@ WARNINGS = frozenset(
         "fixed-name",
         "later-release",
         "broken-kustomization",
+        "encrypted-manifest",
         "list-replaced",
         "offline-webhooks",
         "rule-not-evaluated",

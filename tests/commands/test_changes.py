@@ -123,3 +123,35 @@ def test_a_baseline_is_of_all_files(repository: Path) -> None:
     assert done.returncode == 2
     assert "leave --changed-since out" in done.stderr
     assert not (repository / "known.json").exists()
+
+
+# Files that are given, seen within the repository: what hooks are started with.
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        (["broken.yaml"], {"broken.yaml"}),
+        (["runtimes/own.yaml"], {"runtimes/own.yaml", "jobs/own.yaml"}),
+        (["jobs/own.yaml", "broken.yaml"], {"jobs/own.yaml", "broken.yaml"}),
+        (["project/job.yaml"], {"project/job.yaml", "project/jobspec.yaml"}),
+    ],
+)
+def test_given_files_are_judged_with_all_of_a_folder(given: list[str], reported: set[str], repository: Path) -> None:
+    files = json.loads(run_here("lint", *given, "--within", ".", "-o", "json", cwd=repository).stdout)["files"]
+    assert {each["path"].removeprefix("./") for each in files} == reported
+
+
+def test_a_hook_sees_quotas_of_other_files_within_the_repository(repository: Path) -> None:
+    quota = 'apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none, namespace: ml}\nspec: {hard: {pods: "0"}}\n'
+    (repository / "quota.yaml").write_text(quota)
+    (repository / "jobs" / "job.yaml").write_text(JOB.replace("metadata:\n", "metadata:\n  namespace: ml\n", 1))
+    alone = run_here("validate", "--skip-unknown", "jobs/job.yaml", cwd=repository)
+    assert (alone.returncode, "never-fits" in alone.stdout) == (0, False)
+    within = run_here("validate", "--skip-unknown", "--within", ".", "jobs/job.yaml", cwd=repository)
+    assert (within.returncode, "never-fits" in within.stdout, "broken.yaml" in within.stdout) == (1, True, False)
+
+
+def test_a_part_of_a_folder_is_no_baseline(repository: Path) -> None:
+    done = run_here("lint", "broken.yaml", "--within", ".", "--write-baseline", "known.json", cwd=repository)
+    assert (done.returncode, "leave --within out" in done.stderr) == (2, True)

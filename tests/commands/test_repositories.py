@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
+from jobspec.kustomize import InBuild
 from jobspec.placeholders import without_placeholders
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
@@ -35,7 +36,7 @@ def _reported(folder: Path, *arguments: str) -> dict[str, tuple[str, list[str]]]
 def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
     found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     of_base = [f"base/patches/{name}.yaml" for name in ("memory", "more", "unused", "webhook")]
-    others = ["base/server_image_patch.yaml", "overlays/prod/replicas.yaml"]
+    others = ["base/server_image_patch.yaml", "overlays/prod/replicas.yaml", "overlays/prod/storage/data_patch.yaml"]
     inputs = ["base/more.yaml", "base/names.yaml", "base/settings.yaml", "components/shared.yaml"]
     assert sorted(path for path, (why, _) in found.items() if why == "kustomize patch") == sorted([*of_base, *others])
     assert [path for path, (why, _) in found.items() if why == "kustomize input"] == sorted(inputs)
@@ -75,6 +76,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         "image.yaml": (["skipped"], [(8, note[0], "a template, not judged")]),
         "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
+        "server.yaml": (["partly"] * 3 + ["invalid"], [(4, note[0], note[1].format(9)), (29, "wrong-type", "`immutable`")]),
         "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is not a valid name")]),
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
@@ -84,7 +86,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
 def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
-    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, (), {}) is result
+    assert without_placeholders(result, {"job.yaml": "${NAMES}", "runtime.yaml": "a name"}.__getitem__, InBuild(), {}) is result
 
 
 def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skipped() -> None:
@@ -109,9 +111,36 @@ def test_the_last_line_counts_what_is_skipped_by_reason() -> None:
     folder = REPOSITORIES / "kustomize"
     last = run_here("validate", ".", "--no-build", cwd=folder).stdout.splitlines()[-1]
     reasons = Counter(why for why, _ in _reported(folder, ".", "--no-build").values() if why)
-    assert reasons == {"kustomize input": 4, "kustomize patch": 6}
-    assert "4 kustomize inputs" in last
-    assert "6 kustomize patches" in last
+    assert reasons == {"kustomize input": 4, "kustomize patch": 7, "kustomization": 3}
+    assert "3 kustomizations" in last
+    assert "4 kustomize inputs, 7 kustomize patches" in last
+
+
+def test_skipped_documents_of_unknown_kinds_are_counted_by_kind(tmp_path: Path) -> None:
+    numbers = {"Wheel": 3, "Axle": 2, "Spoke": 1, "Rim": 1, "Hub": 1}
+    manifests = [f"apiVersion: example.com/v1\nkind: {kind}\n" for kind, number in numbers.items() for _ in range(number)]
+    write(tmp_path, {"all.yaml": "---\n".join([*manifests, "services: {}\n"]), "job.yaml": JOB})
+    last = run_here("lint", ".", cwd=tmp_path).stdout.splitlines()[-1]
+    assert last.startswith("10 documents: 1 valid, 9 skipped (8 of unknown kinds: 3 Wheel, 2 Axle, 1 Hub and 2 more), ")
+    for output in ("json", "sarif"):
+        report = json.loads(run_here("lint", ".", "-o", output, cwd=tmp_path).stdout)
+        summary = report["summary"] if output == "json" else report["runs"][0]["properties"]["summary"]
+        assert {each["kind"]: each["documents"] for each in summary["unknownKinds"]} == numbers
+        assert summary["unknownKinds"][0] == {"apiVersion": "example.com/v1", "kind": "Wheel", "documents": 3}
+
+
+def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path) -> None:
+    part = "apiVersion: v1\nkind: ServiceAccount\nimagePullSecrets: [{name: registry}]\n"
+    write(tmp_path, {"account.patch.yaml": part, "sidecar/patch.yaml": part, "patch-set.yaml": part})
+    last = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()[-1]
+    assert last.startswith("3 documents: 1 invalid, 2 skipped (2 patches), 1 error (")
+
+
+def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "kustomization.yaml": "resources: [job.yaml]\n"})
+    (tmp_path / "gone.yaml").symlink_to("nowhere.yaml")
+    done = run_here("lint", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1].split(" (")[0]) == (0, "2 documents: 1 valid, 1 skipped")
 
 
 def test_versions_that_were_served_long_ago_are_reported_in_a_folder_too() -> None:
@@ -148,7 +177,7 @@ def test_manifests_inside_of_other_objects_are_judged_at_their_lines() -> None:
     found, rows = _found(folder, ".")
     assert found == _expected(folder)
     assert rows["PyTorchJob invalid"] == 2
-    assert rows["AppWrapper skipped"] == 2
+    assert (rows["AppWrapper partly"], rows["AppWrapper skipped"]) == (1, 1)  # mcad's own is unknown
     files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
     assert [each["severity"] for file in files if "configmap" in file["path"] for each in file["diagnostics"]] == ["info"]
 
@@ -286,6 +315,34 @@ def test_without_a_builder_files_are_judged_alone_and_what_was_not_built_is_coun
     assert found == Counter({("base/job.yaml", 6, "wrong-type"): 1, ("missing/kustomization.yaml", 4, "broken-kustomization"): 1})
     assert rows["unbuilt kustomization: no kustomize or kubectl"] == 3
     assert rows["PersistentVolumeClaim valid"] == 1
+
+
+@builder
+@pytest.mark.parametrize(
+    ("engine", "errors"),
+    [
+        (
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: all}\n"
+            "spec: {path: ./, interval: 1h, prune: true, sourceRef: {kind: GitRepository, name: jobs}}\n",
+            ["wrong-type"],
+        ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n"
+            "data: {kustomize.buildOptions: --load-restrictor LoadRestrictionsNone}\n",
+            ["wrong-type"],
+        ),
+        ("", []),
+    ],
+)
+def test_flux_reads_files_of_other_folders_and_kustomize_by_itself_does_not(engine: str, errors: list[str], tmp_path: Path) -> None:
+    kustomization = "resources: [job.yaml]\npatches: [{path: ../shared/size.yaml}]\n"
+    patch = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train}\nspec: {runPolicy: {backoffLimit: many}}\n"
+    write(tmp_path, {"app/kustomization.yaml": kustomization, "app/job.yaml": JOB, "shared/size.yaml": patch, "engine.yaml": engine})
+    found = [
+        one for file in json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)["files"] for one in file["diagnostics"]
+    ]
+    assert [each["rule"] for each in found if each["severity"] == "error"] == errors
+    assert [each["rule"] for each in found if each["severity"] == "warning"] == ([] if errors else ["broken-kustomization"])
 
 
 def _logging(folder: Path) -> Path:

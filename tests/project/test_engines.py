@@ -167,6 +167,54 @@ def test_an_application_set_makes_an_application_for_each_variant(tmp_path: Path
     assert spec["template"]["spec"]["syncPolicy"]["automated"] == {"prune": True, "selfHeal": True}
 
 
+PLUGIN = "    argocd: {repoURL: 'https://git.example/jobs', plugin: true, pluginImage: 'ghcr.io/example/jobspec:1'}\n"
+
+
+def test_a_plugin_lets_argocd_render_the_project_itself(tmp_path: Path) -> None:
+    engines = _render(tmp_path, engines=PLUGIN)
+    source = engines["argocd/application-jobs.yaml"]["spec"]["source"]
+    assert source == {"repoURL": "https://git.example/jobs", "targetRevision": "HEAD", "path": ".", "plugin": {"name": "jobspec"}}
+    config = engines["argocd/configmap-jobspec-plugin.yaml"]
+    plugin = quick_yaml.load(config["data"]["plugin.yaml"])
+    assert (plugin["kind"], plugin["metadata"]["name"]) == ("ConfigManagementPlugin", source["plugin"]["name"])
+    assert "configmap-jobspec-plugin.yaml" in engines["argocd/kustomization.yaml"]["resources"]
+    patch = engines["argocd/argocd-repo-server-patch.yaml"]
+    assert "argocd-repo-server-patch.yaml" not in engines["argocd/kustomization.yaml"]["resources"]
+    (sidecar,) = patch["spec"]["template"]["spec"]["containers"]
+    assert (sidecar["image"], sidecar["command"]) == ("ghcr.io/example/jobspec:1", ["/var/run/argocd/argocd-cmp-server"])
+    command, *arguments = plugin["spec"]["generate"]["command"]
+    done = run_here(*arguments, cwd=tmp_path)
+    objects, problems = read(done.stdout, file="")
+    rendered = [each for path, each in files_in(tmp_path / "rendered").items() if path.endswith(".yaml") and "kustomization" not in path]
+    assert (command, done.returncode, problems, len(objects)) == ("jobspec", 0, [], len(rendered))
+    assert [each.kind for each in objects[:2]] == ["Namespace", "TrainingRuntime"]
+    assert run_here("lint", "engines", cwd=tmp_path).returncode == 0
+    only = read(run_here(*arguments, "--only", "two", cwd=tmp_path).stdout, file="")[0]
+    assert sorted(each.kind for each in only) == ["TrainJob", "TrainingRuntime"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("plugin: true", "the plugin needs `pluginImage`"),
+        ("plugin: true, pluginImage: a/b, applicationSet: true", "and with `plugin` there is none"),
+    ],
+)
+def test_what_a_plugin_cannot_do(said: str, message: str, tmp_path: Path) -> None:
+    assert message in _refused(tmp_path, TWO, f"    argocd: {{repoURL: 'https://git.example/jobs', {said}}}\n")
+
+
+def test_a_plugin_finds_a_project_by_its_name_and_writes_no_tree(tmp_path: Path) -> None:
+    _place(tmp_path, engines=PLUGIN)
+    (tmp_path / "jobspec.yaml").rename(tmp_path / "ours.yaml")
+    done = run_here("render", "ours.yaml", cwd=tmp_path)
+    assert (done.returncode, "this one is `ours.yaml`" in done.stderr) == (1, True)
+    for option, message in (("--check", "--check compares the committed tree"), ("out", "--to DIR is for manifests")):
+        more = ["--to", "-", "--check"] if option == "--check" else ["--to", option]
+        done = run_here("render", "ours.yaml", *more, cwd=tmp_path)
+        assert (done.returncode, message in done.stderr) == (2, True)
+
+
 def test_the_health_that_argocd_lacks_is_a_patch_which_no_kustomization_applies(tmp_path: Path) -> None:
     engines = _render(tmp_path, engines=ARGOCD)
     patch = engines["argocd/argocd-cm-health.yaml"]

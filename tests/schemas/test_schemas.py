@@ -256,7 +256,7 @@ def _texts(place: Path) -> dict[str, str]:
 
 
 def test_committed_schemas_are_what_the_models_give(exported: Path) -> None:
-    written, committed = _texts(exported), _texts(ROOT / "schemas")
+    written, committed = _texts(exported), {name: text for name, text in _texts(ROOT / "schemas").items() if not name.startswith("common/")}
     assert written.keys() == committed.keys()
     assert [name for name, text in written.items() if text != committed[name]] == []
 

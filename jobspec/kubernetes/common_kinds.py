@@ -1,0 +1,153 @@
+"""Kinds of common projects, such as Argo CD, Flux and Kueue, by schemas that come with jobspec.
+
+A cluster may have another release of a project than ours: fields come, and limits go. So that what its schema says of an object is a
+warning; that of its metadata is certain, since the API server's own code looks at it. CEL rules and the status are left out. The CRDs of
+the cluster, in `--crd` or `.jobspec/schemas`, come first and are judged whole.
+"""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.data import load as load_json
+from jobspec.data import path as data_path
+from jobspec.schemas.shapes import Shape, linked, load_metadata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+FOLDER = "common"
+#: Name -> release, and where its CRDs are in `https://github.com/NAME`; all have the licence Apache-2.0. Of two releases of a project the
+#: second has the versions of kinds that the first one does not serve any more.
+PROJECTS: dict[str, list[tuple[str, str]]] = {
+    "argoproj/argo-cd": [("3.5.1", "manifests/crds")],
+    "cert-manager/cert-manager": [("1.21.1", "deploy/crds")],
+    "external-secrets/external-secrets": [("2.9.0", "config/crds/bases"), ("0.16.2", "config/crds/bases")],
+    "fluxcd/helm-controller": [("1.6.3", "config/crd/bases"), ("1.2.0", "config/crd/bases")],
+    "fluxcd/kustomize-controller": [("1.9.4", "config/crd/bases"), ("1.5.1", "config/crd/bases")],
+    "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
+    "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
+    "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
+    "kubernetes-sigs/kueue": [("0.19.2", "config/components/crd/bases")],
+    "kyverno/kyverno": [("1.19.0", "config/crds/kyverno")],
+    "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
+    "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],
+}
+
+
+class CommonKind:
+    """A version of a common kind: the shape of its objects, whether they have a namespace, and the release that the shape is of."""
+
+    __slots__ = ("namespaced", "release", "shape")
+
+    def __init__(self, shape: Shape, *, namespaced: bool, release: str) -> None:
+        self.shape = shape
+        self.namespaced = namespaced
+        self.release = release
+
+
+_loaded: dict[tuple[str, str], dict[str, CommonKind]] = {}
+
+
+def find(document: Document, target: Target) -> CommonKind | None:
+    """The common kind of a document; None where it is of another kind, or of a version that we have no schema of."""
+    group, _, version = document.api_version.rpartition("/")
+    name = (group, document.kind)
+    if name not in _loaded:
+        path = data_path("schemas", *file_of(group, document.kind).split("/"))
+        is_plain = group and f"{group}{document.kind}".replace(".", "").replace("-", "").isalnum()
+        _loaded[name] = _versions(load_json(path), load_metadata(target)) if is_plain and os.path.isfile(path) else {}
+    return _loaded[name].get(version)
+
+
+def file_of(group: str, kind: str) -> str:
+    """Where the schemas of a kind are below `schemas/`."""
+    return f"{FOLDER}/{group}/{kind.lower()}.json"
+
+
+def _versions(file: dict[str, Any], metadata: Shape) -> dict[str, CommonKind]:
+    is_namespaced = file["scope"] == "Namespaced"
+    found = {}
+    for release, versions in file["releases"].items():
+        for version, rows in versions.items():
+            shape = linked([metadata if row is None else row for row in rows])[0]
+            found[version] = CommonKind(shape, namespaced=is_namespaced, release=f"{file['project'].rpartition('/')[2]} {release}")
+    return found
+
+
+# Compile CRDs to the files of the kinds.
+
+
+def files(crds: Iterable[tuple[str, str, dict[str, Any]]], metadata: Shape) -> Iterator[tuple[str, str]]:
+    """The path and the text of each kind's file, by CRDs of projects: name, release, CRD. The first release with a version counts."""
+    import json
+
+    made: dict[str, dict[str, Any]] = {}
+    for project, release, crd in crds:
+        spec = crd["spec"]
+        file = made.setdefault(
+            file_of(spec["group"], spec["names"]["kind"]),
+            {"group": spec["group"], "kind": spec["names"]["kind"], "project": project, "scope": spec["scope"], "releases": {}},
+        )
+        known = {version for versions in file["releases"].values() for version in versions}
+        for version in spec["versions"]:
+            if version.get("served") and version["name"] not in known:
+                file["releases"].setdefault(release, {})[version["name"]] = _rows(version, metadata)
+    for path, file in sorted(made.items()):
+        yield path, json.dumps(file, separators=(",", ":")) + "\n"
+
+
+def _rows(version: dict[str, Any], metadata: Shape) -> list[dict[str, Any] | None]:
+    """The rows of a version's shapes, each once; None stands for the metadata of all objects."""
+    import json
+
+    from jobspec.kubernetes.compiling import root_table
+    from jobspec.kubernetes.crds.structural import decoded
+
+    schema = _lightened(decoded(version["schema"]["openAPIV3Schema"]))
+    schema["properties"] = {**schema.get("properties", {}), "metadata": {"type": "object"}}
+    if "status" in schema["properties"]:
+        schema["properties"]["status"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    table = root_table(schema, metadata, subresources=version.get("subresources") or {})
+    rows: list[dict[str, Any] | None] = [{}]
+    known: dict[str, int] = {}
+
+    def placed(index: int) -> int:
+        if table[index] is metadata:
+            text, row = "", None
+        else:
+            row = flat(table[index])
+            text = json.dumps(row)
+        if text not in known:
+            known[text] = len(rows)
+            rows.append(row)
+        return known[text]
+
+    def flat(row: dict[str, Any]) -> dict[str, Any]:
+        """A row without what is absent, with the new indices of the rows inside it."""
+        kept = {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
+        if "fields" in row:
+            kept["fields"] = {name: placed(index) for name, index in row["fields"].items()}
+        if "branches" in kept:
+            kept["branches"] = {word: [(placed(index), text) for index, text in inner] for word, inner in kept["branches"].items()}
+        return kept | {key: placed(row[key]) for key in ("values", "items") if key in row}
+
+    rows[0] = flat(table[0])
+    return rows
+
+
+def _lightened(schema: Any) -> Any:
+    """A schema without texts for people and without CEL rules."""
+    if not isinstance(schema, dict):
+        return schema
+    named = {key: {name: _lightened(each) for name, each in schema[key].items()} for key in ("properties",) if schema.get(key)}
+    left = ("description", "title", "example", "externalDocs", "x-kubernetes-validations", "properties", "default")
+    inside = {key: _lightened(schema[key]) for key in ("items", "additionalProperties", "not") if key in schema}
+    lists = {key: [_lightened(each) for each in schema[key]] for key in ("allOf", "anyOf", "oneOf") if schema.get(key)}
+    marker = {"default": schema["default"]} if schema.get("default") is not None else {}
+    return {key: value for key, value in schema.items() if key not in left} | named | inside | lists | marker
