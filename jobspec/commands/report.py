@@ -15,11 +15,10 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, told_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import with_marks
 from jobspec.documents.text_edits import origins
-from jobspec.findings import Rule
 from jobspec.lint.linted import Documents, linted_job
 from jobspec.lint.linting import lint, seen
 from jobspec.pipeline import Checked

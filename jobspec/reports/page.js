@@ -134,6 +134,7 @@ addEventListener("DOMContentLoaded", () => {
     const found = places.map((place) => place && said.find((each) => each.at === place.replace(/ \(.*\)$/, "")));
     const list = document.createElement("div"), tip = document.createElement("div");
     list.className = "lines";
+    list.setAttribute("role", "list");
     tip.className = "tip";
     tip.setAttribute("aria-live", "polite");
     const hint = "Hover a line, or use the arrow keys, to see where its value comes from.";
@@ -142,6 +143,7 @@ addEventListener("DOMContentLoaded", () => {
       const line = document.createElement("div"), at = document.createElement("span"), code = document.createElement("span");
       line.className = ["ln", notes[number] && "made", found[number] && found[number].severity].filter(Boolean).join(" ");
       line.tabIndex = number ? -1 : 0;
+      line.setAttribute("role", "listitem");
       at.className = "at";
       at.textContent = places[number];
       code.textContent = words || " ";
