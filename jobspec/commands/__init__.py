@@ -11,6 +11,7 @@ COMMANDS = {
     "lint": ("validate manifests, and report what is accepted but slow, costly or fragile", "lint"),
     "render": ("apply overlays to jobs or render a project, and check the result", "render"),
     "diff": ("show what a change to a project does: fields, cluster, pods, GPUs and cost", "diff"),
+    "report": ("write a page for the reviewer: variants, topology, findings, origins of values, and what changes", "report"),
     "blame": ("show which file and line each value of a rendered file comes from", "blame"),
     "expand": ("show the pods, Services and other objects that operators will create for jobs", "expand"),
     "run": ("run a job on this machine, one process for each pod", "run"),

@@ -57,28 +57,28 @@ def run(options: Options) -> int:
     With `--exit-code`, 1 also where they differ.
     """
     ref = options.ref
-    then, before, after = _sides(options)
-    listed = _prices(options.prices) if options.prices is not None else None
+    then, before, after = sides(options)
+    listed = prices_in(options.prices) if options.prices is not None else None
     if before.state is None or after.state is None or isinstance(listed, FileResult):
         wrong = [each for side in (before, after) if side.state is None for each in side.results]
         wrong += [listed] if isinstance(listed, FileResult) else []
         _deliver_problems(options, wrong, after.releases, [*before.read, *after.read])
         return 1
-    comparison = compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
+    comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     _deliver(options, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
 
 
 def compared(options: Options) -> Comparison:
     """What changes. Raises JobspecError with all errors of both sides."""
-    then, before, after = _sides(options)
+    then, before, after = sides(options)
     if before.state is None or after.state is None:
         wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
-    return compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
+    return compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
 
 
-def _sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
+def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
     """The files at the ref, and both states."""
     project = options.project
     if not os.path.isfile(project):
@@ -104,7 +104,7 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
     return DiffSide([result], planned.read, releases, state if result.valid else None)
 
 
-def _tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Collection[str]:
+def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Collection[str]:
     """The files of the tree that is committed at the ref, where the earlier runs in it matter."""
     has_history = any(each.history for each in after.variants.values())
     return then.below(then.output(before.output)) if before.variants and has_history else ()
@@ -115,7 +115,7 @@ def _nothing() -> DiffSide:
     return DiffSide((), (), {}, ProjectState((), (), Cluster(), output="", target={}, engine_files={}))
 
 
-def _prices(path: str) -> Prices | FileResult:
+def prices_in(path: str) -> Prices | FileResult:
     """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
     checked = pipeline.checked(pipeline.Source(path, content_of(Found(path, named=True))), (), Cluster())
     if not checked.result.valid:
@@ -129,7 +129,12 @@ def _deliver(options: Options, view: View) -> None:
     if options.output == "text" and options.output_file is None:
         sys.stdout.write(text_report(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
         return
-    text = {"text": text_report, "markdown": markdown_report, "json": json_report}[options.output](view)
+    if options.output == "html":
+        from jobspec.reports.page import change_report
+
+        text = change_report(view)
+    else:
+        text = {"text": text_report, "markdown": markdown_report, "json": json_report}[options.output](view)
     if options.output_file is not None:
         write_whole(options.output_file, text)
     else:

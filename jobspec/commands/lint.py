@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found."""
     settings = settings_of(options)
-    rules = _chosen(settings)
+    rules = chosen(settings)
 
     def judge(files: Sequence[Checked], setting: RunContext, about: Collection[str] | None) -> list[FileResult]:
         asked = files if about is None else [each for each in files if each.result.path in about]
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
     return check_and_report(options, settings, judge, outcome=True, advise=advise)
 
 
-def _chosen(settings: ReportFilter | None) -> Sequence[Rule]:
+def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
         return USUAL_RULES

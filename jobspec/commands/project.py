@@ -18,6 +18,7 @@ from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
+from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
@@ -289,30 +290,32 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
 
 def advice_on(planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
-    if not all(each.valid for each in planned.results):
-        return
+    if all(each.valid for each in planned.results):
+        yield from told_once((judged_variant(each, planned.cluster, rules)[1] for each in planned.variants), told)
+
+
+def told_once(of_each: Iterable[Iterable[Diagnostic]], told: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """What is said of each of some variants: once however many have it, but for what is *told* of files already."""
     of_files, of_variants = set(map(_place, told)), set()
-    for variant in planned.variants:
-        for each in _of_variant(variant, planned.cluster, rules):
-            identity = (*_place(each), "" if each.mark.layer else each.message)
-            if _place(each) not in of_files and identity not in of_variants:
-                of_variants.add(identity)
-                yield each
+    for each in (one for found in of_each for one in found):
+        identity = (*_place(each), "" if each.mark.layer else each.message)
+        if _place(each) not in of_files and identity not in of_variants:
+            of_variants.add(identity)
+            yield each
 
 
 def _place(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def _of_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
-    """The errors of a variant, or what becomes of its objects and bites in them, which are a world of their own."""
+def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule]) -> tuple[Mapping[str, Document], list[Diagnostic]]:
+    """A variant's objects by file, a world of their own, with what becomes of them and bites in them; or none, with its errors."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:
-        yield from checked.result.diagnostics
-        return
+        return {}, list(checked.result.diagnostics)
     foreseen = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
     (result,) = lint([foreseen], cluster.target, rules)
-    yield from (each for each in result.diagnostics if each.stage in ("outcome", "lint"))
+    return objects, [each for each in result.diagnostics if each.stage in ("outcome", "lint")]
 
 
 def write_project(options: Options, path: str) -> int:

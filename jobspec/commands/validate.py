@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
     #: Checked files, what they were checked with, and the paths of those that are asked about, all with None, to the results of these.
     Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
+    #: Takes what is reported, the files that were read, and what they were checked with.
+    Then = Callable[[Sequence[FileResult], Sequence[Found], RunContext], None]
 
 
 def options() -> list[Option]:
@@ -82,10 +84,11 @@ def check_and_report(
     outcome: bool,
     stored: StoredObjects | None = None,
     advise: Advise | None = None,
+    then: Then | None = None,
 ) -> int:
     """Fix files where that is asked, or else check and judge them, and report; 1 where an error was found, or what the settings say.
 
-    *advise*, of lint: what is said besides of projects that the user names.
+    *advise*, of lint: what is said besides of projects that the user names. *then*: what is done in place of the report.
     """
     setting = load_setting(options, stored=stored)
     if settings:
@@ -113,7 +116,10 @@ def check_and_report(
         from jobspec.commands.choosing import verdict_of
 
         results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=advise is not None)
-    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
+    if then:
+        then([*setting.remarks, *results], [*found, *(each for files in read.values() for each in files)], setting)
+    else:
+        deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
 

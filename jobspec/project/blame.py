@@ -80,9 +80,18 @@ class Blame:
 
     __slots__ = ("_lines", "_now", "_past", "_teller")
 
-    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, text: str) -> None:
-        """*text* is that of the rendered file."""
-        self._teller = _HistoryReader(variant, project, cluster, document)
+    def __init__(
+        self,
+        variant: PlannedVariant,
+        project: LoadedProject,
+        cluster: Cluster,
+        document: Document,
+        text: str,
+        stages: Sequence[Stage] | None = None,
+    ) -> None:
+        """*text* is that of the rendered file; *stages*: those of the variant, where they are made already."""
+        stages = stages_of(variant, project, cluster) if stages is None else stages
+        self._teller = _HistoryReader(variant, project, cluster, document, stages)
         self._lines = _lines_of(text, cluster)
         self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
         self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
@@ -121,13 +130,15 @@ class _HistoryReader:
 
     __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
-    def __init__(self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document) -> None:
+    def __init__(
+        self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, stages: Sequence[Stage]
+    ) -> None:
         self._variant = variant
         self._document = document
         self._causes = Causes(variant, project)
-        found = [(stage, earlier) for stage in stages_of(variant, project, cluster) if (earlier := stage.counterpart(document))]
+        found = [(stage, earlier) for stage in stages if (earlier := stage.counterpart(document))]
         self._stages = [stage for stage, _ in found]
-        self._states = [_by_address(earlier, cluster) for _, earlier in found]
+        self._states = [stage.values(earlier) for stage, earlier in found]
         below = beneath(found[0][1], found[0][0].documents, cluster) if found else None
         self._beneath = _by_address(below, cluster) if below else {}
 
@@ -270,19 +281,28 @@ def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, lis
 class Stage:
     """The documents of a variant with some of its layers."""
 
-    __slots__ = ("_before", "_cluster", "_overlays", "documents")
+    __slots__ = ("_before", "_cluster", "_overlays", "_values", "documents")
 
-    def __init__(self, before: Sequence[Document], overlays: Sequence[LoadedOverlay], cluster: Cluster) -> None:
+    def __init__(
+        self, before: Sequence[Document], overlays: Sequence[LoadedOverlay], documents: Sequence[Document], cluster: Cluster
+    ) -> None:
         self._before = before
         self._overlays = overlays
         self._cluster = cluster
-        self.documents = apply(before, overlays, cluster.target).documents if overlays else before
+        self._values: dict[int, Mapping[Address, Value]] = {}
+        self.documents = documents
         """As far as the layers can be applied without the later ones, which may bring a role or a container that they are for."""
 
     def settings(self) -> Sequence[OverlayValue]:
         """What its last layer sets and removes in the job."""
         jobs = [each for each in self._before if is_workload(each)]
         return overlaid(jobs[0], self._before, self._overlays, self._cluster.target).settings
+
+    def values(self, document: Document) -> Mapping[Address, Value]:
+        """The values of one of its documents, by their addresses."""
+        if id(document) not in self._values:
+            self._values[id(document)] = _by_address(document, self._cluster)
+        return self._values[id(document)]
 
     def counterpart(self, document: Document) -> Document | None:
         """The document that becomes another one by later layers: the job, or else the object of the same kind and name."""
@@ -294,13 +314,33 @@ class Stage:
         return None
 
 
-def stages_of(variant: PlannedVariant, project: LoadedProject, cluster: Cluster) -> list[Stage]:
-    """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name."""
+def stages_of(
+    variant: PlannedVariant, project: LoadedProject, cluster: Cluster, known: dict[int, Sequence[Stage]] | None = None
+) -> list[Stage]:
+    """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name.
+
+    What the defaults say for the variant's own layer comes before that layer. *known* keeps the stages of overlays that variants share.
+    """
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]
     by_default = _default_namespace(variant, project)
-    stages = [Stage([in_namespace(each, namespace) for each in base], (), cluster) for namespace in (None, by_default)]
-    return [*stages, *(Stage(inside, overlays, cluster) for overlays in _growing(variant, project))]
+    stages = [Stage(inside, (), [in_namespace(each, namespace) for each in base], cluster) for namespace in (None, by_default)]
+    shared = variant.shared
+    if known is not None and shared and id(shared) in known:
+        stages = list(known[id(shared)])
+    applied = shared.applied(lambda overlays: apply(inside, overlays, cluster.target)) if len(stages) > 2 and shared else None
+    applied = applied or apply(inside, (), cluster.target)
+    for number, overlay in enumerate(variant.overlays[len(stages) - 2 :], len(stages) - 2):
+        before = variant.overlays[:number]
+        if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:
+            layer, _ = own_layer(project.defaults, variant.values, variant.name, project.spelled)
+            if layer:
+                stages.append(Stage(inside, [*before, layer], applied.with_overlay(layer).documents, cluster))
+        applied = applied.with_overlay(overlay)
+        stages.append(Stage(inside, [*before, overlay], applied.documents, cluster))
+        if known is not None and shared and number == len(shared.overlays) - 1:
+            known[id(shared)] = list(stages)
+    return stages
 
 
 def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Document | None:
@@ -326,16 +366,6 @@ def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Doc
 def _default_namespace(variant: PlannedVariant, project: LoadedProject) -> MarkedTree | None:
     said = field(project.defaults, "namespace")
     return filled_text(said, variant.values, variant.name) if said else None
-
-
-def _growing(variant: PlannedVariant, project: LoadedProject) -> Iterator[Sequence[LoadedOverlay]]:
-    """The overlays with one more each; what the defaults say for the variant's own layer comes before that layer."""
-    for number, overlay in enumerate(variant.overlays):
-        if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:
-            layer, _ = own_layer(project.defaults, variant.values, variant.name, project.spelled)
-            if layer:
-                yield [*variant.overlays[:number], layer]
-        yield variant.overlays[: number + 1]
 
 
 # The values of an object, each with an address at which the same value stands in an earlier state of the object.

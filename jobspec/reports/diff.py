@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from json import dumps
@@ -268,7 +268,12 @@ def headline(view: View) -> str:
 
 def judged_by(view: View) -> str:
     """The last line of a report: the releases whose rules it goes by."""
-    return f"by the rules of {', '.join(' '.join(each) for each in view.releases.items())}"
+    return by_rules_of(view.releases)
+
+
+def by_rules_of(releases: Mapping[str, str]) -> str:
+    """The releases whose rules a report goes by."""
+    return f"by the rules of {', '.join(' '.join(each) for each in releases.items())}"
 
 
 def header(view: View) -> list[str]:
@@ -290,12 +295,22 @@ def _cells(change: VariantChange, view: View) -> list[str]:
     before, after = change.before, change.after
     presence = ", new variant" if change.presence == "new" else ""
     found = [WORDS[change.meaning] + presence]
-    found += [_both(*(_range(each.number, each.most) if each else None for each in (before, after)))]
-    found += [_both(*(_range(each.gpus, each.most_gpus) if each else None for each in (before, after)))]
+    found += [_both(*(number_of_pods(each) if each else None for each in (before, after)))]
+    found += [_both(*(number_of_gpus(each) if each else None for each in (before, after)))]
     found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
     if view.prices:
         found += [_both(*(_amount(view.cost(each)) for each in (before, after)))]
     return found
+
+
+def number_of_pods(capacity: Capacity) -> str:
+    """The pods of a job, with the most that an autoscaler makes of them where that is more."""
+    return _range(capacity.number, capacity.most)
+
+
+def number_of_gpus(capacity: Capacity) -> str:
+    """The GPUs of those."""
+    return _range(capacity.gpus, capacity.most_gpus)
 
 
 def totals(view: View) -> list[str]:

@@ -33,6 +33,7 @@ _LABELS = 10
 """The columns of a label."""
 _INDENT = "  "
 _GAP = "  "
+_UNBROKEN = 10_000
 _LEAST = 30
 """The columns that a text gets, however narrow the terminal is."""
 
@@ -61,6 +62,13 @@ def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]
         yield from ["", *(line for row in others for line in _row(row, _INDENT, width=width, colour=colour))]
     if not expanded.objects:
         yield f"{_INDENT}nothing"
+
+
+def containers_text(expanded: ExpandedJob) -> str:
+    """What runs in the pods of a job, those that are equal once, in lines that are not broken."""
+    found = groups(pods_among(expanded.objects))
+    parts = [_of_group(each, width=_UNBROKEN, colour=False, with_host=True) for each in found]
+    return "\n\n".join("\n".join(line.removeprefix(_INDENT) for line in part) for part in parts)
 
 
 def _cells(pods: Sequence[ExpandedPod]) -> tuple[list[list[str]], list[int]]:

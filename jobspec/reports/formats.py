@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 #: For people, programs, CI servers, code scanning, annotations of a pull request on GitHub, and its text or a job's summary.
 FORMATS = ("text", "concise", "json", "junit", "sarif", "github", "markdown")
-#: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
-DIFF_FORMATS = ("text", "markdown", "json")
+#: Those of `jobspec diff`: for people, for the comment of a pull request, for programs, a page.
+DIFF_FORMATS = ("text", "markdown", "json", "html")
 
 
 _FOR_PEOPLE = ("text", "concise")

@@ -242,6 +242,8 @@ def test_the_example_of_a_change_is_told_as_shown(tmp_path: Path) -> None:
     done = run_here("diff", "main", cwd=tmp_path)
     _assert_shown("jobspec diff main", re.sub(r"\([0-9a-f]{8}\)", "(5d0f62a1)", done.stdout))
     assert run_here("diff", "main", "--prices", "prices.yaml", cwd=tmp_path).returncode == 0
+    page = run_here("report", "main", "-o", "page.html", cwd=tmp_path)
+    _assert_shown("jobspec report main -o page.html", re.sub(r"\([0-9a-f]{8}\)", "(5d0f62a1)", page.stdout))
 
 
 def test_the_table_of_meanings_names_all_of_them() -> None:

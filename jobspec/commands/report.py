@@ -1,0 +1,223 @@
+"""`jobspec report`: a page with all variants of a project, or all jobs in files, for whoever reviews them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Sequence
+
+from jobspec.commands import diff
+from jobspec.commands.files import Found, reader
+from jobspec.commands.inputs import RunContext, project_among, settings_of
+from jobspec.commands.lint import chosen
+from jobspec.commands.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
+from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
+from jobspec.commands.project import Plan, judged_variant, told_once, tree_before
+from jobspec.commands.validate import check_and_report
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import with_marks
+from jobspec.documents.text_edits import origins
+from jobspec.lint.linted import Documents, linted_job
+from jobspec.lint.linting import lint, seen
+from jobspec.pipeline import Checked
+from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
+from jobspec.project.capacity import Prices, capacity_of
+from jobspec.project.comparison import compare
+from jobspec.project.project import FILE
+from jobspec.project.variants import PlannedVariant
+from jobspec.rendering import text_of
+from jobspec.reports.diff import View, counted, spelt
+from jobspec.reports.expansion import containers_text
+from jobspec.reports.page import ObjectText, Page, Row, object_text, page_report
+from jobspec.reports.text import from_here
+from jobspec.reports.topology import topology_of
+from jobspec.targets import Target
+from jobspec.workloads import is_workload
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    what = "manifests, folders or a project; a commit such as `main` shows what changes against it; without a path, the project here"
+    parser.add_argument("paths", nargs="*", metavar="PATH|REF", help=what)
+    options = [
+        Option("--output", "-o", dest="page", metavar="FILE", what="the page; standard output by default"),
+        Option("--prices", metavar="FILE", what="a price list, to show what jobs cost at most"),
+        *journey_options(),
+        *repository_options(),
+        *kind_options(),
+        *(each for each in choice_options() if each.dest not in ("write_baseline", "contract")),
+    ]
+    declare(parser, options)
+
+
+def run(options: Options) -> int:
+    """Write the page; 1 where an error was found, as `lint` says."""
+    if options.page is None and is_terminal(sys.stdout):
+        raise JobspecError("the page is HTML: write it to a file with `-o page.html`")
+    paths, ref = _paths_and_ref(options.paths)
+    options = Options(**{**vars(options), "paths": paths, "write_baseline": None, "contract": (), "fix": False, "diff": False})
+    listed = diff.prices_in(options.prices) if options.prices is not None else None
+    if isinstance(listed, FileResult):
+        deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))
+        return 1
+    project = project_among(paths) if paths or os.path.isfile(FILE) else None
+    view, obstacle = _change(options, ref, project, listed) if ref is not None else (None, "")
+    settings = settings_of(options)
+    rules = chosen(settings)
+    rows: list[Row] = []
+
+    def judge(files: Sequence[Checked], setting: RunContext, _: object) -> list[FileResult]:
+        """What lint says of files, whose jobs are rows."""
+        results = lint(files, setting.cluster.target, rules, run=how_to_run(files))
+        rows.extend(_jobs(files, results, setting.cluster.target))
+        return results
+
+    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+        """What is said of a planned project besides its mistakes; its variants are rows."""
+        made = _variants(planned, rules) if all(each.valid for each in planned.results) else []
+        rows.extend(made)
+        return told_once((each.findings for each in made), told)
+
+    def write(results: Sequence[FileResult], read: Sequence[Found], setting: RunContext) -> None:
+        title = project or ", ".join(map(_named, paths[:3])) or _named(os.curdir)
+        noun = "variant" if project else "job"
+        releases = view.releases if view else setting.cluster.releases
+        page = Page(title, rows, results, noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
+        text = page_report(page, reader(read))
+        if options.page is None:
+            sys.stdout.write(text)
+        else:
+            write_whole(options.page, text)
+            sys.stdout.write(f"{options.page}: {_summary(page)}\n")
+
+    return check_and_report(options, settings, judge, outcome=True, advise=advise, then=write)
+
+
+def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
+    """What of the arguments are paths, and the one that is none. Raises JobspecError for two of these."""
+    paths = [each for each in given if each == "-" or os.path.lexists(each)]
+    others = [each for each in given if each not in paths]
+    if len(others) > 1:
+        raise JobspecError("\n".join(f"{each}: no such file or folder" for each in others))
+    return paths, others[0] if others else None
+
+
+def _named(path: str) -> str:
+    """A path, or the name of the folder where it is that of the working folder or one above."""
+    return os.path.basename(os.path.abspath(path)) if set(os.path.normpath(path)) <= {".", os.sep} else path
+
+
+def _summary(page: Page) -> str:
+    """The page in a line: its rows, what was found, what changes."""
+    counts = [counted(len(page.rows), page.noun)]
+    for severity in ("error", "warning", "info"):
+        number = sum(each.severity == severity for result in page.results for each in result.diagnostics)
+        counts += [counted(number, severity)] if number else []
+    if page.view:
+        counts.append(f"{len(page.view.comparison.variants)} changed against {page.view.ref} ({page.view.commit[:8]})")
+    return ", ".join(counts)
+
+
+def _change(options: Options, ref: str, project: str | None, prices: Prices | None) -> tuple[View | None, str]:
+    """What changes against a ref, or why nobody can say. Raises JobspecError for a ref that is none, or without a project."""
+    if project is None:
+        raise JobspecError(f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {FILE}")
+    asked = Options(**{**vars(options), "project": project, "ref": ref})
+    try:
+        then, before, after = diff.sides(asked)
+    except JobspecError as error:
+        raise JobspecError(f"{ref}: no such file or folder; {error}") from None
+    if before.state is None or after.state is None:
+        wrong = [each for side in (before, after) if side.state is None for result in side.results for each in result.diagnostics]
+        first = next(each for each in wrong if each.severity == "error")
+        return None, f"No comparison with {ref}: {first.mark}: {first.message}"
+    comparison = compare(before.state, after.state, committed=diff.tree_at(then, before.state, after.state))
+    return View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=prices), ""
+
+
+# The variants of a project as rows.
+
+
+def _variants(planned: Plan, rules: Sequence[Rule]) -> list[Row]:
+    folders = tree_before(planned.combinations, planned.output)
+    planned_variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
+
+    known: dict[int, Sequence[Stage]] = {}
+
+    def row_of(variant: PlannedVariant) -> Row:
+        return _of_variant(variant, planned, rules, known)
+
+    return with_progress(planned_variants, row_of, how_to_run(planned_variants), done_to_each=("drawn", "variant"))
+
+
+def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> Row:
+    assert planned.project
+    objects, findings = judged_variant(variant, planned.cluster, rules)
+    target = planned.cluster.target
+    stages = stages_of(variant, planned.project, planned.cluster, known) if objects else ()
+    texts = []
+    for name, document in objects.items():
+        text = text_of([document], target)
+        blamed = Blame(variant, planned.project, planned.cluster, document, text, stages).fields()
+        texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
+    job = next(filter(is_workload, objects.values()), None)
+    base = from_here(variant.base.file)
+    written = [base, *filter(None, [", ".join(_overlays(variant))])]
+    if job is None:
+        return Row(variant.name, "", "", "", written, None, None, "", texts, findings)
+    return _row(variant.name, job, Documents(objects.values(), target), written, texts, findings)
+
+
+def _overlays(variant: PlannedVariant) -> Iterator[str]:
+    """The overlays of a variant, but for its own layer, with the parameters that it gives."""
+    for each in variant.overlays:
+        if each.name != variant.name:
+            given = " ".join(f"{name}={spelt(each.values[name])}" for name in each.given)
+            yield f"{each.name} {given}".strip()
+
+
+def _row(
+    name: str, job: Document, documents: Documents, written: Sequence[str], texts: Sequence[ObjectText], findings: Sequence[Diagnostic]
+) -> Row:
+    """The row of a job that a server accepts."""
+    linted = linted_job(job, documents)
+    capacity = capacity_of(job, documents.referred(job), documents.target)
+    topology = topology_of(linted.expanded) if linted else None
+    pods = containers_text(linted.expanded) if linted else ""
+    return Row(name, job.kind, job.name, job.namespace, written, capacity, topology, pods, texts, findings)
+
+
+# The jobs in files as rows.
+
+
+def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], target: Target) -> list[Row]:
+    """The jobs that files and builds hold; those that a server refuses without their pods."""
+    documents = Documents((each for file in checked for each in seen(file)), target)
+    said = {each.path: each.diagnostics for each in results}
+    jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
+
+    def row_of(each: tuple[Document, Checked]) -> Row:
+        job, file = each
+        findings = [one for one in said.get(file.result.path, ()) if one.document == job.index]
+        name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
+        written = [_place(job)]
+        if not any(job is one for one in seen(file)):
+            return Row(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
+        return _row(name, job, documents, written, [_text(job, target)], findings)
+
+    return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))
+
+
+def _place(job: Document) -> str:
+    mark = job.marks.nearest(("metadata", "name")).place()
+    return f"{from_here(mark.file)}:{mark.line}"
+
+
+def _text(job: Document, target: Target) -> ObjectText:
+    """A job as it is rendered, each value with its line in the files."""
+    text = text_of([job], target)
+    places = dict(origins(with_marks(job.data, job.marks), text))
+    blamed = [Blamed("", [Origin("", None, mark)], line) for line, mark in places.items()]
+    return object_text(job.kind, text, blamed, is_secret=False)
