@@ -113,8 +113,11 @@ class PlannedEngines:
     path: str
 
 
-def plan(options: Options, files: FilesAround) -> Plan:
-    """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
+def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | None = None) -> Plan:
+    """Read a project with the overlays that it names, for *releases* in place of its own where they are given.
+
+    Raises JobspecError where its file holds anything else, too.
+    """
     path = files.project.path
     project = read_project(files.project)
     if isinstance(project, FileResult):
@@ -122,7 +125,7 @@ def plan(options: Options, files: FilesAround) -> Plan:
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, Cluster())
-    setting = _setting(project, options)
+    setting = _setting({**project.wishes, **(releases or {})}, options)
     sources = Sources(files.read, setting.cluster)
     combinations, problems = combinations_of(project, sources)
     results = setting.wrong or [FileResult(path, (), problems)]
@@ -140,11 +143,13 @@ def plan(options: Options, files: FilesAround) -> Plan:
     )
 
 
-def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
+def plan_with_contracts(
+    options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None, *, releases: Mapping[str, str] | None = None
+) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
-    planned = plan(options, files)
+    planned = plan(options, files, releases=releases)
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
@@ -160,11 +165,11 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(project: LoadedProject, options: Options) -> RunContext:
-    """The cluster of the project's releases, with the command line's kinds."""
+def _setting(releases: Mapping[str, str], options: Options) -> RunContext:
+    """The cluster of a project's releases, with the command line's kinds."""
     return load_setting(
         Options(
-            target=[f"{operator}={release}" for operator, release in project.wishes.items()],
+            target=[f"{operator}={release}" for operator, release in releases.items()],
             admission=options.admission,
             closed_world=options.closed_world,
             crd=options.crd,
