@@ -519,7 +519,7 @@ def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None =
     *policies*: what `_policies_in` finds in the cluster, for a caller that has many files.
     """
     jobs = [each for each in file.documents if is_workload(each)]
-    return _foreseen(file, jobs, _accepted(file), cluster, policies or _policies_in(cluster)) if jobs else file
+    return _foreseen(file, jobs, [*_accepted(file), *cluster.objects], cluster, policies or _policies_in(cluster)) if jobs else file
 
 
 def _policies_in(cluster: Cluster) -> PolicyObjects | None:

@@ -125,7 +125,12 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, Cluster())
-    setting = _setting({**project.wishes, **(releases or {})}, options)
+    try:
+        setting = _setting({**project.wishes, **(releases or {})}, options, project, files)
+    except Unreadable as error:
+        assert project.cluster
+        problem = Diagnostic("invalid-project", f"no cluster at `{project.cluster.value}`: {error}", project.cluster.mark)
+        return Plan([FileResult(path, (), [problem])], files, Cluster())
     sources = Sources(files.read, setting.cluster)
     combinations, problems = combinations_of(project, sources)
     results = setting.wrong or [FileResult(path, (), problems)]
@@ -165,13 +170,19 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(releases: Mapping[str, str], options: Options) -> RunContext:
-    """The cluster of a project's releases, with the command line's kinds."""
+def _setting(releases: Mapping[str, str], options: Options, project: LoadedProject, files: FilesAround) -> RunContext:
+    """The cluster of a project's releases, with the command line's kinds and the objects of the cluster that it names.
+
+    Raises Unreadable where that cannot be read.
+    """
+    named = project.cluster if options.cluster is None and options.pinned is None else None
     return load_setting(
         Options(
             target=[f"{operator}={release}" for operator, release in releases.items()],
             admission=options.admission,
             closed_world=options.closed_world,
+            cluster=options.cluster,
+            pinned=files.read(str(named.value)) if named else options.pinned,
             crd=options.crd,
             schema_location=options.schema_location,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jobspec.cluster import Cluster
 from jobspec.commands.expand import context_of
 from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
-from jobspec.commands.inputs import load_setting, project_among
+from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.project import plan_with_contracts, read_project
@@ -25,7 +25,7 @@ from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release
 from jobspec.pipeline import Checked, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
-from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, known_releases
+from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, known_releases, nearest_known
 from jobspec.workloads import is_workload
 
 _FOR_PEOPLE = ("text", "concise", "markdown", "github")
@@ -44,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             repeatable=True,
             what="the releases to upgrade from: by default those of the project, or else the ones before --to; repeatable",
         ),
+        Option("--cluster", metavar="FILE", what="upgrade the cluster that `jobspec pin` wrote to this file"),
         *repository_options(),
         *kind_options(),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
@@ -57,16 +58,16 @@ def run(options: Options) -> int:
     """Judge files or a project before and after an upgrade, and report what it changes; 1 where something is refused or will not run."""
     paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
     project = project_among(paths)
-    declared = _declared(project) if project else {}
+    pinned = pinned_cluster(options)
+    declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}
     before, after = _releases(options, declared)
     known, later = _known(after)
-    judge = _judge_project if project else _judge_files
-    old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
+    old, new = (judged(options, paths, releases) for releases in (_known(before)[0], known))
     wrong = [*old.wrong, *new.wrong]
     found = [] if wrong else changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
     found += announced(new.side.documents, before, after)
     remarks = [*later, *release_problems(before, after)]
-    results = wrong or _with_changes(new.results, [_with_migration(each, old, new) for each in found])
+    results = wrong or with_changes(new.results, [_with_migration(each, old, new) for each in found])
     results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
     releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
     deliver(results, releases, options, sys.stdout, read=reader(new.read))
@@ -113,16 +114,15 @@ def _one_before(component: str, release: str) -> str:
 
 def _known(releases: Mapping[str, str]) -> tuple[dict[str, str], list[Diagnostic]]:
     """The releases that jobspec can judge by, and a warning about each that came after those: it is judged as the newest known one."""
-    found, later = {}, []
-    for component in (each for each in releases if each in CHOSEN):
-        release, newest = releases[component], list(RELEASES[component])[-1]
-        found[component] = release
-        if not known_releases(component, release) and is_at_least(release, newest):
-            found[component] = newest
-            message = f"jobspec does not know {component} {release} yet: judged as {newest}"
-            later.append(Diagnostic("later-release", message, Mark(f"--to {component}={release}"), severity="warning"))
+    chosen = {each: release for each, release in releases.items() if each in CHOSEN}
+    found = nearest_known(chosen)
     complete(found)
-    return found, later
+    return found, [_later(each, release, found[each]) for each, release in chosen.items() if not known_releases(each, release)]
+
+
+def _later(component: str, release: str, known: str) -> Diagnostic:
+    message = f"jobspec does not know {component} {release} yet: judged as {known}"
+    return Diagnostic("later-release", message, Mark(f"--to {component}={release}"), severity="warning")
 
 
 def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:
@@ -135,7 +135,7 @@ def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, st
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class Judged:
     """What one side says of files or of a project."""
 
     side: Side
@@ -148,7 +148,12 @@ class _Judged:
     """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
 
 
-def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> _Judged:
+def judged(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    """The project or the files at some paths as judged by some releases, or by those of the options' cluster."""
+    return (_judge_project if project_among(paths) else _judge_files)(options, paths, releases)
+
+
+def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
     chosen = Options(**{**vars(options), "paths": paths, "target": [f"{each}={release}" for each, release in releases.items()]})
     setting = load_setting(chosen)
     found = find_for(chosen, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
@@ -163,10 +168,10 @@ def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, 
                 jobs[name] = JudgedJob(name, job, context_of(file, checked))
     said = [each for result in results for each in result.diagnostics]
     documents = [each for file in checked for each in file.documents]
-    return _Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
+    return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
 
 
-def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> _Judged:
+def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
     (path,) = paths
     planned = plan_with_contracts(options, ProjectFiles(path), releases=releases).with_variants()
     said = [each for result in planned.results for each in result.diagnostics]
@@ -181,10 +186,10 @@ def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str
         said += checked.result.diagnostics
         rows += checked.result.documents
     wrong = [] if planned.project else planned.results
-    return _Judged(Side(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong)
+    return Judged(Side(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong)
 
 
-def _with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
+def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
     """The results with what changes in place of what each side says; what stands in another file is reported in the first result."""
     paths = {each.path for each in results}
     homes = {each.path: [one for one in found if one.mark.file == each.path] for each in results}
@@ -194,7 +199,7 @@ def _with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) ->
     ]
 
 
-def _with_migration(problem: Diagnostic, old: _Judged, new: _Judged) -> Diagnostic:
+def _with_migration(problem: Diagnostic, old: Judged, new: Judged) -> Diagnostic:
     """A new problem with the command that migrates its file to the new release of the trainer, where that makes it valid."""
     release = new.side.cluster.target["trainer"]
     if problem.severity != "error" or release == old.side.cluster.target["trainer"]:
@@ -205,7 +210,7 @@ def _with_migration(problem: Diagnostic, old: _Judged, new: _Judged) -> Diagnost
     return problem.with_hint(f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it")
 
 
-def _file_migrates(path: str, old: _Judged, new: _Judged) -> bool:
+def _file_migrates(path: str, old: Judged, new: Judged) -> bool:
     file = next((each for each in old.files if each.result.path == path and each.result.valid), None)
     if not file or not any(COMPONENTS.get((each.api_version, each.kind)) == "trainer" for each in file.documents):
         return False

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jobspec.models.jobset import JobSet
     from jobspec.models.pod.pod import Pod, PodTemplate
     from jobspec.models.pod.volume import PersistentVolumeClaim
+    from jobspec.models.project import Cluster as Cluster
     from jobspec.models.project import Overlay, Prices, Project
     from jobspec.models.pytorchjob import PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.models.trainjob import TrainJob
 
 _MODULES = {
+    "Cluster": "project",
     "ClusterTrainingRuntime": "runtime",
     "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",
@@ -31,6 +33,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "Cluster",
     "ClusterTrainingRuntime",
     "CustomResourceDefinition",
     "JobSet",
