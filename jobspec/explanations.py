@@ -121,6 +121,10 @@ _MIGRATION = {
     "migration-loss": "A setting of the job has no counterpart, so its pods or its life cycle change.",
     "migration-change": "The migrated job behaves differently where the two kinds differ, though no setting is lost.",
     "migration-note": "A value changes, and nothing that the job runs reads it.",
+    "pods-change": "After the upgrade the operator creates other pods for the job, or handles its failures and its end differently.",
+    "refused-before": "The manifest has an error before the upgrade already, so that its pods cannot be compared.",
+    "release-pair": "Two components do not work together in these releases, whatever the manifests say.",
+    "release-step": "The upgrade needs another release in between, or something that its release notes ask for.",
 }
 _CHOICE = {
     "renamed-rule": "A comment ignores a rule by a name that it had once. It still works; write the new name.",

@@ -19,6 +19,7 @@ JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
 OVERLAY: GroupKind = ("jobspec.dev", "Overlay")
 PROJECT: GroupKind = ("jobspec.dev", "Project")
 PRICES: GroupKind = ("jobspec.dev", "Prices")
+CLUSTER: GroupKind = ("jobspec.dev", "Cluster")
 PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
 CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 POD: GroupKind = ("", "Pod")
@@ -105,6 +106,7 @@ core                          PodTemplate                       v1        Namesp
 apiextensions.k8s.io          CustomResourceDefinition          v1        Cluster     kubernetes         subdomain
 jobspec.dev                   Overlay                           v1alpha1  Namespaced  jobspec            subdomain
 jobspec.dev                   Project                           v1alpha1  Namespaced  jobspec            optional-subdomain
+jobspec.dev                   Cluster                           v1alpha1  Namespaced  jobspec            optional-subdomain
 jobspec.dev                   Prices                            v1alpha1  Namespaced  jobspec            optional-subdomain
 core                          Binding                           v1        Namespaced  -                  -
 core                          ComponentStatus                   v1        Cluster     -                  -

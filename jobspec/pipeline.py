@@ -496,7 +496,7 @@ def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None =
         return file
     refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
     context = [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _identity(each) not in refused]
-    return _with_outcomes(file, jobs, context, cluster, policies or _policies_in(cluster.objects, cluster))
+    return _with_outcomes(file, jobs, [*context, *cluster.objects], cluster, policies or _policies_in(cluster.objects, cluster))
 
 
 def _foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list[Checked]:

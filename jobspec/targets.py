@@ -106,6 +106,14 @@ def is_later(operator: str, release: str) -> bool:
     return all(part.isdecimal() and part.isascii() for part in parts) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
 
 
+def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
+    """Releases that may have come after those that are known, each with the newest known one in its place."""
+    return {
+        each: list(RELEASES[each])[-1] if not known_releases(each, release) and is_later(each, release) else release
+        for each, release in releases.items()
+    }
+
+
 def reported(target: Target) -> dict[str, str]:
     """The releases that a report names: the operators' of training jobs, and what others were chosen.
 

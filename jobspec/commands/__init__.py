@@ -16,6 +16,8 @@ COMMANDS = {
     "expand": ("show the pods, Services and other objects that operators will create for jobs", "expand"),
     "run": ("run a job on this machine, one process for each pod", "run"),
     "migrate": ("convert PyTorchJobs to TrainJobs, or TrainJobs to another release, and report what changes", "migrate"),
+    "upgrade": ("show what an upgrade of Kubernetes or of an operator changes for jobs", "upgrade"),
+    "pin": ("write down what manifests meet in a cluster: releases, quotas, runtimes, queues, nodes", "pin"),
     "dry-run": ("ask a real API server (kind, a context, or envtest) to dry-run manifests", "dry_run"),
     "krm": ("run as a KRM function in kustomize, kpt and Argo CD", "krm"),
     "list": ("list the variants of a project, the overlays with their parameters, and the known releases", "listing"),

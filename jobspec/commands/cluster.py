@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from jobspec import data
+from jobspec import data, pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
+from jobspec.kinds import CLUSTER
 from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
-from jobspec.pipeline import items_of
+from jobspec.pipeline import Source, items_of
 from jobspec.programs.command_lines import Contract
 from jobspec.project.project import LoadedProject, Unreadable
+from jobspec.targets import CHOSEN, nearest_known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +63,38 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
         if len(crds) == before and not wrong:
             raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {CRD[0]} in it")
     return crds, wrong
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedCluster:
+    """What a `Cluster` manifest says of a cluster, or what is wrong with the file."""
+
+    found: dict[str, str] = field(default_factory=dict)
+    """The release of each component that could be found out."""
+    objects: Sequence[Document] = ()
+    crds: Sequence[str] = ()
+    """The paths of the CRDs beside the file."""
+    wrong: Sequence[FileResult] = ()
+
+    @property
+    def releases(self) -> dict[str, str]:
+        """The releases to judge by: the newest known one in place of one that came later."""
+        return nearest_known({each: release for each, release in self.found.items() if each in CHOSEN})
+
+
+def read_cluster(source: Source) -> PinnedCluster:
+    """The cluster in a file. Raises JobspecError where it holds anything else."""
+    checked = pipeline.checked(source, (), Cluster())
+    if not checked.result.valid:
+        return PinnedCluster(wrong=[checked.result])
+    if [each.group_kind for each in checked.documents] != [CLUSTER]:
+        raise JobspecError(f"{source.name}: a cluster's file holds one document of the kind Cluster of jobspec.dev/v1alpha1")
+    (document,) = checked.documents
+    spec = document.data["spec"]
+    found = {each: release for each, release in spec["releases"].items() if release}
+    objects = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
+    crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
+    return PinnedCluster(found, objects, crds)
 
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"

@@ -74,7 +74,7 @@ def _expanded(files: Sequence[Checked], target: Target, options: Options) -> tup
     found = []
     told: dict[str, list[Diagnostic]] = {}
     for file in files:
-        context = _beside(file, files)
+        context = context_of(file, files)
         for job in filter(is_workload, file.documents):
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
@@ -90,7 +90,7 @@ def _with(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
     return FileResult(result.path, result.documents, [*kept, *told])
 
 
-def _beside(file: Checked, files: Sequence[Checked]) -> list[Document]:
+def context_of(file: Checked, files: Sequence[Checked]) -> list[Document]:
     """What a file's jobs may refer to: all in their own file, and the runtimes and classes of others."""
     return [*file.documents, *(each for other in files if other is not file for each in other.objects)]
 

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.commands.cluster import PinnedCluster
     from jobspec.commands.options import Options
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
@@ -60,18 +61,36 @@ def load_setting(options: Options, *, stored: StoredObjects | None = None, for_s
 
     Raises JobspecError for what is not there and for unknown releases.
     """
-    wished = dict(map(parse_target, options.target))
+    pinned = pinned_cluster(options)
+    wished = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
     known = {each: release for each, release in wished.items() if not (options.crd and is_later(each, release))}
     target = complete(known, options=True)
-    crds, wrong = _crds(options, target, for_server=for_server)
+    crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)
+    wrong += pinned.wrong if pinned else ()
     overlays, wrong_overlays = _overlays(options, target)
     kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
     cluster = Cluster(
-        target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=options.admission, closed=options.closed_world
+        target if wrong else wished,
+        custom_kinds=kinds,
+        objects=pinned.objects if pinned else (),
+        stored=stored,
+        webhooks=options.admission,
+        closed=options.closed_world,
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     documents = [each for each in crds if isinstance(each, Document)]
     return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, documents, _values(options))
+
+
+def pinned_cluster(options: Options) -> PinnedCluster | None:
+    """The cluster of a command line; None where it names none. Raises JobspecError where its file cannot be read or holds anything else."""
+    if options.cluster is None and options.pinned is None:
+        return None
+    from jobspec.commands.cluster import read_cluster
+    from jobspec.pipeline import Source
+
+    path = options.cluster or ""
+    return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True))))
 
 
 def _values(options: Options) -> dict[str, str] | None:
@@ -120,8 +139,10 @@ def _has_settings(folder: str) -> bool:
     return in_python or mentions(os.path.join(folder, "jobspec.yaml"), b"checks:")
 
 
-def _crds(options: Options, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
-    paths = [*options.crd, *kept_schemas()]
+def _crds(
+    options: Options, target: Target, pinned: Sequence[str], *, for_server: bool
+) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
+    paths = [*options.crd, *kept_schemas(), *pinned]
     if not paths:
         return [], []
     from jobspec.commands.cluster import find_crds, read_crds

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, NoReturn
 
+    from jobspec.pipeline import Source
+
 
 class Option:
     """One option: its names, the longest first, its help text, and the values that it takes."""
@@ -65,6 +67,9 @@ class Options:
     overlay: Sequence[str] = ()
     set: Sequence[str] = ()
     target: Sequence[str] = ()
+    cluster: str | None = None
+    pinned: Source | None = None
+    """The cluster's file where it was read already."""
     crd: Sequence[str] = ()
     schema_location: Sequence[str] = ()
     output: str
@@ -250,6 +255,7 @@ def journey_options() -> list[Option]:
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
         target_option("check for this release instead of the newest; repeatable"),
+        Option("--cluster", metavar="FILE", what="check as in the cluster that `jobspec pin` wrote to this file"),
         Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
         Option(

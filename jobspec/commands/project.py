@@ -116,8 +116,11 @@ class PlannedEngines:
     home: str
 
 
-def plan(options: Options, files: FilesAround) -> Plan:
-    """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
+def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | None = None) -> Plan:
+    """Read a project with the overlays that it names, for *releases* in place of its own where they are given.
+
+    Raises JobspecError where its file holds anything else, too.
+    """
     path = files.project.path
     project = read_project(files.project)
     if isinstance(project, FileResult):
@@ -125,7 +128,12 @@ def plan(options: Options, files: FilesAround) -> Plan:
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, Cluster())
-    setting = _setting(project, options)
+    try:
+        setting = _setting({**project.wishes, **(releases or {})}, options, project, files)
+    except Unreadable as error:
+        assert project.cluster
+        problem = Diagnostic("invalid-project", f"no cluster at `{project.cluster.value}`: {error}", project.cluster.mark)
+        return Plan([FileResult(path, (), [problem])], files, Cluster())
     sources = Sources(files.read, setting.cluster)
     combinations, problems = combinations_of(project, sources)
     results = setting.wrong or [FileResult(path, (), problems)]
@@ -143,11 +151,13 @@ def plan(options: Options, files: FilesAround) -> Plan:
     )
 
 
-def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
+def plan_with_contracts(
+    options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None, *, releases: Mapping[str, str] | None = None
+) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
-    planned = plan(options, files)
+    planned = plan(options, files, releases=releases)
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
@@ -163,13 +173,19 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output), files.home())
 
 
-def _setting(project: LoadedProject, options: Options) -> RunContext:
-    """The cluster of the project's releases, with the command line's kinds."""
+def _setting(releases: Mapping[str, str], options: Options, project: LoadedProject, files: FilesAround) -> RunContext:
+    """The cluster of a project's releases, with the command line's kinds and the objects of the cluster that it names.
+
+    Raises Unreadable where that cannot be read.
+    """
+    named = project.cluster if options.cluster is None and options.pinned is None else None
     return load_setting(
         Options(
-            target=[f"{operator}={release}" for operator, release in project.wishes.items()],
+            target=[f"{operator}={release}" for operator, release in releases.items()],
             admission=options.admission,
             closed_world=options.closed_world,
+            cluster=options.cluster,
+            pinned=files.read(str(named.value)) if named else options.pinned,
             crd=options.crd,
             schema_location=options.schema_location,
         )

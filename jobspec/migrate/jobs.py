@@ -188,12 +188,14 @@ def loss_report(migrated: Migrated) -> list[Diagnostic]:
     return report_of(migrated.rules(), migrated.differences, migrated.job)
 
 
-def report_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
-    """Differences as diagnostics, each by the rule at its number; one for what all nodes share."""
+def report_of(
+    rules: Sequence[str], differences: Sequence[Difference], job: Document, *, gone: str = "has no counterpart"
+) -> list[Diagnostic]:
+    """Differences as diagnostics, each by the rule at its number; one for what all nodes share. *gone*: what is said of what goes."""
     groups: dict[tuple[str, Key], list[Difference]] = {}
     for rule, difference in zip(rules, differences, strict=True):
         groups.setdefault((rule, shared_key(difference.key)), []).append(difference)
-    return [_diagnostic(rule, key, group, job) for (rule, key), group in groups.items()]
+    return [_diagnostic(rule, key, group, job, gone) for (rule, key), group in groups.items()]
 
 
 def shared_key(key: Key) -> Key:
@@ -201,11 +203,11 @@ def shared_key(key: Key) -> Key:
     return ("node", *key[1:]) if key[0].startswith("node ") else key
 
 
-def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document) -> Diagnostic:
+def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document, gone: str) -> Diagnostic:
     first = group[0]
     nodes = {each.key[0] for each in group}
     where = f" in {first.key[0]}" if len(nodes) == 1 and key[0] == "node" and first.key[0] != "node 0" else ""
-    message = f"{_sentence(key, first)}{where}"
+    message = f"{_sentence(key, first, gone)}{where}"
     hint = next((_HINTS[name] for name in key if name in _HINTS and rule != NOTE), "")
     mark = first.before.mark if first.before else None
     if mark and mark.line and mark.file != job.file:  # an overlay, or a runtime in another file
@@ -214,17 +216,17 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document) -> 
     return job.problem(rule, message, path, hint=hint, severity=SEVERITIES[rule])
 
 
-def _sentence(key: Key, difference: Difference) -> str:
+def _sentence(key: Key, difference: Difference, gone: str) -> str:
     before, after = (_value(each) for each in (difference.before, difference.after))
     if key[-2] == "life" and difference.after is None:
-        return f"`{key[-1]}` has no counterpart; it was: {difference.before.value if difference.before else 'not said'}"
+        return f"`{key[-1]}` {gone}; it was: {difference.before.value if difference.before else 'not said'}"
     if key[-2] == "life":
         before, after = (str(each.value) if each else "not said" for each in (difference.before, difference.after))
         return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; it was {{before}}").format(before=before, after=after)
     what = _what(key)
     if difference.after is None:
         shown = "" if difference.before and isinstance(difference.before.value, (list, dict)) else f" {before}"
-        return f"{what}{shown} has no counterpart"
+        return f"{what}{shown} {gone}"
     return f"{what} is {after}, and was {before}" if difference.before else f"{what} is new: {after}"
 
 

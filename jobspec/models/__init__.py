@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from jobspec.models.pod.pod import Pod as Pod
     from jobspec.models.pod.pod import PodTemplate as PodTemplate
     from jobspec.models.pod.volume import PersistentVolumeClaim as PersistentVolumeClaim
+    from jobspec.models.project import Cluster as Cluster
     from jobspec.models.project import Overlay as Overlay
     from jobspec.models.project import Prices as Prices
     from jobspec.models.project import Project as Project
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jobspec.models.trainjob import TrainJob as TrainJob
 
 _MODULES = {
+    "Cluster": "project",
     "ClusterTrainingRuntime": "runtime",
     "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",

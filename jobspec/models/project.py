@@ -135,6 +135,9 @@ class ProjectSpec(Model):
     output: Text | None = optional_field("folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = optional_field("what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
+    cluster: Text | None = optional_field(
+        "path of the cluster that the variants meet, which `jobspec pin` writes, from the project file's folder"
+    )
     checks: Checks | None = optional_field("settings of `validate` and `lint` for the repository")
     engines: Engines | None = optional_field("what syncs the rendered tree: its objects are written beside it")
 
@@ -180,6 +183,52 @@ class Prices(Model):
     spec: PricesSpec = Field(description="the prices")
 
     RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Prices", plural="prices", component="jobspec")
+
+
+# A cluster in a file, which `jobspec pin` writes: what manifests meet there.
+
+
+class Taint(Model):
+    """What keeps pods off a node, unless they tolerate it."""
+
+    key: Text = Field(description="key of the taint")
+    value: str | None = optional_field("value of the taint")
+    effect: Text = Field(description="`NoSchedule`, `PreferNoSchedule` or `NoExecute`")
+
+
+class Nodes(Model):
+    """Nodes that are alike."""
+
+    count: Annotated[Int32, Ge(1)] = Field(description="number of these nodes")
+    labels: dict[str, str] | None = optional_field("labels that all of them have")
+    taints: list[Taint] | None = optional_field("taints that all of them have")
+    allocatable: dict[str, str] | None = optional_field("what pods can request of one of them, by resource")
+
+
+class ClusterSpec(Model):
+    """What a manifest meets in the cluster."""
+
+    releases: dict[str, str | None] = Field(
+        description='release of `kubernetes` and of each operator, as `trainer: "2.3.0"`; `null` where nobody could find it out'
+    )
+    complete: list[Text] | None = optional_field(
+        "kinds of which all objects are listed, as `ResourceQuota`: what is not listed does not exist"
+    )
+    crds: list[Text] | None = optional_field("paths of the cluster's further CRDs, from the folder of this file")
+    objects: list[Any] | None = optional_field("manifests of the objects that decide on others, such as quotas")
+    nodes: list[Nodes] | None = optional_field("shapes of the nodes, with their number")
+    unread: dict[str, str] | None = optional_field("kinds that could not be read, and why")
+
+
+class Cluster(Model):
+    """A cluster as manifests meet it: releases, quotas, runtimes and so on; `jobspec pin` writes it."""
+
+    api_version: Literal["jobspec.dev/v1alpha1"] = Field(default="jobspec.dev/v1alpha1", description="group and version of the kind")
+    kind: Literal["Cluster"] = Field(default="Cluster", description="the kind")
+    metadata: ObjectMeta | None = optional_field("its name is for people")
+    spec: ClusterSpec = Field(description="what a manifest meets there")
+
+    RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Cluster", plural="clusters", component="jobspec")
 
 
 # The project's own Overlay: a named, typed layer over training jobs.

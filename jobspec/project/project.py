@@ -53,6 +53,11 @@ class LoadedProject:
         return dict((field(self.spec, "checks") or self.spec).entries("contracts"))
 
     @property
+    def cluster(self) -> MarkedTree | None:
+        """The path of the cluster that the variants meet; None where the project names none."""
+        return field(self.spec, "cluster")
+
+    @property
     def wishes(self) -> dict[str, str]:
         """The releases that the project asks for, by operator."""
         target = field(self.spec, "target")

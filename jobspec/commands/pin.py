@@ -1,0 +1,113 @@
+"""`jobspec pin`: write down what manifests meet in a cluster, and say later what has changed there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+
+from jobspec import models
+from jobspec.commands.files import PROJECT, Found, content_of, reader
+from jobspec.commands.options import Option, Options, add_paths, declare
+from jobspec.commands.output import deliver, how_to_run, write_whole
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.writer import write
+from jobspec.kinds import COMPONENTS
+from jobspec.pipeline import Source
+from jobspec.project.tree import differences
+from jobspec.schemas.files import crd
+from jobspec.targets import OPERATORS, RELEASES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.server.pin import Data, Pinned
+
+_HEADER = "# Written by `jobspec pin`; no content of a Secret or ConfigMap, and no workload, is in it.\n"
+_RECOGNISED = {"training-operator": "PyTorchJob", "trainer": "TrainJob", "jobset": "JobSet"}
+"""The kinds by whose CRDs a release of an operator is recognised."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    options = [
+        Option("--context", metavar="NAME", what="read the cluster of this context of your kubeconfig"),
+        Option("--output", "-o", metavar="FILE", what="write to this file, and CRDs into a folder beside it; else to standard output"),
+        Option("--check", metavar="FILE", what="write nothing, print what has changed since this file was written, exit with 1"),
+    ]
+    declare(add_paths(parser, number="*"), options)
+
+
+def run(options: Options) -> int:
+    """Read a cluster, and write it down or compare it with what was written down; 1 where that differs."""
+    if options.context is None:
+        raise JobspecError("--context is missing: name the context of the cluster, such as --context prod")
+    path = options.check if options.check is not None else options.output
+    pinned = _read(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
+    files = _files(pinned, path or "")
+    for kind, why in pinned.data["spec"].get("unread", {}).items():
+        sys.stderr.write(f"jobspec: {kind} could not be read: {why}\n")
+    if options.check is not None:
+        before = {name: content_of(Found(name, named=True)) for name in files if os.path.isfile(name)}
+        if path not in before:
+            raise JobspecError(f"--check {path}: there is no such file; `jobspec pin --context {options.context} -o {path}` writes it")
+        lines = list(differences(before, files))
+        sys.stdout.writelines(lines)
+        if lines and (options.paths or os.path.isfile(PROJECT)):
+            _report_effect(options, path, files[path].decode())
+        return 1 if lines else 0
+    if path is None:
+        sys.stdout.write(files[""].decode())
+        return 0
+    for name, content in files.items():
+        os.makedirs(os.path.dirname(name) or os.curdir, exist_ok=True)
+        write_whole(name, content.decode())
+        sys.stdout.write(f"{name}\n")
+    return 0
+
+
+def _report_effect(options: Options, path: str, now: str) -> None:
+    """What the change of a cluster means for manifests, or for the project here."""
+    from jobspec.commands.upgrade import judged, with_changes
+    from jobspec.migrate.upgrade import changes
+
+    paths = options.paths or [PROJECT]
+    sources = Source(path, content_of(Found(path, named=True))), Source(path, now)
+    old, new = (judged(Options(pinned=each), paths, {}) for each in sources)
+    found = changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
+    results = old.wrong or new.wrong or with_changes(new.results, found)
+    deliver(results, new.side.cluster.releases, Options(), sys.stdout, read=reader(new.read))
+
+
+def _read(context: str, name: str) -> Pinned:
+    try:
+        from jobspec.server.client import of_context
+        from jobspec.server.pin import pinned
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "jobspec":
+            raise
+        raise JobspecError(f"pin needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
+    client = of_context(context, os.environ.get("KUBECONFIG") or None)
+    groups = {version.rpartition("/")[0] for (version, _), component in COMPONENTS.items() if component in OPERATORS}
+    try:
+        return pinned(client, name, groups, _known_crds(), f"{name}-crds")
+    finally:
+        client.close()
+
+
+def _known_crds() -> Mapping[str, Mapping[str, Data]]:
+    """By component and release, the CRD by which the release is recognised."""
+    return {
+        component: {release: crd(getattr(models, kind), release) for release in RELEASES[component]}
+        for component, kind in _RECOGNISED.items()
+    }
+
+
+def _files(pinned: Pinned, path: str) -> dict[str, bytes]:
+    """The file of the cluster and those of its CRDs, by their paths."""
+    folder = os.path.dirname(path)
+    files = {path: f"{_HEADER}{write([pinned.data])}".encode()}
+    for place, definition in zip(pinned.data["spec"].get("crds", ()), pinned.crds.values(), strict=True):
+        files[os.path.join(folder, place)] = write([definition]).encode()
+    return files

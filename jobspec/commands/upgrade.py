@@ -1,0 +1,226 @@
+"""`jobspec upgrade`: show what an upgrade of Kubernetes or of an operator changes for jobs and runtimes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jobspec.cluster import Cluster
+from jobspec.commands.expand import context_of
+from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
+from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
+from jobspec.commands.options import Option, Options, add_paths, declare, kind_options, repository_options
+from jobspec.commands.output import deliver, how_to_run
+from jobspec.commands.project import plan_with_contracts, read_project
+from jobspec.commands.trees import ProjectFiles
+from jobspec.commands.validate import check_files
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
+from jobspec.documents.document import Document
+from jobspec.kinds import COMPONENTS
+from jobspec.migrate.files import File, migrate_project, to_release
+from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release_problems
+from jobspec.pipeline import Checked, foresee
+from jobspec.project.rendering import documents_of
+from jobspec.reports.formats import FORMATS
+from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, known_releases, nearest_known
+from jobspec.workloads import is_workload
+
+_FOR_PEOPLE = ("text", "concise", "markdown", "github")
+_PAIRED = ("kueue",)
+"""Components of which jobspec only knows with which releases of others they work."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    options = [
+        Option("--to", metavar="OPERATOR=RELEASE", repeatable=True, what="the releases to upgrade to, separated by commas; repeatable"),
+        Option(
+            "--from",
+            dest="since",
+            metavar="OPERATOR=RELEASE",
+            repeatable=True,
+            what="the releases to upgrade from: by default those of the project, or else the ones before --to; repeatable",
+        ),
+        Option("--cluster", metavar="FILE", what="upgrade the cluster that `jobspec pin` wrote to this file"),
+        *repository_options(),
+        *kind_options(),
+        Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
+        Option("--output", "-o", choices=FORMATS, what="output format"),
+        Option("--output-file", metavar="FILE", what="write the report to this file"),
+    ]
+    declare(add_paths(parser, number="*"), options)
+
+
+def run(options: Options) -> int:
+    """Judge files or a project before and after an upgrade, and report what it changes; 1 where something is refused or will not run."""
+    paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
+    project = project_among(paths)
+    pinned = pinned_cluster(options)
+    declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}
+    before, after = _releases(options, declared)
+    known, later = _known(after)
+    old, new = (judged(options, paths, releases) for releases in (_known(before)[0], known))
+    wrong = [*old.wrong, *new.wrong]
+    found = [] if wrong else changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
+    found += announced(new.side.documents, before, after)
+    remarks = [*later, *release_problems(before, after)]
+    results = wrong or with_changes(new.results, [_with_migration(each, old, new) for each in found])
+    results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
+    releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
+    deliver(results, releases, options, sys.stdout, read=reader(new.read))
+    return 0 if all(each.valid for each in results) else 1
+
+
+# The releases before and after.
+
+
+def _declared(project: str) -> dict[str, str]:
+    """The releases that a project names; those that are not known are reported when it is planned."""
+    read = read_project(Found(project, named=True))
+    return {} if isinstance(read, FileResult) else dict(read.wishes)
+
+
+def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The releases of components before an upgrade and after it. Raises JobspecError for what is no upgrade."""
+    to, since = _wishes("--to", options.to), _wishes("--from", options.since)
+    if not to:
+        raise JobspecError("--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.36")
+    before = {each: earlier for each, release in to.items() if (earlier := _one_before(each, release))} | dict(declared) | since
+    for component, release in to.items():
+        if component in before and not is_at_least(release, before[component]):
+            raise JobspecError(f"--to {component}={release} is older than {before[component]}, the release to upgrade from")
+    return before, {**before, **to}
+
+
+def _wishes(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """The releases by component in texts such as `trainer=2.3,kubernetes=1.36`; a known release is the newest known patch of it."""
+    found = {}
+    for text in (each for several in texts for each in several.split(",")):
+        component, equals, release = text.strip().partition("=")
+        if not equals or component not in (*CHOSEN, *_PAIRED) or not all(each.isdecimal() for each in release.split(".")):
+            raise JobspecError(f"{option} {text}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *_PAIRED))}")
+        found[component] = (known_releases(component, release) or [release])[-1] if component in CHOSEN else release
+    return found
+
+
+def _one_before(component: str, release: str) -> str:
+    """The known release before another one; empty where there is none."""
+    older = [each for each in RELEASES.get(component, ()) if not is_at_least(each, release)]
+    return older[-1] if older else ""
+
+
+def _known(releases: Mapping[str, str]) -> tuple[dict[str, str], list[Diagnostic]]:
+    """The releases that jobspec can judge by, and a warning about each that came after those: it is judged as the newest known one."""
+    chosen = {each: release for each, release in releases.items() if each in CHOSEN}
+    found = nearest_known(chosen)
+    complete(found)
+    return found, [_later(each, release, found[each]) for each, release in chosen.items() if not known_releases(each, release)]
+
+
+def _later(component: str, release: str, known: str) -> Diagnostic:
+    message = f"jobspec does not know {component} {release} yet: judged as {known}"
+    return Diagnostic("later-release", message, Mark(f"--to {component}={release}"), severity="warning")
+
+
+def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """How a component's release changes, for people."""
+    old, new = before.get(component, after[component]), after[component]
+    return new if old == new else f"{old} → {new}"
+
+
+# Judge manifests by the releases of one side.
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one side says of files or of a project."""
+
+    side: Side
+    results: Sequence[FileResult]
+    read: Sequence[Found]
+    files: Sequence[Checked] = ()
+    project: str = ""
+    """The path of the project; empty for files."""
+    wrong: Sequence[FileResult] = ()
+    """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
+
+
+def judged(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    """The project or the files at some paths as judged by some releases, or by those of the options' cluster."""
+    return (_judge_project if project_among(paths) else _judge_files)(options, paths, releases)
+
+
+def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    chosen = Options(**{**vars(options), "paths": paths, "target": [f"{each}={release}" for each, release in releases.items()]})
+    setting = load_setting(chosen)
+    found = find_for(chosen, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
+    checked = check_files(found, setting, skip_unknown=False, outcome=True)
+    results = reported([each.result for each in checked], found, skip_unknown=False, values=setting.values)
+    jobs = {}
+    for file in checked:
+        valid = {(row.index, row.kind, row.name) for row in file.result.documents if row.status == "valid"}
+        for job in filter(is_workload, file.documents):
+            if (job.index, job.kind, job.name) in valid:
+                name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
+                jobs[name] = JudgedJob(name, job, context_of(file, checked))
+    said = [each for result in results for each in result.diagnostics]
+    documents = [each for file in checked for each in file.documents]
+    return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
+
+
+def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    (path,) = paths
+    planned = plan_with_contracts(options, ProjectFiles(path), releases=releases).with_variants()
+    said = [each for result in planned.results for each in result.diagnostics]
+    rows, jobs, documents = [row for result in planned.results for row in result.documents], {}, list[Document]()
+    for variant in planned.variants:
+        checked, objects = documents_of(variant, planned.cluster)
+        if checked.result.valid:
+            checked = foresee(Checked(checked.result, list(objects.values()), checked.objects), planned.cluster)
+            job = next(filter(is_workload, checked.documents))
+            jobs[variant.name] = JudgedJob(variant.name, job, checked.documents)
+        documents += checked.documents
+        said += checked.result.diagnostics
+        rows += checked.result.documents
+    wrong = [] if planned.project else planned.results
+    return Judged(Side(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong)
+
+
+def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
+    """The results with what changes in place of what each side says; what stands in another file is reported in the first result."""
+    paths = {each.path for each in results}
+    homes = {each.path: [one for one in found if one.mark.file == each.path] for each in results}
+    others = [each for each in found if each.mark.file not in paths]
+    return [
+        FileResult(each.path, each.documents, [*homes[each.path], *(others if number == 0 else ())]) for number, each in enumerate(results)
+    ]
+
+
+def _with_migration(problem: Diagnostic, old: Judged, new: Judged) -> Diagnostic:
+    """A new problem with the command that migrates its file to the new release of the trainer, where that makes it valid."""
+    release = new.side.cluster.target["trainer"]
+    if problem.severity != "error" or release == old.side.cluster.target["trainer"]:
+        return problem
+    path = old.project or problem.mark.file
+    if not (_project_migrates(path, release) if old.project else _file_migrates(path, old, new)):
+        return problem
+    return problem.with_hint(f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it")
+
+
+def _file_migrates(path: str, old: Judged, new: Judged) -> bool:
+    file = next((each for each in old.files if each.result.path == path and each.result.valid), None)
+    if not file or not any(COMPONENTS.get((each.api_version, each.kind)) == "trainer" for each in file.documents):
+        return False
+    with open(path, encoding="utf-8") as opened:
+        text = opened.read()
+    (migrated,) = to_release([File(path, text, file.documents)], old.side.cluster, Cluster(new.side.cluster.target))
+    return migrated.is_changed and not has_error(migrated.diagnostics)
+
+
+def _project_migrates(path: str, release: str) -> bool:
+    files = ProjectFiles(path)
+    migrated = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release, gang_scheduler="")
+    return not migrated.wrong and any(each.is_changed for each in migrated.files)

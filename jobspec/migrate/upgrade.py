@@ -1,0 +1,209 @@
+"""What an upgrade of the platform changes for jobs and runtimes: what is refused, what will not run, which pods differ.
+
+A cluster before the upgrade and one after it judge the same manifests; the pods that their operators create are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
+from jobspec.documents.document import Document
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobspec.migrate.facts import compared, job_facts
+from jobspec.migrate.jobs import NOTE, meaning_in, report_of
+from jobspec.targets import RELEASES, is_at_least
+from jobspec.workloads import value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Severity
+
+RULE = "pods-change"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedJob:
+    """An accepted job, with the documents that it may refer to."""
+
+    name: str
+    """What tells it apart: its file and name, or its variant."""
+    document: Document
+    context: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What a cluster says of manifests, before the upgrade or after it."""
+
+    cluster: Cluster
+    diagnostics: Sequence[Diagnostic]
+    jobs: Mapping[str, JudgedJob]
+    """The accepted jobs by what tells them apart."""
+    documents: Sequence[Document] = ()
+    """All documents that are judged."""
+
+
+def changes(before: Side, after: Side, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
+    """What the upgrade changes: problems that are new, and the pods that differ, each once for all jobs that it is true of.
+
+    *run*: how jobs are gone through, as in `run(jobs, work)`.
+    """
+    return [*_new_problems(before, after), *_old_errors(before, after), *_changed_pods(before, after, run)]
+
+
+def _new_problems(before: Side, after: Side) -> list[Diagnostic]:
+    """The errors and warnings that only the cluster after the upgrade has."""
+    known = {_identity(each) for each in before.diagnostics}
+    return [each for each in after.diagnostics if each.severity != "info" and _identity(each) not in known]
+
+
+def _old_errors(before: Side, after: Side) -> Iterator[Diagnostic]:
+    """The errors that are there before the upgrade, of each document the first: what is refused has no pods to compare."""
+    left, new = {_identity(each) for each in after.diagnostics}, {str(each.mark) for each in _new_problems(before, after)}
+    first: dict[tuple[str, int | None], Diagnostic] = {}
+    for each in before.diagnostics:
+        if each.severity == "error" and str(each.mark) not in new:
+            first.setdefault((each.mark.file, each.document), each)
+    for each in first.values():
+        when = "before and after the upgrade" if _identity(each) in left else "before the upgrade only"
+        yield Diagnostic(
+            "refused-before",
+            f"an error {when}: {each.message} [{each.rule}]",
+            each.mark,
+            field=each.field,
+            document=each.document,
+            severity="info",
+        )
+
+
+def _identity(each: Diagnostic) -> tuple[str, str, str]:
+    """What stays the same of a problem where its message names a release."""
+    return each.rule, str(each.mark), each.field
+
+
+def _changed_pods(before: Side, after: Side, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
+    both = [name for name in before.jobs if name in after.jobs]
+
+    def differences_of(name: str) -> list[Diagnostic]:
+        return _differences(before.jobs[name], after.jobs[name], before.cluster, after.cluster)
+
+    return _once(zip(both, run(both, differences_of), strict=True), len(both))
+
+
+def _differences(old: JudgedJob, new: JudgedJob, before: Cluster, after: Cluster) -> list[Diagnostic]:
+    """What differs in the pods of one job, and in how it lives."""
+    try:
+        seen = job_facts(old.document, old.context, before.target)
+        then = job_facts(new.document, new.context, after.target)
+    except JobspecError:  # more pods than anybody looks at
+        return []
+    if has_error(seen.refusals) or has_error(then.refusals):
+        return []  # reported as an outcome already
+    nodes = [{key[0] for key in side.facts if key[0].startswith("node ")} for side in (seen, then)]
+    differences = [each for each in compared(seen, then) if not each.key[0].startswith("node ") or each.key[0] in nodes[0] & nodes[1]]
+    rules = [meaning_in(seen.facts, each) for each in differences]
+    found = report_of(rules, differences, old.document, gone="is gone")
+    changed = [_as_change(each, "info" if each.rule == NOTE else "warning") for each in found]
+    if seen.nodes != then.nodes:
+        message = f"{then.nodes} pods train, before the upgrade {seen.nodes}"
+        changed.insert(0, _as_change(old.document.problem(RULE, message, ("metadata", "name")), "warning"))
+    return changed
+
+
+def _as_change(each: Diagnostic, severity: Severity) -> Diagnostic:
+    return Diagnostic(RULE, each.message, each.mark, field=each.field, document=each.document, severity=severity, hint=each.hint)
+
+
+def _once(found: Iterable[tuple[str, Sequence[Diagnostic]]], count: int) -> list[Diagnostic]:
+    """Each change once, at the first job that it is true of; the others are counted."""
+    groups: dict[tuple[str, str], list[Diagnostic]] = {}
+    for _, diagnostics in found:
+        for key, first in {(each.message, each.severity): each for each in reversed(diagnostics)}.items():
+            groups.setdefault(key, []).append(first)
+    return [_shared(several, count) for several in groups.values()]
+
+
+def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
+    """The first of equal changes, with the number of jobs that have it."""
+    first = several[0]
+    if count == 1:
+        return first
+    return first.with_message(f"{first.message} ({f'all {count}' if len(several) == count else f'{len(several)} of {count}'} jobs)")
+
+
+# What is known of upgrades and pairs of releases, whatever the jobs say.
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two components whose releases do not work together."""
+
+    component: str
+    since: str
+    """The first release of it that needs more of the other one."""
+    other: str
+    needed: str
+    """The release of the other one that works with it."""
+    why: str
+
+
+_PAIRS = (
+    _Pair(
+        "kueue",
+        "0.17",
+        "trainer",
+        "2.2",
+        "Kueue writes `runtimePatches`, which an older trainer drops: every TrainJob stays suspended (kubernetes-sigs/kueue#11931)",
+    ),
+)
+#: Component -> of each release what its release notes say: the release to pass through before it, and what else; not tried by us.
+_STEPS = {
+    "trainer": (
+        ("2.4", "2.3", "2.3 has to be passed through on the way to 2.4"),
+        ("2.4", "", "a failed TrainJob stays failed from 2.4 on"),
+    ),
+    "kueue": (("0.20", "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),),
+}
+_REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
+_AS_READ = "(by its release notes)"
+_SHORT_NAMES = ("2.4", 20)
+"""The release of the trainer from which names of replicated jobs are limited, and the limit; by its release notes."""
+
+
+def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """What is wrong with an upgrade from some releases to others by themselves: pairs that do not work together, steps left out."""
+    wish = "--to " + ",".join(f"{component}={release}" for component, release in after.items() if before.get(component) != release)
+    mark = Mark(wish)
+    for pair in _PAIRS:
+        newer, other = after.get(pair.component), after.get(pair.other)
+        if newer and other and is_at_least(newer, pair.since) and not is_at_least(other, pair.needed):
+            message = f"{pair.component} {newer} does not work with {pair.other} {other}: {pair.why}"
+            yield Diagnostic("release-pair", message, mark, hint=f"upgrade {pair.other} to {pair.needed} first")
+    own = RELEASES["trainer"].get(after.get("trainer", ""), {}).get("jobset")
+    if own and after.get("jobset") and not is_at_least(after["jobset"], own):
+        message = f"trainer {after['trainer']} was built with JobSet {own}, and {after['jobset']} may not know what it sends"
+        yield Diagnostic("release-pair", message, mark, severity="warning", hint=f"upgrade JobSet to {own} first")
+    for component, steps in _STEPS.items():
+        old, new = before.get(component), after.get(component)
+        for since, passed, why in steps if old and new else ():
+            assert old and new
+            if is_at_least(new, since) and not is_at_least(old, since) and not (passed and is_at_least(old, passed)):
+                hint = f"upgrade to {component} {passed} first" if passed else ""
+                yield Diagnostic("release-step", f"{component} {old} to {new}: {why} {_AS_READ}", mark, severity="warning", hint=hint)
+
+
+def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """What release notes say that a release which jobspec does not know will refuse of runtimes."""
+    since, longest = _SHORT_NAMES
+    old, new = before.get("trainer"), after.get("trainer")
+    if not old or not new or is_at_least(old, since) or not is_at_least(new, since):
+        return
+    for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
+        for number, job in enumerate(value_at(document.data, _REPLICATED_JOBS) or ()):
+            name = job.get("name") if isinstance(job, dict) else None
+            if isinstance(name, str) and len(name) > longest:
+                message = f"`{name}` has {len(name)} characters, and trainer {since} takes {longest} {_AS_READ}"
+                yield document.problem("release-step", message, (*_REPLICATED_JOBS, number, "name"), hint="shorten it", severity="warning")

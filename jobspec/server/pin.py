@@ -1,0 +1,270 @@
+"""Read what manifests meet in a cluster, without any workload and without the content of a Secret or ConfigMap.
+
+The result is the data of a `Cluster` manifest: sorted, and the same for the same cluster, so that it can be reviewed in a pull request.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobspec.diagnostics import JobspecError
+from jobspec.go.quantities import amount_of
+from jobspec.server.client import Client
+
+Data = dict[str, Any]
+
+#: API version and kind of the objects that are kept, in the order in which they are written.
+_KINDS = (
+    ("v1", "Namespace"),
+    ("v1", "LimitRange"),
+    ("v1", "ResourceQuota"),
+    ("v1", "ServiceAccount"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"),
+    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"),
+    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"),
+    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
+    ("kueue.x-k8s.io/v1beta2", "Cohort"),
+    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"),
+    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
+    ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"),
+    ("kueue.x-k8s.io/v1beta1", "Topology"),
+)
+_PAGE = 500  # objects of one reply
+#: What a server or somebody's tool writes into metadata, and what says nothing to a manifest.
+_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_DROPPED_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+#: The kinds of which labels and annotations decide on others; of all others they are left out.
+_WITH_METADATA = ("Namespace", "StorageClass", "ClusterTrainingRuntime", "TrainingRuntime")
+_DECIDING_ANNOTATIONS = ("storageclass.kubernetes.io/is-default-class", "kubernetes.io/enforce-mountable-secrets")
+#: The names of the operators' containers, by what their images are called.
+_IMAGES = {
+    "training-operator": "training-operator",
+    "trainer-controller-manager": "trainer",
+    "jobset": "jobset",
+    "jobset-controller": "jobset",
+    "kueue": "kueue",
+}
+_RELEASE = re.compile(r":v?(\d+\.\d+\.\d+)(?:[-+@].*)?$")
+_IDENTITIES = ("kubernetes.io/hostname", "kubernetes.io/metadata.name")
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """What was read of a cluster."""
+
+    data: Data
+    """The `Cluster` manifest."""
+    crds: Mapping[str, Data] = field(default_factory=dict)
+    """The CRDs of kinds that jobspec does not know, by name."""
+
+
+def pinned(client: Client, name: str, known_groups: Iterable[str], crd_release: Mapping[str, Mapping[str, Data]], crds_in: str) -> Pinned:
+    """What a server says of its cluster. Raises JobspecError where it is no API server.
+
+    *known_groups*: the groups of which CRDs are not kept. *crd_release*: by component and release, the CRD by which a release is recognised
+    where no Deployment shows it. *crds_in*: the folder that the manifest names for CRDs.
+    """
+    version = client.get("/version")
+    if not version.ok and version.status != 403:
+        raise JobspecError(f"{client.name}: what answers at {client.url} is not a Kubernetes API server: {version.message}")
+    reader = _Reader(client)
+    objects = [_kept(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
+    known = set(known_groups)
+    definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
+    foreign = {name: _definition(each) for name, each in sorted(definitions.items()) if each["spec"]["group"] not in known}
+    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions, crd_release)}
+    spec = {
+        "releases": {each: releases[each] for each in sorted(releases)},
+        "complete": [f"{kind}.{_group(api_version)}".rstrip(".") for api_version, kind in _KINDS if (api_version, kind) in reader.complete],
+        "crds": [f"{crds_in}/{each}.yaml" for each in foreign],
+        "objects": objects,
+        "nodes": _shapes(reader.objects("v1", "Node")),
+        "unread": dict(sorted(reader.unread.items())),
+    }
+    data = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Cluster", "metadata": {"name": name}}
+    return Pinned({**data, "spec": {key: value for key, value in spec.items() if value}}, foreign)
+
+
+class _Reader:
+    """Lists the objects of kinds, and keeps what may not be read."""
+
+    __slots__ = ("_client", "_plurals", "complete", "unread")
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._plurals: dict[str, dict[str, tuple[str, str]]] = {}
+        self.complete: set[tuple[str, str]] = set()
+        """The kinds of which all objects were read."""
+        self.unread: dict[str, str] = {}
+        """Why others were not, by kind."""
+
+    def objects(self, api_version: str, kind: str) -> list[Data]:
+        """All objects of a kind by namespace and name; none where the server does not serve it or the caller may not read it."""
+        path, plural = self._resources(api_version).get(kind, ("", ""))
+        if not plural:
+            return []
+        found: list[Data] = []
+        further = ""
+        while True:
+            query = {"limit": str(_PAGE), **({"continue": further} if further else {})}
+            reply = self._client.call("GET", f"{path}/{plural}", query=query)
+            if not reply.ok:
+                self.unread[kind] = "forbidden" if reply.status == 403 else reply.message
+                return []
+            found += [{"apiVersion": api_version, "kind": kind, **each} for each in reply.body.get("items") or ()]
+            further = str(reply.body.get("metadata", {}).get("continue") or "")
+            if not further:
+                self.complete.add((api_version, kind))
+                return sorted(found, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
+
+    def _resources(self, api_version: str) -> dict[str, tuple[str, str]]:
+        """By kind, the path of its API version and its plural."""
+        if api_version not in self._plurals:
+            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            reply = self._client.get(path)
+            rows = reply.body.get("resources", ()) if reply.ok else ()
+            self._plurals[api_version] = {each["kind"]: (path, each["name"]) for each in rows if "/" not in each["name"]}
+        return self._plurals[api_version]
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def _kept(each: Data, kind: str) -> Data:
+    """What of an object decides on manifests."""
+    kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": _metadata(each["metadata"], kind)}
+    if kind == "ServiceAccount":
+        return kept
+    kept |= {key: value for key, value in each.items() if key not in (*kept, "status")}
+    if kind == "ResourceQuota" and (used := each.get("status", {}).get("used")):
+        kept["status"] = {"used": used}
+    if kind == "Namespace":
+        kept.pop("spec", None)
+    if kind == "StorageClass":
+        kept.pop("parameters", None)  # which may name Secrets
+    return kept
+
+
+def _metadata(metadata: Data, kind: str) -> Data:
+    kept = {key: metadata[key] for key in _KEPT_METADATA if metadata.get(key)}
+    annotations = {key: value for key, value in kept.pop("annotations", {}).items() if key in _DECIDING_ANNOTATIONS}
+    if kind not in _WITH_METADATA:
+        kept.pop("labels", None)
+    return {**kept, "annotations": annotations} if annotations else kept
+
+
+def _definition(crd: Data) -> Data:
+    """A CRD without what a server writes into it."""
+    kept = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": crd["metadata"]["name"]}}
+    spec = {key: value for key, value in crd["spec"].items() if key != "conversion"}
+    return {**kept, "spec": spec}
+
+
+# The releases in a cluster.
+
+
+def _release_of_server(version: Data) -> str | None:
+    """The release of Kubernetes as targets name it; None where it cannot be read."""
+    found = re.match(r"v?(\d+\.\d+)\.", str(version.get("gitVersion", "")))
+    return found[1] if found else None
+
+
+def _operators(reader: _Reader, definitions: Mapping[str, Data], crd_release: Mapping[str, Mapping[str, Data]]) -> dict[str, str | None]:
+    """The release of each operator whose CRDs are there: by the image of its Deployment, else by its CRD; None where neither says it."""
+    from_images = dict(_from_images(reader.objects("apps/v1", "Deployment")))
+    reader.complete.discard(("apps/v1", "Deployment"))
+    found: dict[str, str | None] = {}
+    for component, crd in _CRDS.items():
+        if crd in definitions:
+            by_crd = _from_crd(definitions[crd], crd_release.get(component, {}))
+            found[component] = from_images.get(component) or by_crd
+    return found
+
+
+#: The CRD by which an operator is known to be there.
+_CRDS = {
+    "training-operator": "pytorchjobs.kubeflow.org",
+    "trainer": "trainjobs.trainer.kubeflow.org",
+    "jobset": "jobsets.jobset.x-k8s.io",
+    "kueue": "clusterqueues.kueue.x-k8s.io",
+}
+
+
+def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
+    for each in deployments:
+        for container in each["spec"]["template"]["spec"]["containers"]:
+            image = str(container.get("image", "")).partition("@")[0]
+            component = _IMAGES.get(image.rpartition("/")[2].partition(":")[0])
+            release = _RELEASE.search(image)
+            if component and release:
+                yield component, release[1]
+
+
+def _from_crd(definition: Data, releases: Mapping[str, Data]) -> str | None:
+    """The newest release whose CRD has the same schema; None where none has."""
+    schemas = _schemas(definition)
+    return next((release for release in reversed(list(releases)) if _schemas(releases[release]) == schemas), None)
+
+
+def _schemas(definition: Data) -> str:
+    """The schemas of a CRD as a text that is the same for equal ones; descriptions do not count."""
+    versions = [{"name": each["name"], "schema": _plain(each.get("schema"))} for each in definition["spec"]["versions"]]
+    return json.dumps(versions, sort_keys=True)
+
+
+def _plain(schema: Any, *, named: bool = False) -> Any:
+    """A schema without what means the same in another form: descriptions, and the order of required fields.
+
+    *named*: the keys are names of fields, among which `description` may be one.
+    """
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = schema if named else {key: value for key, value in schema.items() if key != "description"}
+    return {
+        key: sorted(value) if key == "required" and not named else _plain(value, named=key == "properties" and not named)
+        for key, value in kept.items()
+    }
+
+
+# Nodes as shapes: how many are alike, and not which.
+
+
+def _shapes(nodes: Sequence[Data]) -> list[Data]:
+    """The shapes of nodes with their counts: labels that are the same for others, taints, and what pods can request."""
+    names = {each["metadata"]["name"] for each in nodes}
+    counts: dict[str, int] = {}
+    for each in nodes:
+        labels = {
+            key: value
+            for key, value in sorted((each["metadata"].get("labels") or {}).items())
+            if key not in _IDENTITIES and value not in names
+        }
+        taints = [{key: taint[key] for key in ("key", "value", "effect") if key in taint} for taint in each["spec"].get("taints") or ()]
+        taints = [taint for taint in taints if not str(taint["key"]).startswith("node.kubernetes.io/")]  # conditions of the moment
+        allocatable = {name: _rounded(name, amount) for name, amount in sorted(each.get("status", {}).get("allocatable", {}).items())}
+        shape = {"labels": labels, "taints": taints, "allocatable": {name: amount for name, amount in allocatable.items() if amount != "0"}}
+        text = json.dumps({key: value for key, value in shape.items() if value}, sort_keys=True)
+        counts[text] = counts.get(text, 0) + 1
+    return [{"count": counts[text], **json.loads(text)} for text in sorted(counts)]
+
+
+def _rounded(name: str, amount: str) -> str:
+    """An amount that pods can request; of memory and disk whole GiB, since nodes of one machine type differ in what the system takes."""
+    if name in ("memory", "ephemeral-storage"):
+        return f"{amount_of(amount) // _GIB}Gi"
+    return str(amount)
