@@ -5,7 +5,6 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Problem, has_error
 from jobspec.kinds import Kind, Name
-from jobspec.kubernetes import common_kinds
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import closest, nearest
 from jobspec.kubernetes.structural import schema_problems
@@ -68,6 +67,8 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
         return _by_custom_kind(document, custom, old)
     kind = kinds.find(document.api_version, document.kind)
     if not kind:
+        from jobspec.kubernetes import common_kinds
+
         common = common_kinds.find(document, target)
         return _by_common_kind(document, common) if common else _unknown(document, target)
     shape = shapes.load(document.api_version, document.kind, target)

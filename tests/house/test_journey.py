@@ -50,7 +50,7 @@ spec:
         (("validate", "simple.yaml"), 25, 135),
         (("lint", "simple.yaml"), 44, 405),
         (("render", "simple.yaml", "--overlay", "cpu"), 32, 335),
-        (("render",), 54, 980),
+        (("render",), 55, 980),
     ],
     ids=["validate", "lint", "render with an overlay", "render two variants"],
 )
