@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError
-from jobspec.targets import OPERATORS, complete, is_later, reported
+from jobspec.targets import OPERATORS, Target, complete, is_later, reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
-    from jobspec.targets import Target
 
 
 class StoredObjects:
-    """The objects that updates are updates of, by what names them: API version, kind, namespace and name."""
+    """The objects as they are stored before an update, by what names them: API version, kind, namespace and name."""
 
     __slots__ = ("_by_name",)
 
@@ -67,7 +67,7 @@ class Cluster:
         self.objects = _documents(objects, "<objects>")
         """Accepted objects that manifests may refer to, besides those in their own file and those that the operators ship."""
         self.stored = stored if stored is None or isinstance(stored, StoredObjects) else StoredObjects(_documents(stored, "<stored>"))
-        """The objects that manifests are updates of; None where all manifests are new objects."""
+        """The objects that manifests update; None where all manifests are new objects."""
         self.webhooks = webhooks
         """Whether the operators' webhooks are asked."""
         self.closed = closed
@@ -86,26 +86,19 @@ class Cluster:
 
     def updating(self, stored: StoredObjects) -> Cluster:
         """The same cluster, where manifests are updates of these objects."""
-        return self._changed(self.objects, stored, self.contracts)
+        return self._changed(stored=stored)
 
     def with_contracts(self, contracts: Mapping[str, Contract]) -> Cluster:
         """The same cluster, where more is known of images."""
-        return self._changed(self.objects, self.stored, contracts)
+        return self._changed(contracts=contracts)
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""
-        return self._changed([*self.objects, *objects], self.stored, self.contracts)
+        return self._changed(objects=[*self.objects, *objects])
 
-    def _changed(self, objects: Sequence[Document], stored: StoredObjects | None, contracts: Mapping[str, Contract]) -> Cluster:
-        return Cluster(
-            self._wished,
-            custom_kinds=self.custom_kinds,
-            objects=objects,
-            stored=stored,
-            webhooks=self.webhooks,
-            closed=self.closed,
-            contracts=contracts,
-        )
+    def _changed(self, **changes: Any) -> Cluster:
+        same = ("custom_kinds", "objects", "stored", "webhooks", "closed", "contracts")
+        return Cluster(self._wished, **{**{name: getattr(self, name) for name in same}, **changes})
 
     @property
     def _wished(self) -> Target:
