@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Path, spell
+from jobspec.diagnostics import Change, Diagnostic, Mark, Path, spell
 from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Literal, TypeAlias
 
-    from jobspec.diagnostics import Change, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
 

@@ -859,7 +859,9 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
     elif document.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
         from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
     elif document.group_kind == JOBSET:
-        from jobspec.operators.jobset.webhook import WEBHOOK_RULES as RULES
+        from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
+
+        RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
     else:
         return Answer([])
     return Answer(diagnostics(RULES, Workload(document, old=old), target))

@@ -15,9 +15,9 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate.source import Fact, JobNode, Key, flat
 from jobspec.operators.batch import RETRIES, UNLIMITED
-from jobspec.operators.life import RETRYABLE
-from jobspec.operators.training_operator.life import (
+from jobspec.operators.life import (
     RESTART_POLICY,
+    RETRYABLE,
     counts_restarts,
     decisive_role,
     leaves_finished_pods,

@@ -10,10 +10,9 @@ from jobspec.migrate.life import APPLIED, exit_code_rule
 from jobspec.migrate.pods import is_of_job, known_port, with_new_names
 from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migration, of_one_job, of_roles, present
 from jobspec.operators.batch import UNLIMITED
+from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
-from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, knows_volcano, takes_words_for_processes
-from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 
 SHIPPED = "torch-distributed"

@@ -10,8 +10,8 @@ from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
-from jobspec.targets import RELEASES
+from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
+from jobspec.targets import RELEASES, Target
 from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.targets import Target
 
     Pod = dict[str, Any]
     Check = Callable[[Any], bool]
@@ -112,24 +111,13 @@ def is_word(value: Any) -> bool:
     return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
 
 
-def is_name(value: Any) -> bool:
-    """The name of an object: a DNS subdomain."""
-    return type(value) is str and not bad_subdomain(value)
+def formed(bad_form: Callable[[str], str]) -> Check:
+    """A text of a form; *bad_form* says why another text has not that form."""
+    return lambda value: type(value) is str and not bad_form(value)
 
 
-def is_label_name(value: Any) -> bool:
-    """A DNS label."""
-    return type(value) is str and not bad_label_name(value)
-
-
-def is_key(value: Any) -> bool:
-    """The key of a label."""
-    return type(value) is str and not bad_qualified_name(value)
-
-
-def is_label_value(value: Any) -> bool:
-    """The value of a label, which may be empty."""
-    return type(value) is str and not bad_label_value(value)
+is_name, is_label_name = formed(bad_subdomain), formed(bad_label_name)
+is_key, is_label_value = formed(bad_qualified_name), formed(bad_label_value)
 
 
 def are_labels(value: Any) -> bool:
@@ -454,8 +442,6 @@ _COUNTS = ("auto", "cpu", "gpu", "xpu")
 _ONE = ("", "1", "1:1")
 _ENDING = ("--standalone", "--help")
 """Switches with which a pod trains alone, or not at all."""
-_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", "JOB_COMPLETION_INDEX")
-"""How variables begin by which programs find each other."""
 _is_process_number = between(1, 999)
 
 
@@ -482,7 +468,7 @@ def torchrun_words(words: Sequence[str]) -> Sequence[str] | None:
 
 def sets_no_ranks(container: dict[str, Any]) -> bool:
     """Whether a container sets no variable by which programs find each other."""
-    return not any(str(each["name"]).startswith(_OF_RANKS) for each in container.get("env", ()))
+    return not any(str(each["name"]).startswith(BEGINNINGS_OF_RANKS) for each in container.get("env", ()))
 
 
 def launches_every_node(words: Sequence[str]) -> bool:
@@ -559,8 +545,7 @@ def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> boo
     if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
         return False
     spec = data["spec"]
-    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
-    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+    return all(map(_is_ordinary_role, _roles(data).values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
 
 
 def _is_ordinary_role(role: dict[str, Any]) -> bool:
@@ -572,48 +557,35 @@ def _is_ordinary_role(role: dict[str, Any]) -> bool:
 
 def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
     """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
-    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
-    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
+    policy = spec["elasticPolicy"]
+    return list(spec["pytorchReplicaSpecs"]) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
 
 
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
-    spec = data["spec"]
-    settings = _settings_of(spec)
-    templates = [each["template"] for each in spec["pytorchReplicaSpecs"].values()]
-    return all(_has_rendezvous(containers_of(each)[_TRAINING_CONTAINER], settings) for each in templates)
+    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], data["spec"]) for each in _roles(data).values())
 
 
-class _Settings:
-    """What the operator tells the programs of a job."""
-
-    __slots__ = ("has_master", "meet", "processes")
-
-    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
-        self.processes = processes
-        self.has_master = has_master
-        self.meet = meet
-        """Whether the variables say where the pods meet, or there is one pod."""
+def _roles(data: dict[str, Any]) -> dict[str, Any]:
+    roles: dict[str, Any] = data["spec"]["pytorchReplicaSpecs"]
+    return roles
 
 
-def _settings_of(spec: dict[str, Any]) -> _Settings:
-    roles = spec["pytorchReplicaSpecs"]
-    has_master = "Master" in roles
-    pods = sum(each.get("replicas", 1) for each in roles.values())
-    return _Settings(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
-
-
-def _has_rendezvous(container: dict[str, Any], settings: _Settings) -> bool:
-    """Whether the program meets those of the other pods, where it looks for them by itself."""
+def _has_rendezvous(container: dict[str, Any], spec: dict[str, Any]) -> bool:
+    """Whether a program of a job of this *spec* meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)
     if options is None and not starts_python(words):
         return True
-    if not settings.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+    roles = spec["pytorchReplicaSpecs"]
+    has_master = "Master" in roles
+    if not has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
         return False
     if options is not None:
-        return settings.meet and launches_every_node(options)
-    return settings.has_master and (not settings.processes.isdecimal() or settings.processes == "1")
+        meet = has_master or "elasticPolicy" in spec or sum(each.get("replicas", 1) for each in roles.values()) == 1
+        return meet and launches_every_node(options)
+    processes = str(spec.get("nprocPerNode", "auto"))
+    return has_master and (not processes.isdecimal() or processes == "1")
 
 
 # TrainJobs of runtimes that train with torchrun in one replicated job.

@@ -45,7 +45,7 @@ def _of_job(job: Document, context: Sequence[Document], target: Target) -> Itera
         expansion = expand(resumed(job), [*own, *others], target, first_and_last_only=True)
     except JobspecError:  # more pods than anybody could look at
         return
-    for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles():
+    for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles:
         yield PodQuestion(job, role.name, Question(_document(job, role), write([_data(job, role)])))
 
 
