@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
+from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.expansion import ExpandedRole
 from jobspec.workloads import is_workload, items_at, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.lint.linted import LintedDocument, LintedJob
-    from jobspec.operators.expansion import ExpandedRole
 
 _LONGEST = 20
 _OF_PODS = (
@@ -116,9 +113,8 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
     if is_workload(document.given) and not document.given.name and document.get("metadata", "generateName"):
-        yield Finding(
-            ("metadata", "generateName"), "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux", "write `name`"
-        )
+        message = "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux"
+        yield Finding(("metadata", "generateName"), message, "write `name`")
 
 
 # Istio: sidecars in training pods, and the keys that keep them out.
@@ -166,9 +162,8 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     for field in ("annotations", "labels"):
         said = job.tree.get("metadata", field, _KEY)
         if said and any(not _says(role) for role in job.training):
-            yield Finding(
-                said, "no effect: Istio reads this from the pods, and the job does not pass it on", "set it in the pod templates, too"
-            )
+            message = "no effect: Istio reads this from the pods, and the job does not pass it on"
+            yield Finding(said, message, "set it in the pod templates, too")
 
 
 def _injects(job: LintedJob) -> str:
