@@ -46,7 +46,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
         for said, place in _addresses(container):
             host = _host(said)
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
-                severity: Severity | None = None if _looks_made(host.partition(".")[0]) else "info"  # else it may be a service of others
+                severity: Severity | None = None if _looks_generated(host.partition(".")[0]) else "info"  # else another Service may have it
                 yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
@@ -155,11 +155,11 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         count = container.role.count
         for name, value, place in container.torchrun_flags:
-            if name == "--standalone" and job.training_pods > 1 and not _is_foreseen(container):
+            if name == "--standalone" and job.training_pods > 1 and not _is_reported(container):
                 yield Finding(place, f"`--standalone`: each of the {job.training_pods} pods trains alone", "remove the flag")
             elif name == "--nnodes":
                 wanted = text(container.variable(command_lines.NNODES), "value")
-                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_foreseen(container)):
+                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_reported(container)):
                     yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
             elif name == "--node-rank" and value.isdigit() and count > 1:
                 yield Finding(place, f"all {count} pods get node rank {value}", "remove the flag: the operator sets the rank")
@@ -256,8 +256,8 @@ def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
     return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
 
 
-def _is_foreseen(container: LintedContainer) -> bool:
-    """Whether it is told as what becomes of a job that the pods of a container train alone."""
+def _is_reported(container: LintedContainer) -> bool:
+    """Whether an outcome reports already that the pods of a container train alone."""
     from jobspec.outcome.programs import TrainingProgram
 
     return TrainingProgram(container.tree).is_torchrun
@@ -283,10 +283,10 @@ def _is_internal(host: str, job: LintedJob) -> bool:
     first, _, rest = host.partition(".")
     if job.documents.named(job.given, SERVICE, first) or (rest and job.documents.named(job.given, SERVICE, rest.partition(".")[0])):
         return False
-    return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_made(first)
+    return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_generated(first)
 
 
-def _looks_made(name: str) -> bool:
+def _looks_generated(name: str) -> bool:
     """Whether a name has the form of an operator's: `<job>-master-0`, `<job>-node-0-0`."""
     parts = name.split("-")
     return len(parts) > 2 and parts[-1].isdigit() and (parts[-2] in ("master", "worker", "node") or parts[-2].isdigit())

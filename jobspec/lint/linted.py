@@ -33,14 +33,14 @@ RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 class LintedDocument:
     """A document, and all others of the run."""
 
-    __slots__ = ("documents", "given", "runtime", "said", "seen_as")
+    __slots__ = ("all_text", "documents", "given", "runtime", "seen_as")
 
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
         self.documents = documents
         self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in RUNTIMES else ("document",)
         """What it is to rules."""
-        self.said = ""
+        self.all_text = ""
         """Of a job: all keys and texts of it and its runtime, in small letters."""
         self.runtime: Document | None = None
         """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
@@ -70,7 +70,7 @@ class LintedJob(LintedDocument):
         self.is_job = given.group_kind in (PYTORCHJOB, TRAINJOB)
         kind: Sees = "PyTorchJob" if self.is_pytorchjob else "TrainJob"
         self.seen_as = ("pods", "job", kind) if self.is_job else ("pods", "runtime's pods")
-        self.said = _keys_and_texts(given.data, runtime.data if runtime else None)
+        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
         self.roles: Sequence[ExpandedRole] = expanded.roles

@@ -130,7 +130,7 @@ def can_find(rule: Rule, linted: LintedDocument) -> bool:
     """Whether what a rule reads is there: only then it is called."""
     if not (rule.reads or rule.kinds):
         return True
-    return any(each in linted.said for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
+    return any(each in linted.all_text for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
 
 
 # From a finding back to the document that its cause was written in: at which line it is reported, and what fixes it there.

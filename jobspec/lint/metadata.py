@@ -136,9 +136,9 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872, NVIDIA/nccl-tests#248
     """
     given = _injects(job) if job.is_job else ""
-    refusing = [role.name for role in job.training if _said(role, "false")]
+    refusing = [role.name for role in job.training if _sidecar_key(role, "false")]
     for role in job.training:
-        asked = _said(role, "true")
+        asked = _sidecar_key(role, "true")
         if asked:
             yield Finding(asked, "the pods get an Istio sidecar and never complete: they request one", 'write "false"')
         elif role.name not in refusing and (given or refusing):
@@ -161,7 +161,7 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     """
     for field in ("annotations", "labels"):
         said = job.tree.get("metadata", field, _KEY)
-        if said and any(not _says(role) for role in job.training):
+        if said and any(not _mentions_sidecar(role) for role in job.training):
             message = "no effect: Istio reads this from the pods, and the job does not pass it on"
             yield Finding(said, message, "set it in the pod templates, too")
 
@@ -178,12 +178,12 @@ def _injects(job: LintedJob) -> str:
     return f"`{name}` is a profile of Kubeflow" if job.documents.of_name(_PROFILE, name) else ""
 
 
-def _says(role: ExpandedRole) -> bool:
+def _mentions_sidecar(role: ExpandedRole) -> bool:
     return any(role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
 
 
-def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
-    """Where the pods of a role say this of the sidecar."""
+def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
+    """The label or annotation by which the pods of a role want the sidecar (`true`) or refuse it (`false`)."""
     found = (role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
     return next((each for each in found if text(each) == value), None)
 

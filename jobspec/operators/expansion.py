@@ -83,7 +83,7 @@ class ExpandedRole:
         """The container that trains, in the first pod; None where there is none."""
         return self.pods[0].container(self.training) if self.training else None
 
-    def ranks_itself(self) -> bool:
+    def sets_own_priority(self) -> bool:
         """Whether the pods have a priority or a preemption policy, and name no class that gives it."""
         spec = self.pod_tree.get("spec")
         return spec is not None and not text(spec, "priorityClassName") and any(spec.get(name) for name in ("priority", "preemptionPolicy"))

@@ -391,7 +391,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
     """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
     namespace = job.job.namespace
     concerned = policies is not None and policies.apply_to(namespace)
-    if not concerned and not closed and not any(role.ranks_itself() for role in job.roles):
+    if not concerned and not closed and not any(role.sets_own_priority() for role in job.roles):
         return
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems

@@ -57,7 +57,6 @@ def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
 COMPLETION_INDEX = f"metadata.annotations['{JOB_INDEX}']"
 """Where a pod of an indexed Job finds its number."""
 _RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
-_ADDRESS = (MASTER_ADDR, MASTER_PORT)
 
 
 def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
@@ -66,9 +65,9 @@ def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     nodes, processes = _count(sets) or MarkedTree(1, job.mark), processes_per_node(job, sets)
     values = (_text(nodes), _text(processes), _RANK, job.named(job.first_node), str(PORT))
     variables = _variables(job, TORCH, values)
-    with_own = with_training_container(sets, lambda container: with_variables(container, job.trainer("env"))) if job.trainer() else sets
-    told = _with_variables(with_own, job, variables[: -len(_ADDRESS)] if job.is_torchtune else variables)
-    return _with_injection(told, job, variables)
+    own = [each for each in variables if text(each, "name") not in (MASTER_ADDR, MASTER_PORT)] if job.is_torchtune else variables
+    with_jobs = with_training_container(sets, lambda container: with_variables(container, job.trainer("env"))) if job.trainer() else sets
+    return _with_injection(_with_variables(with_jobs, job, own), job, variables)
 
 
 def _variables(job: JobOfTrainer, names: Sequence[str], values: Sequence[Any]) -> list[MarkedTree]:
