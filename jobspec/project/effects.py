@@ -1,6 +1,6 @@
 """What a change means in the cluster: what an operator does with a changed field, what the server refuses, what starts over.
 
-What operators do stands in `operators/training_operator/life.py` and `operators/trainer/life.py`.
+What operators do stands in `operators/life.py`.
 """
 
 from __future__ import annotations
