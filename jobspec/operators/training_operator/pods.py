@@ -33,7 +33,8 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     policy = replicas.restart_policy
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
-    scheduled = with_missing(with_fields(spec, {"restartPolicy": restart}), scheduler_name(job), job.operator)
+    scheduler = scheduler_name(job)
+    scheduled = with_missing(with_fields(spec, {"restartPolicy": restart}), scheduler, job.operator)
     common = _with_init_container(scheduled, job, replicas)
     for index in job.indices(replicas):
         yield _pod(job, replicas, common, index)
@@ -61,12 +62,12 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
     group = group_labels(job) if job.gang_scheduler else {}
     ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **group})
     own = {name: replicas.template.get("metadata", name) for name in ("labels", "annotations", "finalizers")}
-    notes = set_by(job.operator, group_annotations(job, replicas))
+    notes = group_annotations(job, replicas)
     about = metadata(
         job,
         object_name(job, replicas, index),
         labels=_added(own["labels"], ours),
-        annotations=_added(own["annotations"], notes) if own["annotations"] or notes.value else None,
+        annotations=_added(own["annotations"], set_by(job.operator, notes)) if notes else own["annotations"],
         finalizers=own["finalizers"],
     )
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
