@@ -157,9 +157,6 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
 # Addresses of pods turned into those of this machine: each host name becomes 127.0.0.1, each port of a pod one that is free here.
 
 
-#: The variables that hold nothing but the port at which processes meet.
-
-
 class Addresses:
     """Replaces the addresses of pods in texts, the same one always by the same."""
 
