@@ -87,7 +87,7 @@ def lint(
         JobspecError: an overlay is at fault, or there is no rule of a name.
 
     """
-    from jobspec.lint.linting import RULES, USUAL_RULES
+    from jobspec.lint.linting import DEFAULT_RULES, RULES
     from jobspec.lint.linting import lint as linted
     from jobspec.rules.catalogue import rules as known
     from jobspec.rules.ignores import ReportFilter, require_known
@@ -96,7 +96,7 @@ def lint(
     settings = ReportFilter(select=list(select) or None, ignore=list(ignore))
     require_known(settings, known(), "select and ignore")
     checked = _checked(manifest, cluster, overlays, parameters or {}, name, outcome=True)
-    rules = [each for each in (RULES if select else USUAL_RULES) if each.by_default or each.name in select]
+    rules = [each for each in (RULES if select else DEFAULT_RULES) if each.by_default or each.name in select]
     (result,) = linted([checked], cluster.target, rules)
     return result.with_only(settings.selected(result.diagnostics))
 

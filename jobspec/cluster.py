@@ -26,7 +26,7 @@ from jobspec.kinds import (
 )
 from jobspec.kubernetes.verdict import Answer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
-from jobspec.targets import OPERATORS, complete, is_later, reported
+from jobspec.targets import OPERATORS, Target, complete, is_later, reported
 from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
-    from jobspec.targets import Target
 
     #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
@@ -95,7 +94,7 @@ class Cluster:
         self.objects = _documents(objects, "<objects>")
         """Accepted objects that manifests may refer to, besides those in their own file and those that the operators ship."""
         self.stored = stored if stored is None or isinstance(stored, StoredObjects) else StoredObjects(_documents(stored, "<stored>"))
-        """The objects that manifests are updates of; None where all manifests are new objects."""
+        """The objects that manifests update; None where all manifests are new objects."""
         self.webhooks = webhooks
         """Whether the operators' webhooks are asked."""
         self.closed = closed
@@ -345,7 +344,9 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
     elif document.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME):
         from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
     elif document.group_kind == JOBSET:
-        from jobspec.operators.jobset.webhook import WEBHOOK_RULES as RULES
+        from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
+
+        RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
     else:
         return Answer([])
     return Answer(diagnostics(RULES, Workload(document, old=old), target))

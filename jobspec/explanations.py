@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
-    #: what the server has accepted, its operator; and nobody, where it runs and bites, or where a migration changes what a job means.
+    #: what the server has accepted, its operator; and nobody, where lint advises, or where a migration changes what a job means.
     Stage = Literal["decoding", "schema", "admission", "render", "outcome", "lint", "migration"]
 
 #: Rules by their names, which are the ids in reports, the keys to ignore them and the arguments of `jobspec explain`; those of the

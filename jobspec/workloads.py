@@ -6,14 +6,13 @@ Only this module knows where each kind has its pods.
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, Key, Path
+from jobspec.diagnostics import Diagnostic, DocumentResult, Key, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from jobspec.diagnostics import DocumentResult
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 
@@ -80,6 +79,8 @@ class Workload:
 
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+#: Of a replicated job: the path of its pod template.
+TEMPLATE = ("template", "spec", "template")
 
 #: The container that trains, which the operator requires, by the kind of the job.
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
@@ -90,9 +91,9 @@ _SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
-    kinds.JOBSET: (("spec", "replicatedJobs"), ("template", "spec", "template")),
-    kinds.TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), ("template", "spec", "template")),
-    kinds.CLUSTER_TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), ("template", "spec", "template")),
+    kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
+    kinds.TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), TEMPLATE),
+    kinds.CLUSTER_TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), TEMPLATE),
 }
 
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
@@ -184,6 +185,7 @@ def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
     return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]
 
 
-TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
 #: The label of a JobSet's Job and its pods that names their replicated job.
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+#: The label and annotation of a pod of an indexed Job that holds its number.
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"

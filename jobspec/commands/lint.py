@@ -17,7 +17,7 @@ from jobspec.commands.options import (
 from jobspec.commands.output import how_to_run
 from jobspec.commands.validate import check_and_report
 from jobspec.diagnostics import Diagnostic, FileResult
-from jobspec.lint.linting import RULES, USUAL_RULES, lint
+from jobspec.lint.linting import DEFAULT_RULES, RULES, lint
 from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False
@@ -60,6 +60,6 @@ def run(options: Options) -> int:
 def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
-        return USUAL_RULES
+        return DEFAULT_RULES
     selected = settings.select or ()
     return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.tells(rule.name, "lint")]

@@ -19,8 +19,8 @@ from jobspec.commands.output import deliver, takes_colour
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
-from jobspec.operators.expansion import expand, restart_rules
-from jobspec.operators.life import RestartRules
+from jobspec.operators.expansion import expand
+from jobspec.operators.life import RestartRules, restart_rules
 from jobspec.programs.command_lines import OF_PROCESSES, starts_python
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits

@@ -7,7 +7,7 @@ from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Children, Path
@@ -253,3 +253,57 @@ def set_by(operator: Mark, data: Any) -> MarkedTree:
     if isinstance(data, list):
         return MarkedTree([set_by(operator, value) for value in data], operator)
     return MarkedTree(data, operator)
+
+
+# Changes to parts of a tree: each gives a new tree, and leaves the marks of all other values as they are.
+
+
+def with_fields(tree: MarkedTree, fields: Mapping[str, MarkedTree | None]) -> MarkedTree:
+    """A mapping with some fields set; one that is None stays as it was."""
+    return tree.with_value({**tree.value, **{name: child for name, child in fields.items() if child is not None}})
+
+
+def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], mark: Mark, *, fill_empty: bool = False) -> MarkedTree:
+    """A mapping with *defaults* for the fields that it does not have; *fill_empty*: also for those that are an empty text."""
+    empty = [name for name in defaults if name not in tree.value or (fill_empty and tree.value[name].value == "")]
+    return tree.with_value({**tree.value, **{name: set_by(mark, defaults[name]) for name in empty}}) if empty else tree
+
+
+def with_appended(tree: MarkedTree, name: str, new: Sequence[MarkedTree], mark: Mark | None = None) -> MarkedTree:
+    """A mapping with items at the end of its list *name*, which is made where it is absent: at *mark*, or where the mapping stands."""
+    old = tree.get(name)
+    empty = MarkedTree([], mark) if mark else tree
+    return tree.with_value({**tree.value, name: (old or empty).with_value([*items(old), *new])})
+
+
+def with_mappings(tree: MarkedTree, *paths: tuple[str, ...]) -> MarkedTree:
+    """A mapping with the mappings at some paths, empty ones where they are absent."""
+    for path in paths:
+        tree = changed(tree, path, lambda each: each)
+    return tree
+
+
+def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with the mapping at *path* changed, which is made where it is absent."""
+    if not path:
+        return change(tree)
+    child = tree.value.get(path[0]) or MarkedTree({}, tree.mark)
+    return tree.with_value({**tree.value, path[0]: changed(child, path[1:], change)})
+
+
+def each_item(tree: MarkedTree, name: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with each item of the list *name* changed."""
+    old = tree.value.get(name)
+    return tree if old is None else tree.with_value({**tree.value, name: old.with_value([change(item) for item in items(old)])})
+
+
+def number(tree: MarkedTree | None, *path: str, default: int) -> int:
+    """The number at a path."""
+    child = tree.get(*path) if tree else None
+    return child.value if child and isinstance(child.value, int) else default
+
+
+def is_true(tree: MarkedTree | None, *path: str) -> bool:
+    """Whether the value at a path is true."""
+    child = tree.get(*path) if tree else None
+    return child is not None and child.value is True

@@ -1,1 +1,1 @@
-"""Advice: what a server accepts, what will run, and what bites: slow, costly, fragile, wrong on another node."""
+"""Advice: what a server accepts and what runs, but is slow, costly, fragile, or wrong on another node."""

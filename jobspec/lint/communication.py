@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.lint.linted import OTHER_ACCELERATORS, written
+from jobspec.lint.linted import OTHER_ACCELERATORS, LintedContainer, LintedJob, written
 from jobspec.programs import command_lines
 from jobspec.workloads import items_at, value_at
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.lint.linted import LintedContainer, LintedJob
 
 
-_ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+_ADDRESSES = (*command_lines.ADDRESSES, command_lines.ENDPOINT)
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
 _INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
@@ -47,7 +46,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
         for said, place in _addresses(container):
             host = _host(said)
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
-                severity: Severity | None = None if _looks_made(host.partition(".")[0]) else "info"  # else it may be a service of others
+                severity: Severity | None = None if _looks_generated(host.partition(".")[0]) else "info"  # else another Service may have it
                 yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
@@ -92,11 +91,8 @@ def host_port_conflict(job: LintedJob) -> Iterator[Finding]:
         network = pod.get("spec", "hostNetwork")
         apart = pod.get("spec", "affinity", "podAntiAffinity") or pod.get("spec", "topologySpreadConstraints")
         if network and not apart:
-            yield Finding(
-                network,
-                "host port conflict: two pods of the job cannot run on the same node",
-                "spread them by pod anti-affinity",
-            )
+            message = "host port conflict: two pods of the job cannot run on the same node"
+            yield Finding(network, message, "spread them by pod anti-affinity")
 
 
 def pinned_interface(job: LintedJob) -> Iterator[Finding]:
@@ -122,10 +118,8 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
             if said and foreign:
                 where = "other hosts may name theirs otherwise" if on_host else "pods have `lo` and `eth0`"
                 message = f"`{foreign[0]}` is a network interface of a host: {where}"
-                severity: Severity = "info" if on_host else "warning"
-                yield Finding(
-                    written(said.get("value"), said), message, "remove it, or exclude interfaces: `^lo,docker`", severity=severity
-                )
+                hint, at = "remove it, or exclude interfaces: `^lo,docker`", written(said.get("value"), said)
+                yield Finding(at, message, hint, severity="info" if on_host else None)
 
 
 def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
@@ -161,11 +155,11 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     for container in job.training_containers:
         count = container.role.count
         for name, value, place in container.torchrun_flags:
-            if name == "--standalone" and job.training_pods > 1 and not _is_foreseen(container):
+            if name == "--standalone" and job.training_pods > 1 and not _is_reported(container):
                 yield Finding(place, f"`--standalone`: each of the {job.training_pods} pods trains alone", "remove the flag")
             elif name == "--nnodes":
-                wanted = text(container.variable("PET_NNODES"), "value")
-                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_foreseen(container)):
+                wanted = text(container.variable(command_lines.NNODES), "value")
+                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_reported(container)):
                     yield Finding(place, f"torchrun gets {value} as the number of nodes, the job has {wanted}", "remove the flag")
             elif name == "--node-rank" and value.isdigit() and count > 1:
                 yield Finding(place, f"all {count} pods get node rank {value}", "remove the flag: the operator sets the rank")
@@ -251,12 +245,8 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "elasticPolicy", "rdzvBackend")
     if said and said.value and said.value not in _BACKENDS:
         near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
-        yield Finding(
-            said,
-            f"torchrun has no rendezvous backend `{said.value}`",
-            f"write `{near or 'c10d'}`",
-            edits=[Edit(said, (), near)] if near else (),
-        )
+        edits = [Edit(said, (), near)] if near else ()
+        yield Finding(said, f"torchrun has no rendezvous backend `{said.value}`", f"write `{near or 'c10d'}`", edits=edits)
 
 
 def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
@@ -266,11 +256,11 @@ def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
     return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
 
 
-def _is_foreseen(container: LintedContainer) -> bool:
-    """Whether it is told as what becomes of a job that the pods of a container train alone."""
-    from jobspec.outcome.programs import Program
+def _is_reported(container: LintedContainer) -> bool:
+    """Whether an outcome reports already that the pods of a container train alone."""
+    from jobspec.outcome.programs import TrainingProgram
 
-    return Program(container.tree).is_torchrun
+    return TrainingProgram(container.tree).is_torchrun
 
 
 def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
@@ -293,10 +283,10 @@ def _is_internal(host: str, job: LintedJob) -> bool:
     first, _, rest = host.partition(".")
     if job.documents.named(job.given, SERVICE, first) or (rest and job.documents.named(job.given, SERVICE, rest.partition(".")[0])):
         return False
-    return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_made(first)
+    return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_generated(first)
 
 
-def _looks_made(name: str) -> bool:
+def _looks_generated(name: str) -> bool:
     """Whether a name has the form of an operator's: `<job>-master-0`, `<job>-node-0-0`."""
     parts = name.split("-")
     return len(parts) > 2 and parts[-1].isdigit() and (parts[-2] in ("master", "worker", "node") or parts[-2].isdigit())
@@ -333,10 +323,10 @@ def _blocking(
     """
     between = "allow traffic between the pods of the job"
     entering = [each for each in policies if _isolates(each, own)]
-    if entering and not all(any(_lets_in(each, peer) for each in entering) for peer in peers):
+    if entering and not all(any(_allows(each, "ingress", "from", peer) for each in entering) for peer in peers):
         return entering[0], f"traffic from the job's pods to those of {role}", between
     leaving = [each for each in policies if _isolates(each, own, "Egress")]
-    if leaving and not all(any(_lets_out(each, peer) for each in leaving) for peer in peers):
+    if leaving and not all(any(_allows(each, "egress", "to", peer) for each in leaving) for peer in peers):
         return leaving[0], f"traffic from {role} to the job's other pods", between
     if leaving and not any(_lets_ask_for_names(each) for each in leaving):
         return leaving[0], f"DNS queries of {role} for the other pods' names", "allow egress to the cluster DNS, on port 53"
@@ -350,14 +340,10 @@ def _isolates(policy: Document, labels: Mapping[str, str], direction: Literal["I
     return isolated and _selects(value_at(policy.data, ("spec", "podSelector")), labels)
 
 
-def _lets_in(policy: Document, sender: Mapping[str, str]) -> bool:
-    """Whether a policy allows traffic of a pod of the same namespace; on whatever port, so that too much is taken for allowed."""
-    return any(_allows(rule, "from", sender) for _, rule in items_at(policy.data, ("spec", "ingress")))
-
-
-def _lets_out(policy: Document, receiver: Mapping[str, str]) -> bool:
-    """Whether a policy allows traffic to a pod of the same namespace, on whatever port."""
-    return any(_allows(rule, "to", receiver) for _, rule in items_at(policy.data, ("spec", "egress")))
+def _allows(policy: Document, rules: str, field: str, peer: Mapping[str, str]) -> bool:
+    """Whether a policy allows traffic from or to a pod of the same namespace; on whatever port, so that too much is taken for allowed."""
+    of_rules = [value_at(rule, (field,)) for _, rule in items_at(policy.data, ("spec", rules))]
+    return any(not peers or any(_is_peer(each, peer) for each in peers) for peers in of_rules)
 
 
 def _lets_ask_for_names(policy: Document) -> bool:
@@ -378,11 +364,6 @@ def _is_of_names(ports: Any) -> bool:
     return first in (None, "dns", "dns-tcp", "domain")
 
 
-def _allows(rule: Any, field: str, pod: Mapping[str, str]) -> bool:
-    peers = value_at(rule, (field,))
-    return not peers or any(_is_peer(each, pod) for each in peers)
-
-
 def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
     """Whether a pod is a peer; one by its namespace's labels or its address may be."""
     if value_at(peer, ("podSelector",)) is None:
@@ -392,19 +373,9 @@ def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
 
 def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
     """Whether a label selector selects labels; an empty one selects all."""
-    wanted = value_at(selector, ("matchLabels",)) or {}
-    return all(labels.get(name) == value for name, value in wanted.items()) and all(
-        _holds(each, labels) for _, each in items_at(selector, ("matchExpressions",))
-    )
+    from jobspec.kubernetes.workloads.selectors import misses
 
-
-def _holds(expression: Any, labels: Mapping[str, str]) -> bool:
-    value = labels.get(str(value_at(expression, ("key",))))
-    values = value_at(expression, ("values",)) or ()
-    operator = value_at(expression, ("operator",))
-    if operator in ("In", "NotIn"):
-        return bool(value in values) is (operator == "In")
-    return (value is not None) is (operator == "Exists")
+    return not misses(selector or {}, labels)
 
 
 RULES = (
@@ -425,7 +396,6 @@ RULES = (
 
 
 _MOST_OF_A_NODE = 16
-_PROCESSES = "PET_NPROC_PER_NODE"
 
 
 def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -481,7 +451,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
     if job.is_pytorchjob or _says_processes(job):
         return
     for container in job.training_containers:
-        processes = text(container.variable(_PROCESSES), "value")
+        processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")
         for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
             if number and processes != str(number):
                 message = f"the trainer does not count `{name}`: {_processes(int(processes))} for {number} per pod"
@@ -499,7 +469,7 @@ def process_per_host_cpu(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
     """
     for container in job.training_containers:
-        said = container.variable(_PROCESSES)
+        said = container.variable(command_lines.NPROC_PER_NODE)
         if container.launcher != "torchrun" or text(said, "value") != "auto" or container.gpus or container.other_accelerators:
             continue
         if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
@@ -557,7 +527,7 @@ def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]
         if container.launcher == "other":
             continue
         given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
-        said = container.variable(_PROCESSES)
+        said = container.variable(command_lines.NPROC_PER_NODE)
         value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
         if value.isdigit():
             yield container, int(value), place

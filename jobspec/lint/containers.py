@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.kubernetes.problems import listed
-from jobspec.operators.trainer.runtimes import RESERVED
+from jobspec.lint.linted import LintedContainer, LintedJob
+from jobspec.programs.command_lines import JAX, TORCH
 from jobspec.workloads import value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.lint.linted import LintedContainer, LintedJob
 
 _FILLED_IN = "${"  # what stands for a text that a program fills in later
 
@@ -85,9 +82,8 @@ def needless_pull(job: LintedJob) -> Iterator[Finding]:
     for image, container, is_valid in _images(job):
         policy = container.tree.get("imagePullPolicy")
         if is_valid and "@sha256:" in image.value and policy and policy.value == "Always" and policy.mark.line:
-            yield Finding(
-                policy, "`imagePullPolicy: Always` has no effect on an image with a digest", "remove it", edits=[Edit(policy, removes=True)]
-            )
+            message = "`imagePullPolicy: Always` has no effect on an image with a digest"
+            yield Finding(policy, message, "remove it", edits=[Edit(policy, removes=True)])
 
 
 def cpu_image_with_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -144,7 +140,6 @@ def _tag(image: str) -> str:
 # Environment variables.
 
 
-_JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
 
@@ -186,7 +181,7 @@ def replaced_variable(job: LintedJob) -> Iterator[Finding]:
     for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
         for container in items(role.get("template", "spec", "template", "spec", "containers")):
             for each in items(container.get("env")):
-                if text(each, "name") in RESERVED["torch"] and text(container, "name") == "node":
+                if text(each, "name") in TORCH and text(container, "name") == "node":
                     message = f"`{text(each, 'name')}` is overwritten by the trainer"
                     yield Finding(each, message, "remove it", edits=_removal(each, container))
 
@@ -204,7 +199,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
     """
     is_jax = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "jax")) is not None
     for each in items(job.tree.get("spec", "trainer", "env")) if is_jax else ():
-        if text(each, "name") in _JAX:
+        if text(each, "name") in JAX:
             message = f"`{text(each, 'name')}` overrides the value that the trainer sets for each pod"
             yield Finding(each, message, "remove it", edits=[Edit(each, removes=True)])
 
@@ -282,9 +277,8 @@ def privileged_container(job: LintedJob) -> Iterator[Finding]:
     for container in job.containers:
         said = container.tree.get("securityContext", "privileged")
         if said and said.value is True:
-            yield Finding(
-                said, "privileged container: it is root on its node", "add the capability that is needed instead, IPC_LOCK for RDMA"
-            )
+            hint = "add the capability that is needed instead, IPC_LOCK for RDMA"
+            yield Finding(said, "privileged container: it is root on its node", hint)
 
 
 def host_namespaces(job: LintedJob) -> Iterator[Finding]:
@@ -345,8 +339,8 @@ IMAGE_RULES = (
 )
 ENVIRONMENT_RULES = (
     Rule(overridden_variable, "warning", reads=["env"]),
-    Rule(replaced_variable, "warning", sees="runtime's pods", reads=RESERVED["torch"]),
-    Rule(replacing_variable, "warning", sees="TrainJob", reads=_JAX),
+    Rule(replaced_variable, "warning", sees="runtime's pods", reads=TORCH),
+    Rule(replacing_variable, "warning", sees="TrainJob", reads=JAX),
     Rule(hardcoded_rank, "warning", sees="TrainJob", reads=_RANKS),
 )
 SECURITY_RULES = (

@@ -7,8 +7,9 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Path, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.quantities import quantity
-from jobspec.kinds import PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
+from jobspec.kinds import PRIORITY_CLASS, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
+from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference, runtime_of
 from jobspec.programs import command_lines
 from jobspec.workloads import is_workload, released, value_at
 
@@ -33,14 +34,14 @@ RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 class LintedDocument:
     """A document, and all others of the run."""
 
-    __slots__ = ("documents", "given", "runtime", "said", "seen_as")
+    __slots__ = ("all_text", "documents", "given", "runtime", "seen_as")
 
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
         self.documents = documents
         self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in RUNTIMES else ("document",)
         """What it is to rules."""
-        self.said = ""
+        self.all_text = ""
         """Of a job: all keys and texts of it and its runtime, in small letters."""
         self.runtime: Document | None = None
         """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
@@ -70,10 +71,10 @@ class LintedJob(LintedDocument):
         self.is_job = given.group_kind in (PYTORCHJOB, TRAINJOB)
         kind: Sees = "PyTorchJob" if self.is_pytorchjob else "TrainJob"
         self.seen_as = ("pods", "job", kind) if self.is_job else ("pods", "runtime's pods")
-        self.said = _keys_and_texts(given.data, runtime.data if runtime else None)
+        self.all_text = _keys_and_texts(given.data, runtime.data if runtime else None)
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
-        self.roles: Sequence[ExpandedRole] = expanded.roles()
+        self.roles: Sequence[ExpandedRole] = expanded.roles
         """The roles that have pods."""
         self.training = [each for each in self.roles if each.training]
         """The roles that train."""
@@ -100,7 +101,7 @@ def linted_job(given: Document, documents: Documents) -> LintedJob | None:
         referred = documents.referred(given)
     else:
         return None
-    runtime = _runtime_of(job, referred, target)
+    runtime = runtime_of(job, referred, target) if job.group_kind == TRAINJOB else None
     try:
         # what a server refuses of a job is an outcome
         expansion = expand(job, referred, target, first_and_last_only=True, skip_server_checks=given is not runtime)
@@ -126,14 +127,6 @@ def _keys_and_texts(*values: Any) -> str:
     return "\n".join(found).lower()
 
 
-def _runtime_of(job: Document, referred: Sequence[Document], target: Target) -> Document | None:
-    if job.group_kind != TRAINJOB:
-        return None
-    from jobspec.operators.trainer.runtimes import runtime_of
-
-    return runtime_of(job, referred, target)
-
-
 def _stand_in(runtime: Document) -> Document:
     """The smallest TrainJob that uses a runtime; all of it stands at the runtime's name."""
     metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
@@ -156,7 +149,7 @@ def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: What names of resources have that count memory or cores of a GPU, for pods that share one.
 _PARTS = ("mem", "core", "percentage", "ratio")
-_LIMITS_FIRST, _REQUESTS_FIRST = ("limits", "requests"), ("requests", "limits")
+_LIMITS_FIRST = ("limits", "requests")
 _ONE = 1_000_000_000
 
 
@@ -366,10 +359,10 @@ class Documents:
         return self._in_same_namespace(document, kind)[1]
 
     def _in_same_namespace(self, document: Document, kind: GroupKind) -> tuple[Sequence[Document], Sequence[str]]:
-        """The documents of a kind in the namespace of another one, and their names; who says no namespace means the other's."""
+        """The documents of a kind in the namespace of another one, and their names."""
         known = self._in_namespace.get((kind, document.namespace))
         if known is None:
-            found = [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
+            found = [each for each in self.of_kind(kind) if _can_share_namespace(each, document)]
             known = self._in_namespace[kind, document.namespace] = (found, sorted({each.name for each in found}))
         return known
 
@@ -384,8 +377,6 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
-            from jobspec.operators.trainer.runtimes import RuntimeReference
-
             references = (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
         return self._used_runtimes
@@ -394,17 +385,13 @@ class Documents:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
         found = [*self.of_kind(PRIORITY_CLASS)]
         if job.group_kind == TRAINJOB:
-            from jobspec.operators.trainer.runtimes import GROUP, RuntimeReference
-
             ref = RuntimeReference(job.data)
             found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
         return sorted(found, key=lambda each: each.file != job.file)
 
     def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""
-        found = [
-            each for each in self._by_name.get((kind, name), ()) if not document.namespace or each.namespace in ("", document.namespace)
-        ]
+        found = [each for each in self.of_name(kind, name) if _can_share_namespace(each, document)]
         return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
@@ -414,6 +401,11 @@ class Documents:
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
         return self._first[_identity(document)]
+
+
+def _can_share_namespace(one: Document, other: Document) -> bool:
+    """Whether a document may be in the namespace of another one: who says no namespace means the other's."""
+    return not other.namespace or one.namespace in ("", other.namespace)
 
 
 def _identity(document: Document) -> Identity:

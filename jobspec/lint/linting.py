@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, remove, set_to, span_of, spell
+from jobspec.diagnostics import Change, Diagnostic, FileResult, Key, Mark, Path, remove, set_to, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
@@ -42,13 +42,13 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "topology": queues.TOPOLOGY_RULES,
 }
 RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
-USUAL_RULES = tuple(rule for rule in RULES if rule.by_default)
+DEFAULT_RULES = tuple(rule for rule in RULES if rule.by_default)
 
 
 def lint(
     files: Sequence[Checked],
     target: Target,
-    rules: Sequence[Rule] = USUAL_RULES,
+    rules: Sequence[Rule] = DEFAULT_RULES,
     *,
     run: Run = one_by_one,
     only: Container[str] | None = None,
@@ -125,12 +125,12 @@ def can_find(rule: Rule, linted: LintedDocument) -> bool:
     """Whether what a rule reads is there: only then it is called."""
     if not (rule.reads or rule.kinds):
         return True
-    return any(each in linted.said for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
+    return any(each in linted.all_text for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
 
 
-# From a finding back to the document that its cause was written in: at which line it is told, and what mends it there.
+# From a finding back to the document that its cause was written in: at which line it is reported, and what fixes it there.
 def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Paths) -> Diagnostic:
-    document, path, mark = _written(finding.at, linted, paths)
+    document, path, mark = _source_of(finding.at, linted, paths)
     return Diagnostic(
         rule.name,
         finding.message,
@@ -144,7 +144,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
     )
 
 
-def _written(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
+def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
     """The document, path and mark of a place; what no file says is told at the document's name."""
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
@@ -173,7 +173,7 @@ def _changes(edits: Sequence[Edit], document: Document, linted: LintedDocument, 
 
     made = []
     for edit in edits:
-        of, path, mark = _written(edit.at, linted, paths)
+        of, path, mark = _source_of(edit.at, linted, paths)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
         place = (*of.inside, *path, *edit.steps)

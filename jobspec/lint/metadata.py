@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
+from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.expansion import ExpandedRole
 from jobspec.workloads import is_workload, items_at, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.lint.linted import LintedDocument, LintedJob
-    from jobspec.operators.expansion import ExpandedRole
 
 _LONGEST = 20
 _OF_PODS = (
@@ -116,9 +113,8 @@ def generated_name(document: LintedDocument) -> Iterator[Finding]:
     Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
     """
     if is_workload(document.given) and not document.given.name and document.get("metadata", "generateName"):
-        yield Finding(
-            ("metadata", "generateName"), "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux", "write `name`"
-        )
+        message = "`generateName` works with `kubectl create` only, not with apply, Argo CD or Flux"
+        yield Finding(("metadata", "generateName"), message, "write `name`")
 
 
 # Istio: sidecars in training pods, and the keys that keep them out.
@@ -140,9 +136,9 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872, NVIDIA/nccl-tests#248
     """
     given = _injects(job) if job.is_job else ""
-    refusing = [role.name for role in job.training if _said(role, "false")]
+    refusing = [role.name for role in job.training if _sidecar_key(role, "false")]
     for role in job.training:
-        asked = _said(role, "true")
+        asked = _sidecar_key(role, "true")
         if asked:
             yield Finding(asked, "the pods get an Istio sidecar and never complete: they request one", 'write "false"')
         elif role.name not in refusing and (given or refusing):
@@ -165,10 +161,9 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     """
     for field in ("annotations", "labels"):
         said = job.tree.get("metadata", field, _KEY)
-        if said and any(not _says(role) for role in job.training):
-            yield Finding(
-                said, "no effect: Istio reads this from the pods, and the job does not pass it on", "set it in the pod templates, too"
-            )
+        if said and any(not _mentions_sidecar(role) for role in job.training):
+            message = "no effect: Istio reads this from the pods, and the job does not pass it on"
+            yield Finding(said, message, "set it in the pod templates, too")
 
 
 def _injects(job: LintedJob) -> str:
@@ -183,12 +178,12 @@ def _injects(job: LintedJob) -> str:
     return f"`{name}` is a profile of Kubeflow" if job.documents.of_name(_PROFILE, name) else ""
 
 
-def _says(role: ExpandedRole) -> bool:
+def _mentions_sidecar(role: ExpandedRole) -> bool:
     return any(role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
 
 
-def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
-    """Where the pods of a role say this of the sidecar."""
+def _sidecar_key(role: ExpandedRole, value: str) -> MarkedTree | None:
+    """The label or annotation by which the pods of a role want the sidecar (`true`) or refuse it (`false`)."""
     found = (role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
     return next((each for each in found if text(each) == value), None)
 

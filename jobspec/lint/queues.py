@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.go.quantities import Quantity
 from jobspec.kubernetes.problems import listed
-from jobspec.lint.linted import nanos, requested
-from jobspec.workloads import items_at, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.lint.linted import LintedDocument, LintedJob, nanos, requested
+from jobspec.operators.trainer.runtimes import has_runtime_patches
+from jobspec.workloads import items_at, suspend_of, value_at
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
@@ -38,12 +35,8 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     place = next((each for each in said if each), None)
     if place:
         edits = [Edit(("metadata",), ("labels", _QUEUE), place.value)] if job.get("metadata") else []
-        yield Finding(
-            place,
-            f"Kueue reads the queue name `{text(place)}` from the labels of the job only",
-            "move it to `metadata.labels`",
-            edits=edits,
-        )
+        message = f"Kueue reads the queue name `{text(place)}` from the labels of the job only"
+        yield Finding(place, message, "move it to `metadata.labels`", edits=edits)
 
 
 def no_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -87,11 +80,10 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     After: runPolicy: {}
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676
     """
-    said = job.tree.get(*(("spec", "runPolicy", "suspend") if job.is_pytorchjob else ("spec", "suspend")))
+    said = job.tree.get(*suspend_of(job.given.group_kind))
     if said and said.value is False and text(job.tree, "metadata", "labels", _QUEUE):
-        yield Finding(
-            said, "Kueue sets this field to start the job, and a sync from Git reverts it", "remove it", edits=[Edit(said, removes=True)]
-        )
+        message = "Kueue sets this field to start the job, and a sync from Git reverts it"
+        yield Finding(said, message, "remove it", edits=[Edit(said, removes=True)])
 
 
 def unknown_queue(job: LintedJob) -> Iterator[Finding]:
@@ -188,8 +180,6 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     After: jobspec lint --target trainer=2.2
     Evidence: kubernetes-sigs/kueue#11931
     """
-    from jobspec.operators.trainer.runtimes import has_runtime_patches
-
     said = job.tree.get("metadata", "labels", _QUEUE)
     release = job.documents.target["trainer"]
     if said and not has_runtime_patches(release):

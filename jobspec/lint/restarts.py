@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.diagnostics import Edit, Finding, Rule
-from jobspec.documents.marked_tree import text
+from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.lint.linted import LintedJob
 from jobspec.operators.batch import UNLIMITED
-from jobspec.operators.trainer.life import has_deadline
-from jobspec.operators.training_operator.life import cleans_up_at_limits_too
+from jobspec.operators.expansion import ExpandedRole
+from jobspec.operators.life import cleans_up_at_limits_too, has_deadline
 from jobspec.workloads import REPLICATED_JOB, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.diagnostics import Severity
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.lint.linted import LintedJob
-    from jobspec.operators.expansion import ExpandedRole
 
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (
@@ -26,6 +20,10 @@ _ENGINES = (
     ("kustomize.toolkit.fluxcd.io", "Kustomization"),
     ("source.toolkit.fluxcd.io", "GitRepository"),
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Severity
 
 
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
@@ -191,9 +189,8 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     """
     policy = ("spec", "runPolicy") if job.is_pytorchjob else ("spec",)
     said = job.tree.get(*policy, "activeDeadlineSeconds")
-    if (said and said.value is not None) or not _can_have_deadline(job):
-        return
-    if job.gpus:
+    can_have_one = job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
+    if job.gpus and can_have_one and not (said and said.value is not None):
         message = f"no deadline: a hanging job holds {job.gpus} GPU{'' if job.gpus == 1 else 's'} forever"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
@@ -280,13 +277,8 @@ def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
         is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
         edits = [Edit(said, removes=True)] if is_synced else []
         message = "trains again: after its TTL the job is deleted, and a sync from Git recreates it"
-        yield Finding(
-            said, message, "remove it from jobs that are synced from Git", edits=edits, severity="warning" if is_synced else "info"
-        )
-
-
-def _can_have_deadline(job: LintedJob) -> bool:
-    return job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
+        hint = "remove it from jobs that are synced from Git"
+        yield Finding(said, message, hint, edits=edits, severity="warning" if is_synced else "info")
 
 
 def _restart_policy(role: ExpandedRole) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Path, Rule
 from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import TRAINING_RUNTIME
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeReference
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
@@ -61,9 +61,8 @@ def no_framework_label(document: LintedDocument) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2851
     """
     if not document.get("metadata", "labels", _FRAMEWORK):
-        yield Finding(
-            ("metadata", "name"), "a runtime without the framework label is invisible to the Python SDK", f"label it `{_FRAMEWORK}`"
-        )
+        message = "a runtime without the framework label is invisible to the Python SDK"
+        yield Finding(("metadata", "name"), message, f"label it `{_FRAMEWORK}`")
 
 
 def ignored_resources(job: LintedJob) -> Iterator[Finding]:
@@ -147,7 +146,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 
     Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
     event tells. Where the files have a job of it, this is told of the job.
-    Instead: mend the runtime, before somebody uses it.
+    Instead: fix the runtime before anybody uses it.
     Before: template: {spec: {restartPolicy: Always}}
     After: template: {spec: {restartPolicy: Never}}
     Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
@@ -216,13 +215,8 @@ def implicit_runtime_kind(job: LintedJob) -> Iterator[Finding]:
     Evidence: the CRD of TrainJob, whose default is ClusterTrainingRuntime
     """
     ref = job.tree.get("spec", "runtimeRef")
-    if (
-        ref
-        and job.runtime
-        and not text(ref, "kind")
-        and job.documents.named(job.given, TRAINING_RUNTIME, RuntimeReference(job.given.data).name)
-    ):
-        name = text(ref, "name")
+    name = text(ref, "name")
+    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, TRAINING_RUNTIME, name):
         message = f"the job uses the ClusterTrainingRuntime `{name}`, not the TrainingRuntime of that name"
         yield Finding(ref.get("name") or ref, message, "write `kind`")
 
@@ -242,10 +236,8 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
         return
     for role in job.roles:
         if text(role.pod_tree, "spec", "schedulerName") in ("", "default-scheduler"):
-            name = next(iter(policy.value), "coscheduling")
-            yield Finding(
-                policy, f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect", f"set the scheduler of {name}"
-            )
+            message = f"the pods of `{role.name}` have no `schedulerName`: gang scheduling has no effect"
+            yield Finding(policy, message, f"set the scheduler of {next(iter(policy.value), 'coscheduling')}")
             return
 
 
@@ -284,11 +276,8 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     number = job.training_pods
     if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
-        yield Finding(
-            said,
-            f"`minAvailable` differs from the job's {number} pod{'' if number == 1 else 's'}",
-            "remove it: all pods together are the group",
-        )
+        message = f"`minAvailable` differs from the job's {number} pod{'' if number == 1 else 's'}"
+        yield Finding(said, message, "remove it: all pods together are the group")
 
 
 def sidecar_container(job: LintedJob) -> Iterator[Finding]:
@@ -305,11 +294,8 @@ def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     trained = [each.role for each in job.training_containers]
     for container in job.containers:
         if not (container.trains or container.is_init) and container.role in trained and text(container.image) and container.tree.mark.line:
-            yield Finding(
-                container.tree,
-                f"the pod completes only when the sidecar `{container.name}` exits, too",
-                "make it a native sidecar: an init container with `restartPolicy: Always`",
-            )
+            message = f"the pod completes only when the sidecar `{container.name}` exits, too"
+            yield Finding(container.tree, message, "make it a native sidecar: an init container with `restartPolicy: Always`")
 
 
 def _policy(job: LintedJob, name: str) -> Any:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
+from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
 from jobspec.kubernetes.problems import listed
-from jobspec.lint.linted import amount, bytes_of, volumes_of, written
+from jobspec.lint.linted import LintedContainer, LintedJob, amount, bytes_of, volumes_of, written
+from jobspec.operators.expansion import ExpandedRole
 from jobspec.workloads import value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jobspec.kinds import GroupKind
-    from jobspec.lint.linted import LintedContainer, LintedJob
-    from jobspec.operators.expansion import ExpandedRole
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 _LEAST_MEMORY = 1 << 20
@@ -133,11 +128,9 @@ def claim_of_one_node(job: LintedJob) -> Iterator[Finding]:
     After: accessModes: [ReadWriteMany]
     Evidence: kubeflow/trainer#1971, kubeflow/trainer#2715, kubeflow/katib#2232
     """
-    for claim, volume, pods, read_only in _shared_claims(job):
+    for claim, volume, pods, _ in _shared_claims(job):
         modes = _modes(claim)
-        if modes and pods > 1 and not modes & {"ReadWriteMany", "ReadWriteOncePod"} and not (read_only and "ReadOnlyMany" in modes):
-            if "ReadOnlyMany" in modes and not read_only:
-                continue
+        if modes and pods > 1 and not modes & {"ReadWriteMany", "ReadWriteOncePod", "ReadOnlyMany"}:
             message = f"{pods} pods mount the {' and '.join(sorted(modes))} claim `{claim.name}`: those on other nodes wait forever"
             yield Finding(volume, message, "use a claim with `ReadWriteMany`")
 
@@ -153,9 +146,8 @@ def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
     """
     for claim, volume, pods, _ in _shared_claims(job):
         if pods > 1 and _modes(claim) == {"ReadWriteOncePod"}:
-            yield Finding(
-                volume, f"{pods} pods mount the ReadWriteOncePod claim `{claim.name}`: only one can", "use a claim with `ReadWriteMany`"
-            )
+            message = f"{pods} pods mount the ReadWriteOncePod claim `{claim.name}`: only one can"
+            yield Finding(volume, message, "use a claim with `ReadWriteMany`")
 
 
 def read_only_claim(job: LintedJob) -> Iterator[Finding]:
@@ -190,12 +182,8 @@ def host_path(job: LintedJob) -> Iterator[Finding]:
             path = volume.get("hostPath", "path")
             if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
                 is_grave = role.count > 1 and not _only_reads(job, role, volume)
-                yield Finding(
-                    path,
-                    f"hostPath: the files at `{text(path)}` differ from node to node",
-                    "use a claim",
-                    severity=None if is_grave else "info",
-                )
+                message = f"hostPath: the files at `{text(path)}` differ from node to node"
+                yield Finding(path, message, "use a claim", severity=None if is_grave else "info")
 
 
 def _memory_volumes(job: LintedJob) -> list[tuple[ExpandedRole, MarkedTree]]:
@@ -302,9 +290,8 @@ def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
         said = container.words if container.role.training else ()
         found = next((number for number in range(len(said)) if _downloads([word for word, _ in said[number : number + 2]])), None)
         if found is not None and said[found][1].mark.line:
-            yield Finding(
-                said[found][1], f"each of {pods} pods downloads the data with `{said[found][0]}`", "download it once, into a shared volume"
-            )
+            word, place = said[found]
+            yield Finding(place, f"each of {pods} pods downloads the data with `{word}`", "download it once, into a shared volume")
 
 
 def shared_output(job: LintedJob) -> Iterator[Finding]:

@@ -19,15 +19,15 @@ from jobspec.kubernetes.metadata import LAST_APPLIED
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
-from jobspec.operators.life import RETRYABLE
-from jobspec.operators.training_operator.job import PORT
-from jobspec.operators.training_operator.life import (
+from jobspec.operators.life import (
     RESTART_POLICY,
+    RETRYABLE,
     counts_restarts,
     decisive_role,
     leaves_finished_pods,
     leaves_running_pods,
 )
+from jobspec.operators.training_operator.job import PORT
 from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.targets import Target

@@ -13,11 +13,10 @@ from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
 from jobspec.migrate.facts import NAME, NEW_NAME, OWN_MANAGERS, JobNode, exit_code_rule, is_of_job, known_port, nodes_of, with_new_names
 from jobspec.operators.batch import UNLIMITED
+from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
-from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator.job import PORT
-from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_missing
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
 from jobspec.operators.batch import job_defaults
-from jobspec.operators.made import RANDOM, api_server, changed, each_item
+from jobspec.operators.made import RANDOM, api_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.targets import Target
 
 
-# Objects of every kind that operators create, as the API server stores them.
+# Objects of every kind that operators create, as the API server stores them. The pod template of a Job gets all but what only pods get.
+#
+# Follows, for Jobs, `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
+
+
+_POD_OF_JOB = ("spec", "template", "spec")
 
 
 def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document], target: Target) -> list[MarkedTree]:
@@ -26,15 +31,15 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
     from jobspec.operators.jobset.webhook import stored_jobset
 
     server = api_server(target)
-    fillers: dict[str, Callable[[MarkedTree, Mark], MarkedTree]] = {
-        "HorizontalPodAutoscaler": autoscaler_defaults,
-        "Job": whole_job,
-        "JobSet": lambda jobset, _: stored_jobset(jobset, target),
-        "Pod": lambda pod, server: pod_defaults(pod, server, context),
-        "Service": service_defaults,
+    fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
+        "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: autoscaler_defaults(spec, server)),
+        "Job": lambda made: changed(job_defaults(made, server), _POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server)),
+        "JobSet": lambda made: stored_jobset(made, target),
+        "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context)),
+        "Service": lambda made: where_given(made, "spec", lambda spec: service_defaults(spec, server)),
     }
     kinds = [each.value["kind"].value for each in objects]
-    return [fillers[kind](each, server) if kind in fillers else each for kind, each in zip(kinds, objects, strict=True)]
+    return [fillers[kind](each) if kind in fillers else each for kind, each in zip(kinds, objects, strict=True)]
 
 
 # The defaults of a pod: those of its spec, those that only pods get, and what the server's admission plugins add.
@@ -47,12 +52,8 @@ _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _SECONDS = 300
 
 
-def pod_defaults(pod: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
-    """A pod as the server stores it."""
-    return where_given(pod, "spec", lambda spec: _pod_spec(spec, server, context))
-
-
-def _pod_spec(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
+def pod_defaults(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
+    """A pod's spec as the server stores it."""
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container(container, on_host, server))
@@ -78,14 +79,12 @@ def _with_requests(resources: MarkedTree) -> MarkedTree:
 
 
 def _with_tolerations(spec: MarkedTree, server: Mark) -> MarkedTree:
-    own = spec.get("tolerations")
     added = [
         set_by(server, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS})
         for key in _UNREACHABLE
-        if not any(_tolerates(each, key) for each in items(own))
+        if not any(_tolerates(each, key) for each in items(spec.get("tolerations")))
     ]
-    tolerations = own.with_value([*items(own), *added]) if own else MarkedTree(added, server)
-    return spec.with_value({**spec.value, "tolerations": tolerations}) if tolerations.value else spec
+    return with_appended(spec, "tolerations", added, server) if added else spec
 
 
 def _tolerates(toleration: MarkedTree, key: str) -> bool:
@@ -182,11 +181,7 @@ def with_service_account(spec: MarkedTree, server: Mark) -> MarkedTree:
     before = [each for field in CONTAINERS for each in items(spec.get(field))]
     for field in CONTAINERS:
         spec = each_item(spec, field, lambda container: _with_mount(container, server))
-    if all(_mounts_token(each) for each in before):
-        return spec
-    own = spec.get("volumes")
-    volumes = own.with_value([*items(own), _volume(server)]) if own else MarkedTree([_volume(server)], server)
-    return spec.with_value({**spec.value, "volumes": volumes})
+    return spec if all(map(_mounts_token, before)) else with_appended(spec, "volumes", [_volume(server)], server)
 
 
 def _mounts_token(container: MarkedTree) -> bool:
@@ -194,12 +189,8 @@ def _mounts_token(container: MarkedTree) -> bool:
 
 
 def _with_mount(container: MarkedTree, server: Mark) -> MarkedTree:
-    if _mounts_token(container):
-        return container
-    own = container.get("volumeMounts")
     mount = set_by(server, {"name": TOKEN_VOLUME, "mountPath": _FOLDER, "readOnly": True})
-    mounts = own.with_value([*items(own), mount]) if own else MarkedTree([mount], server)
-    return container.with_value({**container.value, "volumeMounts": mounts})
+    return container if _mounts_token(container) else with_appended(container, "volumeMounts", [mount], server)
 
 
 def _volume(server: Mark) -> MarkedTree:
@@ -213,28 +204,14 @@ def _volume(server: Mark) -> MarkedTree:
     return set_by(server, {"name": TOKEN_VOLUME, "projected": {"defaultMode": _MODE, "sources": sources}})
 
 
-# The defaults of a batch Job and of the pod template in it, which gets all but what only pods get.
-#
-# Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
-
-
-def whole_job(job: MarkedTree, server: Mark) -> MarkedTree:
-    """A Job as the server stores it."""
-    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: pod_spec_defaults(spec, server))
-
-
 # The defaults of a headless service on a cluster with IPv4 addresses.
 #
 # Follows `SetDefaults_Service`, k8s.io/kubernetes pkg/apis/core/v1, and `Alloc.initIPFamilyFields`, pkg/registry/core/service/storage,
 # 1.36.
 
 
-def service_defaults(service: MarkedTree, server: Mark) -> MarkedTree:
-    """A service as the server stores it."""
-    return where_given(service, "spec", lambda spec: _service_spec(spec, server))
-
-
-def _service_spec(spec: MarkedTree, server: Mark) -> MarkedTree:
+def service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """A service's spec as the server stores it."""
     spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"]}, server))
     own = {
         "clusterIPs": [spec.value["clusterIP"]],
@@ -255,18 +232,12 @@ def _service_spec(spec: MarkedTree, server: Mark) -> MarkedTree:
 _CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
 
 
-def autoscaler_defaults(autoscaler: MarkedTree, server: Mark) -> MarkedTree:
-    """An autoscaler as the server stores it."""
-    return where_given(autoscaler, "spec", lambda spec: with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server))
+def autoscaler_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """An autoscaler's spec as the server stores it."""
+    return with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server)
 
 
-# Fill fields that are absent, with values whose place is the API server.
-
-
-def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], server: Mark) -> MarkedTree:
-    """A mapping with the *defaults* for fields that it does not have."""
-    missing = {name: set_by(server, value) for name, value in defaults.items() if name not in tree.value}
-    return tree.with_value({**tree.value, **missing}) if missing else tree
+# Trees with what the API server makes of their values.
 
 
 def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:

@@ -8,8 +8,22 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
-from jobspec.operators.made import RANDOM, UID, changed, each_item, indices, is_true, number, operator_mark, with_fields
+from jobspec.documents.marked_tree import (
+    MarkedTree,
+    changed,
+    each_item,
+    is_true,
+    items,
+    number,
+    set_by,
+    text,
+    with_appended,
+    with_fields,
+    with_missing,
+)
+from jobspec.operators.made import RANDOM, UID, indices, operator_mark, owner_references
+from jobspec.programs.command_lines import INDEX
+from jobspec.workloads import JOB_INDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +37,6 @@ UNLIMITED = 2**31 - 1
 RETRIES = 6
 """The `backoffLimit` of a Job that does not say it."""
 _LABEL = "batch.kubernetes.io"
-_INDEX = "batch.kubernetes.io/job-completion-index"
-_VARIABLE = "JOB_COMPLETION_INDEX"
 _FAILURES = "batch.kubernetes.io/job-index-failure-count"
 _CONTROLLER = "kubernetes.io/job-controller"
 _FINALIZER = "batch.kubernetes.io/job-tracking"
@@ -49,16 +61,13 @@ def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
         "manualSelector": False,
         "podReplacementPolicy": "Failed" if policy else "TerminatingOrFailed",
     }
-    absent = {name: set_by(server, each) for name, each in defaults.items() if name not in spec.value}
-    spec = with_fields(spec, absent)
+    spec = with_missing(spec, defaults, server)
     return changed(spec, ("podFailurePolicy",), lambda each: _policy(each, server)) if policy else spec
 
 
 def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
     def rule(tree: MarkedTree) -> MarkedTree:
-        return each_item(
-            tree, "onPodConditions", lambda each: each if each.get("status") else with_fields(each, {"status": set_by(server, "True")})
-        )
+        return each_item(tree, "onPodConditions", lambda each: with_missing(each, {"status": "True"}, server))
 
     return each_item(policy, "rules", rule)
 
@@ -112,7 +121,6 @@ def _pods(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator
 def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
     """What all pods of a Job have in their metadata."""
     name = job.value["metadata"].value["name"]
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": UID, "controller": True, "blockOwnerDeletion": True}
     own = template.get("metadata") or MarkedTree({}, mark)
     kept = {field: each for field in ("labels", "annotations", "finalizers") if (each := own.get(field))}
     given = items(kept.get("finalizers"))
@@ -120,14 +128,14 @@ def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
     fields = {
         **kept,
         "namespace": job.value["metadata"].value["namespace"],
-        "ownerReferences": set_by(mark, [owner]),
+        "ownerReferences": owner_references(mark, "batch/v1", "Job", name),
         "finalizers": MarkedTree(finalizers, mark),
     }
     return MarkedTree(fields, mark)
 
 
 def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> MarkedTree:
-    number = {_INDEX: set_by(mark, str(index))}
+    number = {JOB_INDEX: set_by(mark, str(index))}
     failures = {_FAILURES: set_by(mark, "0")} if job.get("spec", "backoffLimitPerIndex") else {}
     own = {"labels": number, "annotations": {**number, **failures}}
     marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), each) for name, each in own.items()}
@@ -143,13 +151,11 @@ def _named(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
 
 def _with_variable(spec: MarkedTree, mark: Mark) -> MarkedTree:
     """A pod's spec whose containers know their pod's number, unless they set the variable themselves."""
-    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
-    variable = set_by(mark, {"name": _VARIABLE, "valueFrom": source})
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{JOB_INDEX}']"}}
+    variable = set_by(mark, {"name": INDEX, "valueFrom": source})
 
     def container(tree: MarkedTree) -> MarkedTree:
-        env = tree.get("env")
-        if any(text(each, "name") == _VARIABLE for each in items(env)):
-            return tree
-        return with_fields(tree, {"env": (env or variable).with_value([*items(env), variable])})
+        is_set = any(text(each, "name") == INDEX for each in items(tree.get("env")))
+        return tree if is_set else with_appended(tree, "env", [variable], mark)
 
     return each_item(each_item(spec, "containers", container), "initContainers", container)

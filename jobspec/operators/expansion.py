@@ -5,22 +5,16 @@ Rules and reports look at the job by role, with the container that trains.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import Expansion
 from jobspec.programs.command_lines import RANKS
-from jobspec.workloads import CONTAINERS, REPLICATED_JOB
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.operators.life import RestartRules
-    from jobspec.targets import Target
-
+from jobspec.targets import Target
+from jobspec.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 
 #: Group of a job's kind -> its operator.
 _OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
@@ -68,15 +62,6 @@ def expand(
     raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")
 
 
-def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRules:
-    """The rules about restarts and the end of a job that its operator expands to these *objects*."""
-    from jobspec.operators.trainer import life as of_trainer
-    from jobspec.operators.training_operator import life as of_training_operator
-
-    spec = job.data["spec"]
-    return of_training_operator.restart_rules_of(spec) if job.group_kind == kinds.PYTORCHJOB else of_trainer.restart_rules_of(spec, objects)
-
-
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
@@ -98,7 +83,7 @@ class ExpandedRole:
         """The container that trains, in the first pod; None where there is none."""
         return self.pods[0].container(self.training) if self.training else None
 
-    def ranks_itself(self) -> bool:
+    def sets_own_priority(self) -> bool:
         """Whether the pods have a priority or a preemption policy, and name no class that gives it."""
         spec = self.pod_tree.get("spec")
         return spec is not None and not text(spec, "priorityClassName") and any(spec.get(name) for name in ("priority", "preemptionPolicy"))
@@ -107,7 +92,7 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("_by_kind", "_roles", "counts", "job", "objects", "operator", "target")
+    __slots__ = ("_by_kind", "counts", "job", "objects", "operator", "roles", "target")
 
     def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
         """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
@@ -122,30 +107,25 @@ class ExpandedJob:
         self._by_kind: dict[str, list[MarkedTree]] = {}
         for each in objects:
             self._by_kind.setdefault(text(each, "kind"), []).append(each)
-        self._roles = self._found_roles()
+        self.roles = self._found_roles()
+        """The roles that have pods, in the order of these."""
 
     def of_kind(self, kind: str) -> list[MarkedTree]:
         """The objects of a kind, such as `Service`."""
         return self._by_kind.get(kind, [])
 
-    def roles(self) -> list[ExpandedRole]:
-        """The roles that have pods, in the order of these."""
-        return self._roles
-
     def _found_roles(self) -> list[ExpandedRole]:
         by_role: dict[str, list[ExpandedPod]] = {}
         for pod in pods_among(self.objects):
             by_role.setdefault(pod.role, []).append(pod)
+        is_pytorchjob, container = self.job.group_kind == kinds.PYTORCHJOB, CONTAINERS[self.job.group_kind]
+        training = by_role.keys() if is_pytorchjob else {container, *self._labelled()}
         return [
-            ExpandedRole(self._spelt(name), pods, self._training(name), self.counts.get(name, len(pods))) for name, pods in by_role.items()
+            ExpandedRole(
+                name.capitalize() if is_pytorchjob else name, pods, container if name in training else "", self.counts.get(name, len(pods))
+            )
+            for name, pods in by_role.items()
         ]
-
-    def _spelt(self, role: str) -> str:
-        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role
-
-    def _training(self, role: str) -> str:
-        container = CONTAINERS[self.job.group_kind]
-        return container if self.job.group_kind == kinds.PYTORCHJOB or role == container or role in self._labelled() else ""
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
@@ -159,7 +139,6 @@ class ExpandedJob:
 
 
 _ROLES = ("training.kubeflow.org/replica-type", REPLICATED_JOB)
-_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 class ExpandedPod:
@@ -197,22 +176,19 @@ class ExpandedPod:
 def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
     """The pods among objects."""
     among = _Among(objects)
-    return [ExpandedPod(tree, among) for tree in among.pods()]
+    return [ExpandedPod(tree, among) for tree in among.pods]
 
 
 class _Among:
     """The objects that are made with a pod, and what is found in all of them together when it is first asked for."""
 
-    __slots__ = ("_objects", "_ranks", "_services")
+    __slots__ = ("_objects", "_ranks", "_services", "pods")
 
     def __init__(self, objects: Sequence[MarkedTree]) -> None:
         self._objects = objects
         self._ranks: dict[int, str] | None = None
         self._services: dict[str, MarkedTree] | None = None
-
-    def pods(self) -> list[MarkedTree]:
-        """The pods, in order."""
-        return [each for each in self._objects if text(each, "kind") == "Pod"]
+        self.pods = [each for each in objects if text(each, "kind") == "Pod"]
 
     def services(self) -> Mapping[str, MarkedTree]:
         """The services by name."""
@@ -223,11 +199,10 @@ class _Among:
     def ranks(self) -> Mapping[int, str]:
         """The rank of each pod, by the identity of its tree."""
         if self._ranks is None:
-            trees = self.pods()
-            ranks = list(map(_rank, trees))
+            ranks = list(map(_rank, self.pods))
             if not any(ranks):
-                ranks = [text(each, "metadata", "annotations", _INDEX) for each in trees]
-            self._ranks = {id(tree): rank for tree, rank in zip(trees, ranks, strict=True)}
+                ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in self.pods]
+            self._ranks = {id(tree): rank for tree, rank in zip(self.pods, ranks, strict=True)}
         return self._ranks
 
 
@@ -250,9 +225,9 @@ def _rank(pod: MarkedTree) -> str:
     """The rank that the operator gives to a pod, empty where it gives none."""
     for container in items(pod.get("spec", "containers")):
         variables = {text(each, "name"): each for each in items(container.get("env"))}
-        known = [value_of(variables[name], pod) for name in RANKS if name in variables]
-        if known and known[0]:
-            return known[0]
+        known = next((value_of(variables[name], pod) for name in RANKS if name in variables), "")
+        if known:
+            return known
     return ""
 
 

@@ -1,17 +1,23 @@
-"""How the job of any operator lives: which pod is started again, when it has succeeded or failed, and what becomes of a changed field."""
+"""How jobs live and end: which pods are restarted, when a job has succeeded or failed, what stays, and what a changed field does.
+
+First what holds for the jobs of both operators, then PyTorchJobs, then TrainJobs.
+"""
 
 from __future__ import annotations
 
-from jobspec.workloads import is_suspended
+from jobspec.diagnostics import Path
+from jobspec.documents.document import Document
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.targets import is_at_least
+from jobspec.workloads import REPLICATED_JOB, is_suspended, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from typing import Literal
-
-    from jobspec.documents.document import Document
+    from typing import Any, Literal
 
     Condition = Literal["Succeeded", "Failed"]
+
 
 RETRYABLE = 128
 """Exit codes from here on say that a signal ended the process: the restart policy ExitCode tries again."""
@@ -33,6 +39,12 @@ def suspension_effect(old: Document, new: Document) -> Effect:
     if before == after:
         return Effect()
     return Effect("the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are recreated")
+
+
+def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRules:
+    """The rules about restarts and the end of a job that its operator expands to these *objects*."""
+    spec = job.data["spec"]
+    return _rules_of_pytorchjob(spec) if job.group_kind == PYTORCHJOB else _rules_of_trainjob(spec, objects)
 
 
 class RestartRules:
@@ -81,3 +93,155 @@ class RestartRules:
         if any(role in self._is_enough for role, _ in ended):
             return "Succeeded"
         return "Succeeded" if len(ended) == len(pods) else None
+
+
+# How a PyTorchJob lives and ends: which pods are restarted, who has to succeed, and what stays afterwards.
+#
+# Follows `JobController.ReconcileJobs`, `ReconcilePods`, `PastBackoffLimit` and `PastActiveDeadline`, github.com/kubeflow/training-operator
+# pkg/controller.v1/common, and `PyTorchJobReconciler.UpdateJobStatus`, pkg/controller.v1/pytorch, 1.7.0 to 1.9.4.
+
+
+RESTART_POLICY = "OnFailure"
+"""The restart policy of a replica type that says none."""
+
+
+def _rules_of_pytorchjob(spec: dict[str, Any]) -> RestartRules:
+    replicas = {name.lower(): each or {} for name, each in spec["pytorchReplicaSpecs"].items()}
+    policy = spec.get("runPolicy") or {}
+    decisive = decisive_role(replicas, elastic=bool(spec.get("elasticPolicy")))
+    return RestartRules(
+        {name: each.get("restartPolicy") or RESTART_POLICY for name, each in replicas.items()},
+        limit=policy.get("backoffLimit"),
+        deadline=policy.get("activeDeadlineSeconds"),
+        one_is_enough=[decisive] if decisive else [],
+    )
+
+
+def decisive_role(roles: Collection[str], *, elastic: bool) -> str:
+    """The role of which one pod that succeeds ends the job, among *roles* in lower case; empty where all pods have to succeed."""
+    return "master" if "master" in roles else "worker" if elastic else ""
+
+
+def counts_restarts(restart_policy: str) -> bool:
+    """Whether restarts count towards the job's `backoffLimit`: those of pods that the operator recreates do not."""
+    return restart_policy != "ExitCode"
+
+
+def leaves_running_pods(clean_pod_policy: str | None) -> bool:
+    """Whether the pods that run when the job ends run on."""
+    return clean_pod_policy in (None, "None")
+
+
+def leaves_finished_pods(clean_pod_policy: str | None) -> bool:
+    """Whether the pods that have ended stay, and their logs with them."""
+    return clean_pod_policy in (None, "None", "Running")
+
+
+def cleans_up_at_limits_too(release: str) -> bool:
+    """Whether `cleanPodPolicy` decides on the pods of a job that fails by its `backoffLimit` or deadline; older releases delete all."""
+    return is_at_least(release, "1.9.4")
+
+
+# What the training-operator does with a changed field of a PyTorchJob that lives on under its name.
+#
+# Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `ReconcileHPA`,
+# pkg/controller.v1/pytorch, 1.9: a pod is made where one is missing and deleted where it is one too many, and one that is there is left as
+# it is; the run policy is read each time.
+
+
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+_RUN_POLICY: Path = ("spec", "runPolicy")
+_PODS_STAY = "the operator leaves the pods that run as they are; only pods that it makes later are of the new spec"
+_NODES_STAY = "running pods keep the number of nodes that they started with"
+
+
+def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a PyTorchJob, at a path in its spec."""
+    if path == suspend_of(PYTORCHJOB):
+        return suspension_effect(old, new)
+    if path == (*_RUN_POLICY, "managedBy"):
+        return Effect("the training-operator leaves a job to another controller with the pods that it has")
+    if path[:2] == _RUN_POLICY:
+        return Effect()
+    if _is_scaled(path, old, new):
+        return Effect(_NODES_STAY)
+    if path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in ("minReplicas", "maxReplicas", "metrics"):
+        return _of_autoscaler(path, new)
+    return _of_pods(path, old, new)
+
+
+def _is_scaled(path: Path, old: Document, new: Document) -> bool:
+    """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
+    role = path[:3]
+    if path[:2] != _REPLICAS or value_at(new.data, role) is None:
+        return False
+    return path[3:] == ("replicas",) or value_at(old.data, role) is None
+
+
+def _of_autoscaler(path: Path, new: Document) -> Effect:
+    if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
+        return Effect(_NODES_STAY)
+    if path[2] == "metrics":
+        return Effect("the operator leaves its HorizontalPodAutoscaler", heeded=False)
+    return Effect(_PODS_STAY, heeded=False)
+
+
+def _of_pods(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a change of pods: none on those that run; a suspended job has none, and gets new ones when it resumes."""
+    if is_suspended(old) or is_suspended(new):
+        return Effect()
+    if value_at(new.data, path[:3]) is None and path[:2] == _REPLICAS:
+        return Effect("the operator leaves the pods of a role that is gone", heeded=False)
+    return Effect(_PODS_STAY, heeded=False)
+
+
+# How a TrainJob lives and ends: which pods are restarted, when it is over, and what is made of it once more.
+#
+# Follows `Controller.syncJob`, k8s.io/kubernetes pkg/controller/job, 1.36, `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers,
+# 0.12, and `TrainJobReconciler.Reconcile`, github.com/kubeflow/trainer pkg/controller, 2.0.0 to 2.3.0.
+
+
+def _rules_of_trainjob(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) -> RestartRules:
+    """A Job makes a new pod for one that failed, whatever its policy; a JobSet may recreate all of its Jobs."""
+    from jobspec.operators.batch import RETRIES
+
+    jobs = {each["metadata"]["labels"][REPLICATED_JOB]: each["spec"] for each in objects if each["kind"] == "Job"}
+    jobsets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
+    limits = [each.get("backoffLimit", RETRIES) for each in jobs.values()]
+    deadlines = [each["activeDeadlineSeconds"] for each in (spec, *jobs.values()) if each.get("activeDeadlineSeconds")]
+    return RestartRules(
+        dict.fromkeys(jobs, "OnFailure"),
+        limit=min(limits, default=RETRIES) + 1,
+        deadline=min(deadlines, default=None),
+        rounds=1 + max((each.get("failurePolicy", {}).get("maxRestarts", 0) for each in jobsets), default=0),
+    )
+
+
+def makes_again(release: str) -> Literal["", "finished", "failed"]:
+    """The ended TrainJobs whose JobSet the trainer makes again once a time to live has deleted it; empty where it leaves all alone."""
+    if not is_at_least(release, "2.1.0"):
+        return ""
+    return "failed" if is_at_least(release, "2.2.0") else "finished"
+
+
+def has_deadline(release: str) -> bool:
+    """Whether a TrainJob has an `activeDeadlineSeconds` of its own."""
+    return is_at_least(release, "2.2.0")
+
+
+# What the trainer does with a changed field of a TrainJob that lives on under its name.
+#
+# Follows `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0: a JobSet is not touched while
+# neither it nor its TrainJob is suspended.
+
+
+_PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
+
+
+def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
+    """The effect of a changed field of a TrainJob, at a path in its spec."""
+    if path == suspend_of(TRAINJOB):
+        return suspension_effect(old, new)
+    if path[1] in _PATCHES:  # the webhook takes them from suspended jobs only
+        return Effect()
+    return Effect("the trainer does not change a JobSet that it has made", heeded=False)

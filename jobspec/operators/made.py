@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked, set_by
+from jobspec.documents.marked_tree import (
+    MarkedTree,
+    PlainTree,
+    changed,
+    each_item,
+    field_value,
+    items,
+    marked,
+    set_by,
+    with_fields,
+    with_mappings,
+    with_missing,
+)
 from jobspec.go.values import encode_as_go
 from jobspec.kubernetes.structural import filled
 from jobspec.schemas import shapes
@@ -16,7 +28,7 @@ from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from jobspec.targets import Target
@@ -62,7 +74,13 @@ def operator_mark(operator: str, release: str) -> Mark:
     return Mark(f"{operator} {release}")
 
 
-# Changes to parts of a tree: each gives a new tree, and leaves the marks of all other values as they are.
+def owner_references(operator: Mark, api_version: str, kind: str, name: MarkedTree) -> MarkedTree:
+    """The owner references of what an operator makes for an object, which it controls."""
+    owner = {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True, "blockOwnerDeletion": True}
+    return set_by(operator, [owner])
+
+
+# Lists whose items the trainer tells apart by some of their fields.
 
 
 #: The fields by which the trainer tells the items of a list apart: two items are one where any of these is equal, or absent from both.
@@ -72,25 +90,6 @@ IDENTITIES: Mapping[str, tuple[str, ...]] = {
     "volumeMounts": ("mountPath",),
     "volumes": ("name",),
 }
-
-
-def with_fields(tree: MarkedTree, fields: Mapping[str, MarkedTree | None]) -> MarkedTree:
-    """A mapping with some fields set; one that is None stays as it was."""
-    return tree.with_value({**tree.value, **{name: child for name, child in fields.items() if child is not None}})
-
-
-def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
-    """A mapping with the mapping at *path* changed, which is made where it is absent."""
-    if not path:
-        return change(tree)
-    child = tree.value.get(path[0]) or MarkedTree({}, tree.mark)
-    return tree.with_value({**tree.value, path[0]: changed(child, path[1:], change)})
-
-
-def each_item(tree: MarkedTree, name: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
-    """A mapping with each item of the list *name* changed."""
-    old = tree.value.get(name)
-    return tree if old is None else tree.with_value({**tree.value, name: old.with_value([change(item) for item in items(old)])})
 
 
 def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> MarkedTree:
@@ -112,18 +111,6 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
 def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
     """By what an item of a list is told from others: those that share one of these are one."""
     return {(field, field_value(item, field)) for field in IDENTITIES[name]}
-
-
-def number(tree: MarkedTree | None, *path: str, default: int) -> int:
-    """The number at a path."""
-    child = tree.get(*path) if tree else None
-    return child.value if child and isinstance(child.value, int) else default
-
-
-def is_true(tree: MarkedTree | None, *path: str) -> bool:
-    """Whether the value at a path is true."""
-    child = tree.get(*path) if tree else None
-    return child is not None and child.value is True
 
 
 # A job as the API server stores it, which is what its operator sees: nulls dropped, the defaults of the CRD filled in, a name given.
@@ -162,13 +149,13 @@ def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> Marke
     if made is before:
         return tree
     if isinstance(made, dict):
-        return tree.with_value({name: _inside(tree, name, each, before.get(name), crd) for name, each in made.items()})
+        return tree.with_value({name: _child_with_defaults(tree, name, each, before.get(name), crd) for name, each in made.items()})
     if isinstance(made, list):
-        return tree.with_value([_inside(tree, at, each, before[at], crd) for at, each in enumerate(made)])
+        return tree.with_value([_child_with_defaults(tree, at, each, before[at], crd) for at, each in enumerate(made)])
     return tree.with_value(made)
 
 
-def _inside(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Mark) -> MarkedTree:
+def _child_with_defaults(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Mark) -> MarkedTree:
     return set_by(crd, made) if before is None and made is not None else _with_defaults(around.value[step], made, before, crd)
 
 
@@ -256,12 +243,8 @@ def as_applied(tree: MarkedTree) -> MarkedTree:
 
 
 def _replicated_job(replicated: MarkedTree) -> MarkedTree:
-    replicated = changed(replicated, ("template", "metadata"), _same)
-    return changed(replicated, ("template", "spec", "template"), _pod_template)
-
-
-def _pod_template(template: MarkedTree) -> MarkedTree:
-    return changed(changed(template, ("metadata",), _same), ("spec",), _pod)
+    replicated = with_mappings(replicated, ("template", "metadata"))
+    return changed(replicated, ("template", "spec", "template"), lambda each: changed(with_mappings(each, ("metadata",)), ("spec",), _pod))
 
 
 def _pod(spec: MarkedTree) -> MarkedTree:
@@ -271,31 +254,24 @@ def _pod(spec: MarkedTree) -> MarkedTree:
 
 
 def _container(container: MarkedTree) -> MarkedTree:
-    return each_item(changed(container, ("resources",), _same), "env", _with_divisor)
+    return each_item(with_mappings(container, ("resources",)), "env", _with_divisor)
 
 
 def _with_divisor(variable: MarkedTree) -> MarkedTree:
-    source = variable.get("valueFrom", "resourceFieldRef")
-    if source is None or "divisor" in source.value:
-        return variable
     path = ("valueFrom", "resourceFieldRef")
-    return changed(variable, path, lambda each: with_fields(each, {"divisor": MarkedTree("0", each.mark)}))
+    source = variable.get(*path)
+    return changed(variable, path, lambda each: with_missing(each, {"divisor": "0"}, each.mark)) if source else variable
 
 
 def _volume(volume: MarkedTree) -> MarkedTree:
     if volume.get("ephemeral", "volumeClaimTemplate") is None:
         return volume
     template = ("ephemeral", "volumeClaimTemplate")
-    return changed(changed(volume, (*template, "metadata"), _same), (*template, "spec", "resources"), _same)
+    return with_mappings(volume, (*template, "metadata"), (*template, "spec", "resources"))
 
 
 def _claim(claim: MarkedTree) -> MarkedTree:
-    claim = changed(changed(claim, ("metadata",), _same), ("status",), _same)
-    return changed(claim, ("spec", "resources"), _same)
-
-
-def _same(tree: MarkedTree) -> MarkedTree:
-    return tree
+    return with_mappings(claim, ("metadata",), ("status",), ("spec", "resources"))
 
 
 def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
@@ -308,7 +284,7 @@ def _copied(given: MarkedTree) -> MarkedTree:
     source = given.get("valueFrom")
     own = source.with_value(_source(source)) if source else None
     value = None if source else given.get("value") or given.with_value("")
-    name = given.get("name") or given.with_value("")  # a webhook of the trainer writes the job anew, with names that are not there
+    name = given.get("name") or given.with_value("")  # a webhook of the trainer rewrites the job, and adds absent names
     return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
 
 

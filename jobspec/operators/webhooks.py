@@ -15,7 +15,7 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, genera
 from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.kubernetes.verdict import Verdict
-    from jobspec.targets import Target
     from jobspec.workloads import Workload
 
 
@@ -143,7 +142,7 @@ def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
         yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
 
 
-def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
+def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
     """The values in a mapping or list, each with its shape and path."""
     if isinstance(value, dict):
         fields = shape.fields
@@ -190,7 +189,7 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     elif not _fits(value, shape):
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
-        for inner, child, inner_path in _inside(value, shape, path):
+        for inner, child, inner_path in _children(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
 
 
@@ -210,7 +209,7 @@ def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
         if child.unset == "null" and value.get(name) is None:
             message = f"the operator writes the missing `{name}` here as null, which the server refuses"
             yield Finding((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
-    for inner, child_or_none, inner_path in _inside(value, shape, path):
+    for inner, child_or_none, inner_path in _children(value, shape, path):
         yield from _nulls(inner, child_or_none, inner_path)
 
 

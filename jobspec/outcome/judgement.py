@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, JobspecError, Mark, Path, Problem, has_error
+from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.made import Expansion, with_generated_names
+from jobspec.operators.made import with_generated_names
 from jobspec.outcome.programs import (
     complete_without_training,
+    policy_outcomes,
     rendezvous_outcomes,
     restarts_forever,
     started,
     wrong_flags,
     wrong_torchrun_options,
 )
-from jobspec.programs.command_lines import Contract
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Change
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.outcome.programs import Started
-    from jobspec.targets import Target
 
 
 # The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that.
@@ -42,44 +39,27 @@ def judged(
 
     *accepted*: a server is known to accept all objects of the job, and is not asked again. The other arguments are those of `foresee`.
     """
-
-    def outcomes(expanded: ExpandedJob) -> Iterator[Finding]:
-        programs = started(expanded)
-        if not accepted:
-            yield from refused_objects(expanded)
-        yield from rendezvous_outcomes(expanded, programs)
-        yield from _of_trainjob(expanded)
-        if policies or cluster.closed or any(role.ranks_itself() for role in expanded.roles()):
-            from jobspec.outcome.programs import policy_outcomes
-
-            yield from policy_outcomes(expanded, policies, closed=cluster.closed)
-        yield from _of_arguments(expanded, programs, cluster.contracts)
-
     try:
         expansion = expand(job, context, cluster.target, first_and_last_only=True, skip_server_checks=accepted)
-        return _found(job, expansion, cluster.target, outcomes)
+        if has_error(expansion.diagnostics):
+            return list(expansion.diagnostics)
+        expanded = ExpandedJob(job, expansion.objects, cluster.target, expansion.counts)
+        refused = [] if accepted else list(refused_objects(expanded))
+        return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job)]
     except JobspecError:
         return None
 
 
-def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callable[[ExpandedJob], Iterator[Finding]]) -> list[Diagnostic]:
-    found = list(expansion.diagnostics)
-    if not has_error(found):
-        expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
-        found += _each_place_once(outcomes(expanded), job)
-    return found
-
-
-def _of_trainjob(expanded: ExpandedJob) -> Iterator[Finding]:
+def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
+    """What becomes of a job whose objects are accepted."""
+    programs = started(expanded)
+    yield from rendezvous_outcomes(expanded, programs)
     if expanded.job.group_kind == TRAINJOB:
         yield from complete_without_training(expanded)
         yield from restarts_forever(expanded)
-
-
-def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
-    if contracts or any(program.is_torchrun for _, program in programs):
-        yield from wrong_torchrun_options(expanded)
-        yield from wrong_flags(expanded, contracts)
+    yield from policy_outcomes(expanded, policies, closed=cluster.closed)
+    yield from wrong_torchrun_options(programs)
+    yield from wrong_flags(programs, cluster.contracts)
 
 
 def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnostic]:
@@ -111,7 +91,7 @@ def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
 
 def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Finding]:
     for kind, (rule, what) in _RULES.items():
-        for alike in _ends(job.of_kind(kind)):
+        for alike in _first_and_last(job.of_kind(kind)):
             if kind != "Job" and not _problems(alike[-1], job):
                 continue  # none has a longer name
             for each in alike:
@@ -124,7 +104,7 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
     """The mistakes in pods, but for those of the *refused* Jobs."""
-    for role in job.roles():
+    for role in job.roles:
         pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
@@ -160,10 +140,10 @@ def _changes_in(job: Document, made: MarkedTree, remedy: Change | None) -> Seque
     if rest and remedy.action != "set":
         return ()
     changed = type(remedy)(remedy.action, rest, remedy.value)
-    return [changed.below(path) for path in (_around(job, here) if rest else _written(job, here))]
+    return [changed.below(path) for path in (_around(job, here) if rest else _paths_that_became(job, here))]
 
 
-def _written(job: Document, made: MarkedTree) -> Iterator[Path]:
+def _paths_that_became(job: Document, made: MarkedTree) -> Iterator[Path]:
     """The paths of the job's values that became a made one."""
     if made.mark.line and made.mark.file == job.file and not made.mark.layer:
         yield from (path for path in job.marks.paths_to(made.mark) if _shape(value_at(job.data, path)) == _shape(made.data()))
@@ -177,7 +157,7 @@ def _shape(data: Any) -> Any:
 def _around(job: Document, made: MarkedTree) -> Iterator[Path]:
     """The paths of the job's mappings whose fields stand in a made one, which may have a place of its own."""
     fields = made.value.items() if isinstance(made.value, dict) else ()
-    found = ([path[:-1] for path in _written(job, field) if path[-1:] == (name,)] for name, field in fields)
+    found = ([path[:-1] for path in _paths_that_became(job, field) if path[-1:] == (name,)] for name, field in fields)
     yield from next(filter(None, found), ())
 
 
@@ -194,7 +174,7 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
 
 
-def _ends(objects: Sequence[MarkedTree]) -> Iterator[Sequence[MarkedTree]]:
+def _first_and_last(objects: Sequence[MarkedTree]) -> Iterator[Sequence[MarkedTree]]:
     """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
     alike: dict[str, list[MarkedTree]] = {}
     for each in objects:

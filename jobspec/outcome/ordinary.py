@@ -1,7 +1,7 @@
-"""What becomes of an accepted job: most are recognised as ordinary by a look at the job alone, others are judged as a whole.
+"""What becomes of an accepted job: most jobs are ordinary, which the job alone shows; all others are expanded and judged as a whole.
 
-Of an ordinary job a server accepts all that is made of it, and its programs find each other. To expand a job and judge its objects takes
-three times as long; a property test holds this look to that judgement (`judgement.judged`).
+A server accepts every object that an operator makes of an ordinary job, and the programs of its pods find each other. To expand a job and
+to judge its objects takes three times as long; a property test holds what is said here to that judgement (`judgement.judged`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.programs.command_lines import OPTIONS, CommandWord, length_of_start, options_of, starts_python
-from jobspec.targets import RELEASES
+from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
+from jobspec.targets import RELEASES, Target
 from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.targets import Target
 
     Pod = dict[str, Any]
     Check = Callable[[Any], bool]
@@ -112,24 +111,13 @@ def is_word(value: Any) -> bool:
     return type(value) is str and 0 < len(value) < 64 and value[0].isalnum() and _WORD.issuperset(value)
 
 
-def is_name(value: Any) -> bool:
-    """The name of an object: a DNS subdomain."""
-    return type(value) is str and not bad_subdomain(value)
+def formed(bad_form: Callable[[str], str]) -> Check:
+    """A text of a form; *bad_form* says why another text has not that form."""
+    return lambda value: type(value) is str and not bad_form(value)
 
 
-def is_label_name(value: Any) -> bool:
-    """A DNS label."""
-    return type(value) is str and not bad_label_name(value)
-
-
-def is_key(value: Any) -> bool:
-    """The key of a label."""
-    return type(value) is str and not bad_qualified_name(value)
-
-
-def is_label_value(value: Any) -> bool:
-    """The value of a label, which may be empty."""
-    return type(value) is str and not bad_label_value(value)
+is_name, is_label_name = formed(bad_subdomain), formed(bad_label_name)
+is_key, is_label_value = formed(bad_qualified_name), formed(bad_label_value)
 
 
 def are_labels(value: Any) -> bool:
@@ -170,18 +158,18 @@ def has_short_name(data: dict[str, Any], longest: int) -> bool:
     return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
 
 
-def each(check: Check) -> Check:
-    """A list whose every item passes."""
+def list_of(check: Check) -> Check:
+    """A list, perhaps empty, whose items all pass."""
     return lambda value: type(value) is list and all(map(check, value))
 
 
-def some(check: Check) -> Check:
-    """A list that has an item, and whose every item passes."""
+def some_of(check: Check) -> Check:
+    """A list that is not empty, whose items all pass."""
     return lambda value: type(value) is list and bool(value) and all(map(check, value))
 
 
-def having(known: Mapping[str, Check], *needed: str) -> Check:
-    """A mapping with no other fields than the *known* ones, each of which passes, and with all that are *needed*."""
+def object_of(known: Mapping[str, Check], *needed: str) -> Check:
+    """An object with no other fields than the *known* ones, which all pass, and with all that are *needed*."""
 
     def passes(value: Any) -> bool:
         if type(value) is not dict:
@@ -195,10 +183,15 @@ def having(known: Mapping[str, Check], *needed: str) -> Check:
     return passes
 
 
+def one_item(check: Check) -> Check:
+    """A list of one item, which passes."""
+    return lambda value: type(value) is list and len(value) == 1 and check(value[0])
+
+
 def _nested(check: Check, *steps: str) -> Check:
-    """A mapping with one field, and in it another one, and so on, the innermost of which passes."""
+    """An object with one field, in that again one, and so on by the names in *steps*; the value of the innermost passes."""
     for step in reversed(steps):
-        check = having({step: check}, step)
+        check = object_of({step: check}, step)
     return check
 
 
@@ -283,22 +276,22 @@ def _are_own_annotations(value: Any) -> bool:
     )
 
 
-is_ordinary_metadata = having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": of_type(type(None))})
+is_ordinary_metadata = object_of({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": of_type(type(None))})
 """Whether metadata has labels and annotations alone, none of which operators or servers read."""
 is_text, is_flag = of_type(str), of_type(bool)
 is_number, is_port = between(0, 2**31 - 1), between(1, 65535)
-_REFERENCE = having({"name": is_name}, "name")
-_REFERENCE_WITH_KEY = having({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
-_SOURCE = having({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
-_VARIABLE = having({"name": _is_variable, "value": is_text}, "name")
-_VARIABLE_FROM = having({"name": _is_variable, "valueFrom": lambda value: _SOURCE(value) and len(value) == 1}, "name", "valueFrom")
-_WHOLE_SOURCE = having({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
-_PORT = having({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
-_MOUNT = having(
+_REFERENCE = object_of({"name": is_name}, "name")
+_REFERENCE_WITH_KEY = object_of({"name": is_name, "key": is_word, "optional": is_flag}, "name", "key")
+_SOURCE = object_of({"configMapKeyRef": _REFERENCE_WITH_KEY, "secretKeyRef": _REFERENCE_WITH_KEY})
+_VARIABLE = object_of({"name": _is_variable, "value": is_text}, "name")
+_VARIABLE_FROM = object_of({"name": _is_variable, "valueFrom": lambda value: _SOURCE(value) and len(value) == 1}, "name", "valueFrom")
+_WHOLE_SOURCE = object_of({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
+_PORT = object_of({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
+_MOUNT = object_of(
     {"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative},
     *("name", "mountPath"),
 )
-_TEXTS = each(is_text)
+_TEXTS = list_of(is_text)
 _USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
 _OF_ANY_CONTAINER = {
     "name": is_label_name,
@@ -307,32 +300,32 @@ _OF_ANY_CONTAINER = {
     "command": _TEXTS,
     "args": _TEXTS,
     "workingDir": is_text,
-    "env": each(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
-    "envFrom": each(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
-    "ports": each(_PORT),
+    "env": list_of(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
+    "envFrom": list_of(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
+    "ports": list_of(_PORT),
     "resources": is_ordinary_amounts,
-    "volumeMounts": each(_MOUNT),
-    "securityContext": having({**_USERS, "privileged": is_flag, "capabilities": having({"add": _TEXTS, "drop": _TEXTS})}),
+    "volumeMounts": list_of(_MOUNT),
+    "securityContext": object_of({**_USERS, "privileged": is_flag, "capabilities": object_of({"add": _TEXTS, "drop": _TEXTS})}),
     "stdin": is_flag,
     "tty": is_flag,
 }
-_EXEC = having({"exec": having({"command": some(is_text)}, "command")}, "exec")
-_CONTAINER = having({**_OF_ANY_CONTAINER, "lifecycle": having({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
-_INIT_CONTAINER = having(_OF_ANY_CONTAINER, "name", "image")
-_FILES = each(having({"key": is_word, "path": is_word}, "key", "path"))
-_VOLUME = having(
+_EXEC = object_of({"exec": object_of({"command": some_of(is_text)}, "command")}, "exec")
+_CONTAINER = object_of({**_OF_ANY_CONTAINER, "lifecycle": object_of({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
+_INIT_CONTAINER = object_of(_OF_ANY_CONTAINER, "name", "image")
+_FILES = list_of(object_of({"key": is_word, "path": is_word}, "key", "path"))
+_VOLUME = object_of(
     {
         "name": is_label_name,
-        "emptyDir": having({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _amount("memory", amount) is not None}),
-        "persistentVolumeClaim": having({"claimName": is_name, "readOnly": is_flag}, "claimName"),
-        "configMap": having({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
-        "secret": having({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
-        "hostPath": having({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
-        "nfs": having({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
+        "emptyDir": object_of({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _amount("memory", amount) is not None}),
+        "persistentVolumeClaim": object_of({"claimName": is_name, "readOnly": is_flag}, "claimName"),
+        "configMap": object_of({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
+        "secret": object_of({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
+        "hostPath": object_of({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
+        "nfs": object_of({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
     },
     "name",
 )
-_TOLERATION = having(
+_TOLERATION = object_of(
     {
         "key": is_key,
         "operator": one_of("Exists", "Equal"),
@@ -348,8 +341,10 @@ def _is_toleration(value: Any) -> bool:
     return not value.get("value") if value.get("operator") == "Exists" else "key" in value
 
 
-_REQUIREMENT = having(
-    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some(is_label_value)}, "key", "operator"
+_REQUIREMENT = object_of(
+    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some_of(is_label_value)},
+    "key",
+    "operator",
 )
 
 
@@ -357,37 +352,32 @@ def _is_requirement(value: Any) -> bool:
     return _REQUIREMENT(value) and ("values" in value) == (value["operator"] in ("In", "NotIn"))
 
 
-_NODE_AFFINITY = having(
+_NODE_TERM = object_of({"matchExpressions": some_of(_is_requirement)}, "matchExpressions")
+_NODE_AFFINITY = _nested(some_of(_NODE_TERM), "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_SELECTOR = object_of({"matchLabels": are_labels, "matchExpressions": some_of(_is_requirement)})
+_TERM = object_of({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
+_PREFERRED_TERM = object_of({"weight": between(1, 100), "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
+_POD_AFFINITY = object_of(
     {
-        "requiredDuringSchedulingIgnoredDuringExecution": having(
-            {"nodeSelectorTerms": some(having({"matchExpressions": some(_is_requirement)}, "matchExpressions"))}, "nodeSelectorTerms"
-        )
+        "requiredDuringSchedulingIgnoredDuringExecution": list_of(_TERM),
+        "preferredDuringSchedulingIgnoredDuringExecution": list_of(_PREFERRED_TERM),
     }
 )
-_SELECTOR = having({"matchLabels": are_labels, "matchExpressions": some(_is_requirement)})
-_TERM = having({"labelSelector": _SELECTOR, "topologyKey": is_key}, "topologyKey")
-_PREFERRED_TERM = having({"weight": between(1, 100), "podAffinityTerm": _TERM}, "weight", "podAffinityTerm")
-_POD_AFFINITY = having(
-    {
-        "requiredDuringSchedulingIgnoredDuringExecution": each(_TERM),
-        "preferredDuringSchedulingIgnoredDuringExecution": each(_PREFERRED_TERM),
-    }
-)
-_TEMPLATE = having(
+_TEMPLATE = object_of(
     {
         "metadata": is_ordinary_metadata,
-        "spec": having(
+        "spec": object_of(
             {
-                "containers": some(_CONTAINER),
-                "initContainers": each(_INIT_CONTAINER),
-                "volumes": each(lambda value: _VOLUME(value) and len(value) <= 2),
+                "containers": some_of(_CONTAINER),
+                "initContainers": list_of(_INIT_CONTAINER),
+                "volumes": list_of(lambda value: _VOLUME(value) and len(value) <= 2),
                 "nodeSelector": are_labels,
-                "tolerations": each(_is_toleration),
-                "affinity": having({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
+                "tolerations": list_of(_is_toleration),
+                "affinity": object_of({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
                 "restartPolicy": one_of("Never", "OnFailure", "Always"),
                 "serviceAccountName": is_name,
                 "schedulerName": is_name,
-                "imagePullSecrets": each(having({"name": is_text})),
+                "imagePullSecrets": list_of(object_of({"name": is_text})),
                 "automountServiceAccountToken": is_flag,
                 "enableServiceLinks": is_flag,
                 "hostIPC": is_flag,
@@ -395,7 +385,7 @@ _TEMPLATE = having(
                 "hostNetwork": is_flag,
                 "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
                 "terminationGracePeriodSeconds": is_number,
-                "securityContext": having({**_USERS, "fsGroup": is_number}),
+                "securityContext": object_of({**_USERS, "fsGroup": is_number}),
             },
             "containers",
         ),
@@ -454,8 +444,6 @@ _COUNTS = ("auto", "cpu", "gpu", "xpu")
 _ONE = ("", "1", "1:1")
 _ENDING = ("--standalone", "--help")
 """Switches with which a pod trains alone, or not at all."""
-_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", "JOB_COMPLETION_INDEX")
-"""How variables begin by which programs find each other."""
 _is_process_number = between(1, 999)
 
 
@@ -482,7 +470,7 @@ def torchrun_words(words: Sequence[str]) -> Sequence[str] | None:
 
 def sets_no_ranks(container: dict[str, Any]) -> bool:
     """Whether a container sets no variable by which programs find each other."""
-    return not any(str(each["name"]).startswith(_OF_RANKS) for each in container.get("env", ()))
+    return not any(str(each["name"]).startswith(BEGINNINGS_OF_RANKS) for each in container.get("env", ()))
 
 
 def launches_every_node(words: Sequence[str]) -> bool:
@@ -517,18 +505,18 @@ _ROLE = {
     "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
     "template": is_ordinary_template,
 }
-_ROLES = having({"Master": having(_ROLE, "template"), "Worker": having(_ROLE, "template")})
-_TARGET = having({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
-_METRIC = having(
-    {"type": one_of("Resource"), "resource": having({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")},
+_ROLES = object_of({"Master": object_of(_ROLE, "template"), "Worker": object_of(_ROLE, "template")})
+_TARGET = object_of({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
+_METRIC = object_of(
+    {"type": one_of("Resource"), "resource": object_of({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")},
     *("type", "resource"),
 )
 """What an autoscaler goes by."""
-_SPEC = having(
+_SPEC = object_of(
     {
         "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
         "nprocPerNode": is_process_count,
-        "elasticPolicy": having(
+        "elasticPolicy": object_of(
             {
                 "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
                 "rdzvHost": is_name,
@@ -537,11 +525,11 @@ _SPEC = having(
                 "maxRestarts": is_number,
                 "minReplicas": is_count_of_pods,
                 "maxReplicas": is_count_of_pods,
-                "metrics": some(_METRIC),
+                "metrics": some_of(_METRIC),
             },
             *("minReplicas", "maxReplicas"),
         ),
-        "runPolicy": having(
+        "runPolicy": object_of(
             {
                 "cleanPodPolicy": one_of("All", "Running", "None"),
                 "ttlSecondsAfterFinished": is_number,
@@ -559,8 +547,7 @@ def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> boo
     if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
         return False
     spec = data["spec"]
-    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
-    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+    return all(map(_is_ordinary_role, _roles(data).values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
 
 
 def _is_ordinary_role(role: dict[str, Any]) -> bool:
@@ -572,48 +559,35 @@ def _is_ordinary_role(role: dict[str, Any]) -> bool:
 
 def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
     """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
-    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
-    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
+    policy = spec["elasticPolicy"]
+    return list(spec["pytorchReplicaSpecs"]) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
 
 
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
-    spec = data["spec"]
-    settings = _settings_of(spec)
-    templates = [each["template"] for each in spec["pytorchReplicaSpecs"].values()]
-    return all(_has_rendezvous(containers_of(each)[_TRAINING_CONTAINER], settings) for each in templates)
+    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], data["spec"]) for each in _roles(data).values())
 
 
-class _Settings:
-    """What the operator tells the programs of a job."""
-
-    __slots__ = ("has_master", "meet", "processes")
-
-    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
-        self.processes = processes
-        self.has_master = has_master
-        self.meet = meet
-        """Whether the variables say where the pods meet, or there is one pod."""
+def _roles(data: dict[str, Any]) -> dict[str, Any]:
+    roles: dict[str, Any] = data["spec"]["pytorchReplicaSpecs"]
+    return roles
 
 
-def _settings_of(spec: dict[str, Any]) -> _Settings:
-    roles = spec["pytorchReplicaSpecs"]
-    has_master = "Master" in roles
-    pods = sum(each.get("replicas", 1) for each in roles.values())
-    return _Settings(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
-
-
-def _has_rendezvous(container: dict[str, Any], settings: _Settings) -> bool:
-    """Whether the program meets those of the other pods, where it looks for them by itself."""
+def _has_rendezvous(container: dict[str, Any], spec: dict[str, Any]) -> bool:
+    """Whether a program of a job of this *spec* meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)
     if options is None and not starts_python(words):
         return True
-    if not settings.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+    roles = spec["pytorchReplicaSpecs"]
+    has_master = "Master" in roles
+    if not has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
         return False
     if options is not None:
-        return settings.meet and launches_every_node(options)
-    return settings.has_master and (not settings.processes.isdecimal() or settings.processes == "1")
+        meet = has_master or "elasticPolicy" in spec or sum(each.get("replicas", 1) for each in roles.values()) == 1
+        return meet and launches_every_node(options)
+    processes = str(spec.get("nprocPerNode", "auto"))
+    return has_master and (not processes.isdecimal() or processes == "1")
 
 
 # TrainJobs of runtimes that train with torchrun in one replicated job.
@@ -630,24 +604,24 @@ def is_anything(_: Any) -> bool:
 
 
 _OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
-_PATCHED_POD = having(
+_PATCHED_POD = object_of(
     {
         **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
-        "containers": each(having({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
+        "containers": list_of(object_of({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
     }
 )
-_PATCHED_JOB = having(
+_PATCHED_JOB = object_of(
     {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
     *("name", "template"),
 )
-_PATCH = having(
+_PATCH = object_of(
     {
         "manager": is_text,
         "trainingRuntimeSpec": _nested(
-            having(
+            object_of(
                 {
                     "metadata": is_ordinary_metadata,
-                    "spec": _nested(lambda value: type(value) is list and len(value) == 1 and _PATCHED_JOB(value[0]), "replicatedJobs"),
+                    "spec": _nested(one_item(_PATCHED_JOB), "replicatedJobs"),
                 },
                 "spec",
             ),
@@ -656,13 +630,13 @@ _PATCH = having(
     },
     "trainingRuntimeSpec",
 )
-_JOB = having(
+_JOB = object_of(
     {
         "runtimeRef": is_anything,
         "activeDeadlineSeconds": is_number,
         "labels": are_labels,
         "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
-        "trainer": having(
+        "trainer": object_of(
             {
                 **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
                 "numNodes": is_count_of_pods,
@@ -680,33 +654,26 @@ def _trains(value: Any) -> bool:
     return type(value) is dict and value == {ANCESTOR: TRAINER}
 
 
-_REPLICATED = having(
+_REPLICATED = object_of(
     {
         "name": one_of(_NODE),
-        "template": having(
+        "template": object_of(
             {
-                "metadata": having({"labels": _trains}, "labels"),
-                "spec": having({"template": is_ordinary_template}, "template"),
+                "metadata": object_of({"labels": _trains}, "labels"),
+                "spec": object_of({"template": is_ordinary_template}, "template"),
             },
             *("metadata", "spec"),
         ),
     },
     *("name", "template"),
 )
-_RUNTIME = having(
+_RUNTIME = object_of(
     {
-        "mlPolicy": having(
-            {"numNodes": is_count_of_pods, "torch": having({"numProcPerNode": is_process_count})},
+        "mlPolicy": object_of(
+            {"numNodes": is_count_of_pods, "torch": object_of({"numProcPerNode": is_process_count})},
             "torch",
         ),
-        "template": having(
-            {
-                "spec": having(
-                    {"replicatedJobs": lambda value: type(value) is list and len(value) == 1 and _REPLICATED(value[0])}, "replicatedJobs"
-                )
-            },
-            "spec",
-        ),
+        "template": _nested(one_item(_REPLICATED), "spec", "replicatedJobs"),
     },
     *("mlPolicy", "template"),
 )
@@ -724,14 +691,14 @@ def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any])
     if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
         return False
     others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
-    spec = _with_patches({**template["spec"], "containers": [{**container, **_said(trainer)}, *others]}, data["spec"])
+    spec = _with_patches({**template["spec"], "containers": [{**container, **_container_of_trainer(trainer)}, *others]}, data["spec"])
     return spec is not None and is_ordinary_template({"spec": spec})
 
 
 def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     """Whether the programs of a TrainJob with ordinary objects find each other, and its own variables set no ranks."""
     trainer = data["spec"].get("trainer", {})
-    training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
+    training = {**containers_of(_template(runtime))[_NODE], **_container_of_trainer(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
     return sets_no_ranks(training) and "trainer" in data["spec"] and _nodes_meet(words_of(training), nodes)
 
@@ -756,7 +723,7 @@ def _template(runtime: dict[str, Any]) -> dict[str, Any]:
     return template
 
 
-def _said(trainer: dict[str, Any]) -> dict[str, Any]:
+def _container_of_trainer(trainer: dict[str, Any]) -> dict[str, Any]:
     """What the job says of the container that trains."""
     said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
     return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Finding, Mark
+from jobspec.diagnostics import Finding, Mark, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.problems import closest
+from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.programs import command_lines
 from jobspec.programs.command_lines import (
+    ADDRESSES,
+    ENDPOINT,
+    INDEX,
+    MASTER_ADDR,
+    NNODES,
+    NPROC_PER_NODE,
+    RANKS_OF_LAUNCHERS,
     CommandWord,
     Contract,
     contract_of,
@@ -30,37 +37,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Problem, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
 
-    Started = tuple[ExpandedRole, "Program"]
+    Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
+    #: The word of an option of torchrun, and its value.
+    Option = tuple[MarkedTree, str]
 
 
 #: The options by which torchrun is told where the others are.
 _PLACES = ("--rdzv-endpoint", "--master-addr")
 
 
-class TorchrunOption:
-    """An option of torchrun in a command line: its word, and its value."""
-
-    __slots__ = ("value", "word")
-
-    def __init__(self, word: MarkedTree, value: str) -> None:
-        self.word = word
-        self.value = value
-
-
-class Program:
+class TrainingProgram:
     """What a container runs."""
 
-    __slots__ = ("container", "variables", "words")
+    __slots__ = ("_start", "container", "texts", "variables", "words")
 
     def __init__(self, container: MarkedTree) -> None:
         self.container = container
         self.words = [each for field in ("command", "args") for each in items(container.get(field))]
         """The words of `command` and `args`; none where the image's own program runs."""
+        self.texts = _texts(self.words)
+        self._start = length_of_start(self.texts)
         self.variables = {text(each, "name"): each for each in items(container.get("env"))}
         """By name; of two of one name the last counts, as for Kubernetes."""
 
@@ -72,23 +73,14 @@ class Program:
     @property
     def is_plain_python(self) -> bool:
         """Whether the container starts a Python file or module directly, without a launcher."""
-        if not self._is_python or len(self.words) == 1:
+        if not starts_python(self.texts) or len(self.texts) == 1:
             return False
-        words = [str(word.value) for word in self.words]
-        following = "".join(words[length_of_python(words) :][:1])
-        return following != "-c" and (following != "-m" or "." not in str(self.words[-1].value)) and not self.mentions(*_LAUNCHERS)
-
-    @property
-    def _is_python(self) -> bool:
-        return starts_python([str(word.value) for word in self.words[:1]])
-
-    @property
-    def _start(self) -> int:
-        return length_of_start([str(word.value) for word in self.words])
+        first = "".join(self.texts[length_of_python(self.texts) :][:1])
+        return first != "-c" and (first != "-m" or "." not in self.texts[-1]) and not self.mentions(*_LAUNCHERS)
 
     def mentions(self, *texts: str) -> bool:
         """Whether one of the texts stands in one of the words."""
-        return any(each in str(word.value) for word in self.words for each in texts)
+        return any(each in word for word in self.texts for each in texts)
 
     @property
     def launched(self) -> Sequence[MarkedTree]:
@@ -98,20 +90,17 @@ class Program:
     @property
     def is_launch(self) -> bool:
         """Whether the container starts `python -m torch.distributed.launch`, torchrun's predecessor."""
-        return self._start > 1 and str(self.words[2].value) == "torch.distributed.launch"
+        return self._start > 1 and self.texts[2] == "torch.distributed.launch"
 
-    def option(self, *names: str) -> TorchrunOption | None:
+    def option(self, *names: str) -> Option | None:
         """The first of torchrun's options that is there and is one of these; None where none is."""
         words = self.launched
-        if not words:
-            return None
-        told = (each for each in options_of([str(word.value) for word in words]) if each.option in names)
-        return next((TorchrunOption(words[each.at], each.value or "") for each in told), None)
+        return next(((words[each.at], each.value or "") for each in options_of(_texts(words)) if each.option in names), None)
 
     @property
     def knows_where_others_are(self) -> bool:
         """Whether a variable or an option tells torchrun where the processes meet."""
-        return bool({"PET_MASTER_ADDR", "PET_RDZV_ENDPOINT"} & self.variables.keys()) or self.option(*_PLACES) is not None
+        return bool({MASTER_ADDR, ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
 
 
 _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
@@ -119,8 +108,8 @@ _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", 
 
 def started(job: ExpandedJob) -> list[Started]:
     """The roles that train, each with its program, but for those whose program is in the image."""
-    found = [(role, role.training_container()) for role in job.roles()]
-    programs = [(role, Program(container)) for role, container in found if container]
+    found = [(role, role.training_container()) for role in job.roles]
+    programs = [(role, TrainingProgram(container)) for role, container in found if container]
     return [(role, program) for role, program in programs if program.words]
 
 
@@ -131,27 +120,20 @@ _TORCHRUN = Contract({"properties": {**command_lines.OPTIONS, command_lines.OF_L
 _ENDS = "and ends with 2"
 
 
-def wrong_torchrun_options(job: ExpandedJob) -> Iterator[Finding]:
-    """Tell of options that torchrun does not take, and of values that it does not take for them."""
-    for program in _programs(job):
+def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
+    """Report options that torchrun does not take, and values that it does not take for them."""
+    for _, program in started:
         if program.is_torchrun:
             yield from _torchrun_options(program)
 
 
-def wrong_flags(job: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Finding]:
-    """Tell of flags that the contract of an image does not have, and of wrong values. *contracts*: by image, without tag and digest."""
-    for program in _programs(job) if contracts else ():
+def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
+    """Report flags that the contract of an image does not have, and wrong values. *contracts*: by image, without tag and digest."""
+    for _, program in started if contracts else ():
         contract = contract_of(contracts, text(program.container, "image"))
         flags = _flags(program, contract) if contract else None
         if contract and flags is not None:
             yield from _wrong_flags(flags, contract)
-
-
-def _programs(job: ExpandedJob) -> Iterator[Program]:
-    for role in job.roles():
-        container = role.training_container()
-        if container:
-            yield Program(container)
 
 
 def _texts(words: Words) -> list[str]:
@@ -173,7 +155,7 @@ def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: 
         yield Finding(words[given.value_at], message, rule="wrong-flag-value")
 
 
-def _torchrun_options(program: Program) -> Iterator[Finding]:
+def _torchrun_options(program: TrainingProgram) -> Iterator[Finding]:
     """What is wrong with the options before the script. An older or newer torch may know others, so that these are warnings."""
     words = program.launched
     for given in command_lines.options_of(_texts(words)):
@@ -188,17 +170,14 @@ def _torchrun_options(program: Program) -> Iterator[Finding]:
         yield from _wrong_value(given, words, _TORCHRUN, "torchrun")
 
 
-def _flags(program: Program, contract: Contract) -> Words | None:
+def _flags(program: TrainingProgram, contract: Contract) -> Words | None:
     """The words that the contract's program gets; None where another program runs, or a shell."""
     words: Words = program.words
     if not program.container.get("command"):
         return words
-    if program.is_torchrun:
-        words = _behind_torchrun(program.launched)
-    elif starts_python(_texts(words)):
-        words = words[length_of_python(_texts(words)) :]
-    started = [str(each.value) for each in words[:2]]
-    return words[2:] if contract.program and started in (["-m", contract.program], ["--module", contract.program]) else None
+    words = _behind_torchrun(program.launched) if program.is_torchrun else words[length_of_python(program.texts) :]
+    first = _texts(words[:2])
+    return words[2:] if contract.program and first in (["-m", contract.program], ["--module", contract.program]) else None
 
 
 def _behind_torchrun(words: Words) -> Words:
@@ -231,7 +210,6 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
 # Whether the processes of a job find each other, as many as they wait for; and how a TrainJob ends.
 
 
-_RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
 _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 
 
@@ -244,7 +222,7 @@ def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterato
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
     for role, program in started:
-        several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
+        several = text(program.variables.get(NNODES), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
             continue
         message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
@@ -258,17 +236,15 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     for role, program in started:
         if pods == 1:
             continue
-        told = program.option("--standalone") or _single_node(program)
-        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and "PET_NNODES" not in program.variables:
+        option = program.option("--standalone") or _single_node(program)
+        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and NNODES not in program.variables:
             message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
-        elif program.is_torchrun and told:
-            word = told.word.value
-            message = f"`{word}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
-            yield Finding(told.word, message, f"remove `{word}`", rule="trains-alone", severity="warning")
-        elif (
-            program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
-        ):
+        elif program.is_torchrun and option:
+            word, _ = option
+            message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
+            yield Finding(word, message, f"remove `{word.value}`", rule="trains-alone", severity="warning")
+        elif program.is_plain_python and not RANKS_OF_LAUNCHERS & program.variables.keys() and not program.mentions("PET_", INDEX):
             sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
             message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
             yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
@@ -282,10 +258,10 @@ def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | Ma
     return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
-def _single_node(program: Program) -> TorchrunOption | None:
+def _single_node(program: TrainingProgram) -> Option | None:
     """The option by which torchrun is told that there is one pod; None where it is not."""
     option = program.option("--nnodes")
-    return option if option and option.value in ("1", "1:1") else None
+    return option if option and option[1] in ("1", "1:1") else None
 
 
 def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
@@ -302,7 +278,7 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
 def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The number of processes is none that torchrun takes: it ends at once."""
     for _role, program in started:
-        variable = program.variables.get("PET_NPROC_PER_NODE")
+        variable = program.variables.get(NPROC_PER_NODE)
         number = text(variable, "value")
         if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in _NUMBER_WORDS:
             continue
@@ -316,7 +292,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
     """The operator tells the processes to meet at a name that no pod and no service of the job has."""
     services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
     for role, program in started:
-        for name in ("PET_MASTER_ADDR", "MASTER_ADDR"):
+        for name in ADDRESSES:
             variable = program.variables.get(name)
             address = text(variable, "value")
             if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
@@ -336,12 +312,12 @@ def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
 
 
 def _is_of_pod(address: str, job: ExpandedJob) -> bool:
-    return any(address in (pod.name, pod.host_name) for role in job.roles() for pod in role.pods)
+    return any(address in (pod.name, pod.host_name) for role in job.roles for pod in role.pods)
 
 
 def _pods(job: ExpandedJob) -> int:
     """How many pods train."""
-    return sum(role.count for role in job.roles() if role.training)
+    return sum(role.count for role in job.roles if role.training)
 
 
 _RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
@@ -355,9 +331,9 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
         if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
             message = "completes without training: the number of nodes is 0"
             yield Finding(completions, message, "write at least 1", rule="complete-without-training")
-    for role in job.roles():
+    for role in job.roles:
         container = role.training_container()
-        if container and not Program(container).words and _is_shipped(job, container.get("image")):
+        if container and not TrainingProgram(container).words and _is_shipped(job, container.get("image")):
             message = f"completes without training: {role.name} runs the default program of the runtime's image"
             yield Finding(
                 _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
@@ -387,14 +363,14 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
 # What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
 
 
-_LABELS = "pod-security.kubernetes.io/"
+_LEVELS = "pod-security.kubernetes.io/"
 
 
 def decides(document: Document, *, closed: bool) -> bool:
     """Whether an object decides on pods, or they wait for it. Unless the cluster is *closed*, what is absent does not count."""
     kind = document.group_kind
     if kind == kinds.NAMESPACE and not closed:
-        return any(str(name).startswith(_LABELS) for name in value_at(document.data, ("metadata", "labels")) or ())
+        return any(str(name).startswith(_LEVELS) for name in value_at(document.data, ("metadata", "labels")) or ())
     if kind == kinds.SERVICE_ACCOUNT and not closed:
         return bool(value_at(document.data, ("metadata", "annotations")))
     return kind in kinds.POLICY_KINDS or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
@@ -414,7 +390,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
     """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
     namespace = job.job.namespace
     concerned = policies is not None and policies.apply_to(namespace)
-    if not concerned and not closed and not any(role.ranks_itself() for role in job.roles()):
+    if not concerned and not closed and not any(role.sets_own_priority() for role in job.roles):
         return
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
@@ -424,7 +400,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
     if closed:
         policies = policies.with_others(_made(job, namespace))
     counted = []
-    for role in job.roles():
+    for role in job.roles:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]

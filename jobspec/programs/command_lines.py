@@ -17,9 +17,28 @@ if TYPE_CHECKING:
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
-#: The variables in which an operator says the rank of a pod, the port of the rendezvous; and those that torchrun sets for its processes.
-RANKS = ("RANK", "PET_NODE_RANK")
-PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+#: The variables by which operators tell programs of each other: those of torchrun, which are its options, then by framework.
+TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
+    f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+)
+ENDPOINT = "PET_RDZV_ENDPOINT"
+JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+OPEN_MPI = tuple(
+    f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "orte_keep_fqdn_hostnames", "orte_set_default_slots", "plm_rsh_args")
+)
+XGBOOST = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
+#: The variables in which an operator says the rank of a pod, the address and the port of the rendezvous.
+RANKS = ("RANK", NODE_RANK)
+ADDRESSES = (MASTER_ADDR, "MASTER_ADDR")
+PORTS = ("MASTER_PORT", MASTER_PORT)
+#: That in which a pod of an indexed Job finds its number.
+INDEX = "JOB_COMPLETION_INDEX"
+#: The variables by which launchers of all kinds tell a program its rank or where to meet; and how these, and others of theirs, begin.
+RANKS_OF_LAUNCHERS = frozenset(
+    ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
+)
+BEGINNINGS_OF_RANKS = ("PET_", "MASTER_", "RANK", "WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "OMPI_", "SLURM_", "JAX_", INDEX)
+#: The variables that torchrun sets for its processes.
 OF_PROCESSES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT")
 #: Options by the settings that variables give as well, with what the launcher does without either.
 SETTINGS = {

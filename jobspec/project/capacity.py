@@ -13,9 +13,9 @@ from typing import Any
 from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.cel.functions import number_of, quantity
+from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.policies import changes
 from jobspec.operators.trainer.runtimes import TRAINER, ancestor, merges_resources, nodes_of, runtime_of
-from jobspec.operators.training_operator.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.targets import Target
 from jobspec.workloads import Role, Workload, roles_in, value_at
 

@@ -1,6 +1,6 @@
 """What a change means in the cluster: what an operator does with a changed field, what the server refuses, what starts over.
 
-What operators do stands in `operators/training_operator/life.py` and `operators/trainer/life.py`.
+What operators do stands in `operators/life.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB
-from jobspec.operators.life import Effect
-from jobspec.operators.trainer.life import effect_on_trainjob
-from jobspec.operators.training_operator.life import effect_on_pytorchjob
+from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
 from jobspec.pipeline import Manifests
 from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of

@@ -13,7 +13,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_e
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import GroupKind, is_cluster_scoped
-from jobspec.operators.trainer.life import makes_again
+from jobspec.operators.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import LoadedOverlay

@@ -62,7 +62,7 @@ def topology_of(expanded: ExpandedJob) -> Topology:
     name = job.name or JOB_NAME
     queue = _queue(expanded)
     middle = [("", "JobSet")] if expanded.of_kind("JobSet") else []
-    lanes = _with_rendezvous([_lane(each, expanded, name) for each in expanded.roles()])
+    lanes = _with_rendezvous([_lane(each, expanded, name) for each in expanded.roles])
     shown = ("Pod", "Service", "JobSet")
     others = [f"{text(each, 'kind')} {_named(each)}" for each in expanded.objects if text(each, "kind") not in shown]
     chain = [*([("queue", visible(queue))] if queue else []), ("", job.kind), *middle]
@@ -151,7 +151,7 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[I
 
 def _rendezvous(expanded: ExpandedJob) -> _IsAddress | None:
     """Whether a Service is the one at which the training pods meet; None where no variable says so."""
-    for role in expanded.roles():
+    for role in expanded.roles:
         for pod in role.pods[-1:]:
             container = pod.container(role.training) if role.training else None
             for each in items(container.get("env")) if container else ():

@@ -8,7 +8,7 @@ from functools import cache
 from jobspec.explanations import RULES, STAGES
 from jobspec.lint.linting import RULES as LINT
 from jobspec.lint.linting import TOPICS, as_markdown, summary
-from jobspec.operators.jobset.webhook import WEBHOOK_RULES as JOBSET_RULES
+from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES, TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
 from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
@@ -25,7 +25,8 @@ ADMISSION = (
     POLICY_RULES,
     TORCHTUNE_RULES,
     RUNTIME_RULES,
-    JOBSET_RULES,
+    CREATE_RULES,
+    UPDATE_RULES,
 )
 
 #: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
@@ -81,5 +82,5 @@ def page() -> str:
 
 _HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"
 _LINT = """
-Each of these finds what a server accepts, what will run, and what bites. `jobspec explain NAME` prints one of them.
+Each of these finds something that a server accepts and that runs: slow, costly or fragile. `jobspec explain NAME` prints one of them.
 """

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, spell
@@ -15,11 +15,6 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.explanations import DECODING, RENAMED
 from jobspec.kubernetes.problems import closest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.diagnostics import FileResult
-
 
 #: What a file without such comments does not have.
 MARKER = "jobspec:"
@@ -167,32 +162,26 @@ STAGES = ("schema", "admission", "render", "outcome", "lint")
 SEVERITIES = ("error", "warning", "info")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFilter:
-    """What is chosen, by options or in a file."""
+    """What is chosen, by options or in a file; rules by their present names or by former ones."""
 
-    __slots__ = ("baseline", "contracts", "exclude", "fail_on", "ignore", "select")
+    select: Sequence[str] | None = None
+    """Names of rules and stages; empty for all. Of this and the next but one, None means that nothing is said."""
+    ignore: Sequence[str] = ()
+    fail_on: str | None = None
+    """The mildest severity that fails; errors alone where nothing is said."""
+    baseline: str | None = None
+    """The path of the baseline; empty where there is none."""
+    contracts: Mapping[str, str] = field(default_factory=dict)
+    """Image -> path of the JSON Schema of its flags."""
+    exclude: Sequence[Any] = ()
+    """Patterns of files that are left out of folders, with the folder that they begin at."""
 
-    def __init__(
-        self,
-        *,
-        select: Sequence[str] | None = None,
-        ignore: Sequence[str] = (),
-        fail_on: str | None = None,
-        baseline: str | None = None,
-        contracts: Mapping[str, str] | None = None,
-        exclude: Sequence[Any] = (),
-    ) -> None:
-        self.select = select and [RENAMED.get(each, each) for each in select]
-        """Names of rules and stages; empty for all. Of this and the next two, None means that nothing is said."""
-        self.ignore = [RENAMED.get(each, each) for each in ignore]
-        self.fail_on = fail_on
-        """The mildest severity that fails; errors alone where nothing is said."""
-        self.baseline = baseline
-        """The path of the baseline; empty where there is none."""
-        self.contracts = contracts or {}
-        """Image -> path of the JSON Schema of its flags."""
-        self.exclude = exclude
-        """Patterns of files that are left out of folders, with the folder that they begin at."""
+    def __post_init__(self) -> None:
+        """Rules have their present names."""
+        object.__setattr__(self, "select", self.select and [RENAMED.get(each, each) for each in self.select])
+        object.__setattr__(self, "ignore", [RENAMED.get(each, each) for each in self.ignore])
 
     def over(self, data: Mapping[str, Any]) -> ReportFilter:
         """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
@@ -278,8 +267,8 @@ def read_baseline(text: str, path: str) -> Counter[Known]:
     known: Counter[Known] = Counter()
     try:
         for entry in loads(text)["known"]:
-            file, of, rule, field = (str(entry[name]) for name in _FIELDS)
-            known[file, of, RENAMED.get(rule, rule), field] += int(entry["times"])
+            file, of, rule, spelt = (str(entry[name]) for name in _FIELDS)
+            known[file, of, RENAMED.get(rule, rule), spelt] += int(entry["times"])
     except (ValueError, KeyError, TypeError):
         raise JobspecError(f"{path}: this is not a baseline; --write-baseline writes one") from None
     return known
@@ -297,14 +286,15 @@ def without_known(
     return kept, sorted(key for key, times in left.items() if times > 0 and looked_at(key[0], key[2]))
 
 
-def stale_entries(stale: Iterable[Known], path: str, text: str) -> Iterator[Diagnostic]:
+def stale_entries(stale: Iterable[Known], baseline: str, text: str) -> Iterator[Diagnostic]:
     """A warning about each stale entry of a baseline, at its line."""
     lines = text.split("\n")
-    for file, of, rule, field in stale:
-        parts = [f'"{name}": {_quoted(value)}' for name, value in zip(_FIELDS, (file, of, rule, field), strict=True)]
+    for key in stale:
+        file, _, rule, path = key
+        parts = [f'"{name}": {_quoted(value)}' for name, value in zip(_FIELDS, key, strict=True)]
         line = next((number for number, each in enumerate(lines, 1) if all(part in each for part in parts)), 0)
-        message = f"`{rule}` is not broken as often in {file} any more{f', {field}' if field else ''}"
-        yield Diagnostic("stale-baseline", message, Mark(path, line, 1), severity="warning", hint="write the baseline again")
+        message = f"`{rule}` is not broken as often in {file} any more{f', {path}' if path else ''}"
+        yield Diagnostic("stale-baseline", message, Mark(baseline, line, 1), severity="warning", hint="write the baseline again")
 
 
 def _quoted(value: str) -> str:

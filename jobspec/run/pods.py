@@ -16,10 +16,9 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.kinds import GroupKind
 from jobspec.programs.command_lines import PORTS
-from jobspec.workloads import CONTAINERS, REPLICATED_JOB
+from jobspec.workloads import CONTAINERS, JOB_INDEX, REPLICATED_JOB
 
 _LOCALHOST = "127.0.0.1"
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _FIXED = {
     "spec.nodeName": "localhost",
     **dict.fromkeys(("status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs"), _LOCALHOST),
@@ -79,7 +78,7 @@ def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
     labels = pod["metadata"].get("labels") or {}
     if "training.kubeflow.org/replica-type" in labels:
         return labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
-    index = (pod["metadata"].get("annotations") or {}).get(_INDEX, labels.get(_INDEX, "0"))
+    index = (pod["metadata"].get("annotations") or {}).get(JOB_INDEX, labels.get(JOB_INDEX, "0"))
     if labels.get("jobset.sigs.k8s.io/replicatedjob-replicas", "1") != "1":
         index = f"{labels['jobset.sigs.k8s.io/job-index']}-{index}"
     return labels.get(REPLICATED_JOB, ""), index
@@ -156,9 +155,6 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
 
 
 # Addresses of pods turned into those of this machine: each host name becomes 127.0.0.1, each port of a pod one that is free here.
-
-
-#: The variables that hold nothing but the port at which processes meet.
 
 
 class Addresses:

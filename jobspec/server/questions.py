@@ -122,7 +122,7 @@ def _of_job(job: Document, context: Sequence[Document], target: Target) -> Itera
         expansion = expand(resumed(job), [*own, *others], target, first_and_last_only=True)
     except JobspecError:  # more pods than anybody could look at
         return
-    for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles():
+    for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles:
         pod = _pod(job, role)
         document = Document(pod, role.pod_tree.marks(), file=job.file, index=job.index)
         yield PodQuestion(job, role.name, Question(document, write([pod])))

@@ -5,21 +5,16 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.diagnostics import Mark
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
-from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, changed, is_true, number, operator_mark, with_fields
+from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
+from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, operator_mark, owner_references
 from jobspec.schemas import shapes
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import TEMPLATE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jobspec.targets import Target
-
-
-_CONTAINERS = (*map(str, TEMPLATE), "spec", "containers")
+_CONTAINERS = (*TEMPLATE, "spec", "containers")
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 
 
@@ -29,7 +24,9 @@ def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
         return []
     owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
-    return [*_services(jobset, target, owners), *_claims(jobset, target, owners), *jobs_of(jobset, target)]
+    makes_claims = is_at_least(target["jobset"], "0.11.1")
+    made_claims = [_claim(*each, jobset, target, owners) for each in claims(jobset)] if makes_claims else []
+    return [*_services(jobset, target, owners), *made_claims, *jobs_of(jobset, target)]
 
 
 def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
@@ -53,12 +50,6 @@ def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[Ma
     return [set_by(operator_mark("jobset", target["jobset"]), {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})]
 
 
-def _claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
-    if not is_at_least(target["jobset"], "0.11.1") or jobset.get("spec", "volumeClaimPolicies") is None:
-        return []
-    return made_claims(jobset, target, owners)
-
-
 # The Jobs of a JobSet, as JobSet sends them.
 #
 # Follows `reconcileReplicatedJobs` and `constructJob`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
@@ -80,8 +71,7 @@ def jobs_of(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
 
 def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
     """The owner references of what a JobSet controls."""
-    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": jobset.value["metadata"].value["name"], "uid": UID}
-    return set_by(mark, [{**owner, "controller": True, "blockOwnerDeletion": True}])
+    return owner_references(mark, "jobset.x-k8s.io/v1alpha2", "JobSet", jobset.value["metadata"].value["name"])
 
 
 def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
@@ -121,9 +111,8 @@ def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
     taint = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
 
     def pod(spec: MarkedTree) -> MarkedTree:
-        tolerations = spec.get("tolerations")
-        more = (tolerations or spec).with_value([*items(tolerations), set_by(place.mark, taint)])
-        return changed(with_fields(spec, {"tolerations": more}), ("nodeSelector",), lambda each: with_fields(each, node))
+        tolerant = with_appended(spec, "tolerations", [set_by(place.mark, taint)])
+        return changed(tolerant, ("nodeSelector",), lambda each: with_fields(each, node))
 
     return changed(job, _POD, pod)
 
@@ -141,14 +130,7 @@ def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
         for name in [claim.value["metadata"].value["name"]]
         if name.value in mounted
     ]
-    if not added:
-        return job
-
-    def with_volumes(spec: MarkedTree) -> MarkedTree:
-        volumes = spec.get("volumes")
-        return with_fields(spec, {"volumes": (volumes or spec).with_value([*items(volumes), *added])})
-
-    return changed(job, _POD, with_volumes)
+    return changed(job, _POD, lambda spec: with_appended(spec, "volumes", added)) if added else job
 
 
 # What JobSet writes on each Job and its pods, as labels and as annotations: of which JobSet it is, and which number it has in it.
@@ -266,12 +248,8 @@ def claim_name(template: MarkedTree, jobset: MarkedTree) -> str:
     return f"{template.value}-{text(jobset, 'metadata', 'name')}"
 
 
-def made_claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
-    """The claims; those that go with the JobSet have it as their owner."""
-    return [_claim(policy, template, jobset, target, owners) for policy, template in claims(jobset)]
-
-
 def _claim(policy: MarkedTree, template: MarkedTree, jobset: MarkedTree, target: Target, owners: MarkedTree) -> MarkedTree:
+    """The claim of a template; one that goes with the JobSet has it as its owner."""
     mark = operator_mark("jobset", target["jobset"])
     own = template.value["metadata"]
     name = own.value["name"]

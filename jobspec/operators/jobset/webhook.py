@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
-from jobspec.operators.made import RANDOM, changed, each_item, operator_mark, with_crd_defaults, with_fields, with_generated_names
+from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
 from jobspec.schemas import shapes
-from jobspec.targets import is_at_least
-from jobspec.workloads import Role, Workload, items_at, value_at
+from jobspec.targets import Target, is_at_least
+from jobspec.workloads import JOB_INDEX, Role, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.targets import Target
 
 
 _JOBS: Path = ("spec", "replicatedJobs")
@@ -32,7 +30,7 @@ _MOST = 2**31 - 1
 def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job can wait only for jobs that stand before it in the list, so the first cannot wait at all. Reorder them."""
     before: set[str] = set()
-    for number, job in enumerate(new_jobs(workload)):
+    for number, job in enumerate(workload.roles):
         before.add(job.name)
         depends = job.data.get("dependsOn")
         if depends == [] and not is_at_least(target["jobset"], "0.10.1"):
@@ -50,7 +48,7 @@ def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
     """The subdomain of the pods is the name of a Service: a DNS label of RFC 1035, at most 63 characters, a letter first."""
     path = ("spec", "network", "subdomain")
     name = value_at(workload.document.data, path)
-    why = bad_dns1035_label(name) if name and not workload.old else ""
+    why = bad_dns1035_label(name) if name else ""
     if why:
         yield Finding(path, f"`{name}` cannot be a subdomain: {why}")
 
@@ -59,17 +57,15 @@ def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
     """The manager of a JobSet is a domain and a name, `example.com/name`, of at most 63 characters."""
     path = ("spec", "managedBy")
     manager = value_at(workload.document.data, path)
-    if manager is None or workload.old:
-        return
-    if bad_manager(manager):
-        yield Finding(path, f"`{manager}` is not a manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
-    elif len(manager) > 63:
+    if why := "" if manager is None else bad_manager(manager):
+        yield Finding(path, f"`{manager}` is not a manager: {why}", "write, for example, `example.com/name`")
+    elif manager is not None and len(manager) > 63:
         yield Finding(path, f"the manager's name has {len(manager)} characters, more than 63")
 
 
 def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
     """`replicas` times `parallelism` is the number of pods, and has to fit into 32 bits."""
-    for job in new_jobs(workload):
+    for job in workload.roles:
         replicas, parallelism = replicas_of(job), value_at(job.data, ("template", "spec", "parallelism"))
         if replicas * (1 if parallelism is None else parallelism) > _MOST:
             yield Finding((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
@@ -77,7 +73,7 @@ def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
-    for job in new_jobs(workload):
+    for job in workload.roles:
         group = job.data.get("groupName")
         why = "" if group is None else bad_dns1035_label(group)
         if why:
@@ -90,7 +86,7 @@ def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
     They have at most 63 characters, of which five are a pod's own. Shorten the names.
     """
     name, key = name_of(workload)
-    for job in new_jobs(workload):
+    for job in workload.roles:
         last = replicas_of(job) - 1
         child = f"{name}-{job.name}-{last}"
         completions = value_at(job.data, ("template", "spec", "completions"))
@@ -108,15 +104,13 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
     Of a suspended one, the pods' labels, annotations, node selector, tolerations and scheduling gates can change.
     """
-    if not workload.old:
-        return
+    assert workload.old
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or before.get("suspend") is True
     if now.get("managedBy") != before.get("managedBy"):
         yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
-    if [_frozen(job, suspended=suspended) for job in now.get("replicatedJobs") or ()] != [
-        _frozen(job, suspended=suspended) for job in before.get("replicatedJobs") or ()
-    ]:
+    jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in spec.get("replicatedJobs") or ()] for spec in (now, before))
+    if jobs != jobs_before:
         yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "make a new JobSet")
 
 
@@ -132,11 +126,6 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
 
 
 _CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
-
-
-def new_jobs(workload: Workload) -> list[Role]:
-    """The replicated jobs of a new JobSet; none on an update, for which other rules hold."""
-    return [] if workload.old else workload.roles
 
 
 def replicas_of(job: Role) -> int:
@@ -158,17 +147,13 @@ _REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFai
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-def _names(workload: Workload) -> list[str]:
-    return [job.name for job in workload.roles]
-
-
 def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
     """A success or failure policy names replicated jobs of the JobSet."""
-    data, names = workload.document.data, _names(workload)
+    data, names = workload.document.data, [job.name for job in workload.roles]
     rules = [path for path, _ in items_at(data, _FAILURE_RULES)]
     for place in (("spec", "successPolicy"), *rules):
         for path, name in items_at(data, (*place, "targetReplicatedJobs")):
-            if name not in names and not workload.old:
+            if name not in names:
                 yield Finding(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
 
 
@@ -178,7 +163,7 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     Without one, JobSet names the rule.
     """
     first: dict[str, int] = {}
-    for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ()):
+    for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES)):
         name = rule.get("name") or f"failurePolicyRule{number}"
         if not _is_rule_name(name):
             message = f"`{name}` cannot be the name of a rule: it takes letters, digits, `_`, `,` and `:`, a letter first"
@@ -195,7 +180,7 @@ def _is_rule_name(name: str) -> bool:
 
 def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
     """A rule of a failure policy names reasons for which a Kubernetes Job can fail."""
-    for rule, _ in items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ():
+    for rule, _ in items_at(workload.document.data, _FAILURE_RULES):
         for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
             if reason not in _REASONS:
                 yield Finding(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
@@ -205,9 +190,9 @@ def disabled_feature(workload: Workload, target: Target) -> Iterator[Finding]:
     """Restarting in place, and restarting one Job alone, are alpha features, which an operator's own settings have to turn on."""
     data = workload.document.data
     strategy = (*_FAILURE, "restartStrategy")
-    if value_at(data, strategy) == "InPlaceRestart" and not workload.old:
+    if value_at(data, strategy) == "InPlaceRestart":
         yield Finding(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
-    for path, rule in items_at(data, _FAILURE_RULES) if not workload.old else ():
+    for path, rule in items_at(data, _FAILURE_RULES):
         if rule["action"] in ("RestartJob", "RestartJobAndIgnoreMaxRestarts"):
             message = f"`{rule['action']}` is an alpha feature of JobSet, which is off"
             yield Finding((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
@@ -217,9 +202,9 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
     """The coordinator is one pod: a replicated job that exists, has Indexed completion and `completions`, and numbers within these."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
-    if wanted is None or workload.old:
+    if wanted is None:
         return
-    job = next((job for job in new_jobs(workload) if job.name == wanted["replicatedJob"]), None)
+    job = next((job for job in workload.roles if job.name == wanted["replicatedJob"]), None)
     if job is None:
         yield Finding((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
         return
@@ -237,7 +222,7 @@ def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:
     """The coordinator's address becomes a label of every pod, so it has to be one: at most 63 characters. Shorten the names."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
-    if wanted is not None and not workload.old:
+    if wanted is not None:
         name, _ = name_of(workload)
         domain = value_at(workload.document.data, ("spec", "network", "subdomain")) or name
         numbers = f"{wanted.get('jobIndex') or 0}-{wanted.get('podIndex') or 0}"
@@ -253,8 +238,8 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     jobset, _ = name_of(workload)
     seen: set[str] = set()
-    policies = items_at(workload.document.data, _CLAIMS) if not workload.old else ()
-    for path, claim in (each for place, _ in policies for each in items_at(workload.document.data, (*place, "templates"))):
+    data = workload.document.data
+    for path, claim in (each for place, _ in items_at(data, _CLAIMS) for each in items_at(data, (*place, "templates"))):
         name = value_at(claim, ("metadata", "name")) or ""
         at = (*path, "metadata", "name")
         if name in seen:
@@ -264,13 +249,13 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
         elif len(f"{name}-{jobset}") > 63:
             yield Finding(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
         yield from _volumes_named(workload, name)
-        if not any(_mounts(job, name) for job in new_jobs(workload)):
+        if not any(_mounts(job, name) for job in workload.roles):
             yield Finding(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
         seen.add(name)
 
 
 def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
-    for job in new_jobs(workload):
+    for job in workload.roles:
         for path, volume in job.items("volumes"):
             if volume["name"] == name:
                 yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet creates", "remove it")
@@ -281,7 +266,16 @@ def _mounts(job: Role, name: str) -> bool:
     return any(mount["name"] == name for _, container in containers for _, mount in items_at(container, ("volumeMounts",)))
 
 
-POLICY_RULES = [
+_DECODING_RULES = [Rule(undecodable_value), Rule(becomes_null)]
+#: The rules for a new JobSet.
+CREATE_RULES = [
+    *_DECODING_RULES,
+    Rule(depends_on),
+    Rule(subdomain),
+    Rule(jobset_manager),
+    Rule(pod_total),
+    Rule(group_name, since="0.10.1"),
+    Rule(child_names),
     Rule(policy_target),
     Rule(failure_rule_name),
     Rule(failure_reason),
@@ -290,18 +284,8 @@ POLICY_RULES = [
     Rule(coordinator_label, since="0.11.1"),
     Rule(volume_claim, since="0.11.1"),
 ]
-WEBHOOK_RULES = [
-    Rule(undecodable_value),
-    Rule(becomes_null),
-    Rule(depends_on),
-    Rule(subdomain),
-    Rule(jobset_manager),
-    Rule(pod_total),
-    Rule(group_name, since="0.10.1"),
-    Rule(child_names),
-    *POLICY_RULES,
-    Rule(jobset_frozen),
-]
+#: The rules for an update of a JobSet.
+UPDATE_RULES = [*_DECODING_RULES, Rule(jobset_frozen)]
 
 
 # What JobSet's webhooks change: the defaults of a JobSet, and in the pods of its Jobs a label for their priority and their topology.
@@ -326,11 +310,7 @@ def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
     spec = _missing(spec, webhook, {"successPolicy": {"operator": "All"}, "startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
     spec = each_item(spec, "replicatedJobs", lambda each: changed(each, ("template", "spec"), lambda job: _job(job, webhook)))
     network = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
-    spec = (
-        changed(spec, ("network",), lambda each: _missing(each, webhook, network))
-        if "network" in spec.value
-        else _missing(spec, webhook, {"network": network})
-    )
+    spec = changed(_missing(spec, webhook, {"network": network}), ("network",), lambda each: _missing(each, webhook, network))
     if spec.get("failurePolicy"):
         spec = changed(spec, ("failurePolicy",), lambda policy: _with_rule_names(policy, webhook))
     kept = {"retentionPolicy": {"whenDeleted": "Delete"}}
@@ -351,9 +331,7 @@ def _with_rule_names(policy: MarkedTree, webhook: Mark) -> MarkedTree:
 
 
 def _missing(tree: MarkedTree, mark: Mark, defaults: dict[str, Any]) -> MarkedTree:
-    """A mapping with the defaults of fields that are absent or empty."""
-    absent = {name: set_by(mark, each) for name, each in defaults.items() if name not in tree.value or tree.value[name].value == ""}
-    return tree.with_value({**tree.value, **absent}) if absent else tree
+    return with_missing(tree, defaults, mark, fill_empty=True)
 
 
 def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> MarkedTree:
@@ -371,7 +349,7 @@ def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> Ma
 
 
 def _apart(pod: MarkedTree, topology: MarkedTree, mark: Mark) -> MarkedTree:
-    if text(pod, "metadata", "annotations", "batch.kubernetes.io/job-completion-index") != "0":
+    if text(pod, "metadata", "annotations", JOB_INDEX) != "0":
         place = {topology.value: set_by(mark, RANDOM)}
         return changed(pod, ("spec", "nodeSelector"), lambda each: with_fields(each, place))
     job = text(pod, "metadata", "labels", _JOB)
@@ -414,7 +392,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
     document = Document(with_generated_names(jobset), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
     if not has_error(found):
-        found = diagnostics(WEBHOOK_RULES, Workload(document), target)
+        found = diagnostics(CREATE_RULES, Workload(document), target)
     added = _added_by_patches(jobset, job)
     for each in found:
         if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS_FIELD)):

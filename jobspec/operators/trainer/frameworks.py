@@ -6,14 +6,16 @@ in no fixed order; a runtime has one policy, and what the plugin for plain jobs 
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
-from jobspec.operators.made import RANDOM, is_true, with_fields, with_items, with_variables
+from jobspec.documents.marked_tree import MarkedTree, is_true, items, set_by, text, with_appended
+from jobspec.operators.made import RANDOM, with_items, with_variables
+from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,
     PORT,
     JobOfTrainer,
     PodSet,
+    core_object,
     endpoints,
     first,
     gpus,
@@ -23,43 +25,15 @@ from jobspec.operators.trainer.train_job import (
     with_nodes_of,
     with_training_container,
 )
+from jobspec.programs.command_lines import JAX, MASTER_ADDR, MASTER_PORT, OPEN_MPI, TORCH, XGBOOST
+from jobspec.workloads import JOB_INDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Plugin = Callable[[list[PodSet], JobOfTrainer], list[PodSet]]
-
-
-def _torch() -> Plugin:
-    return with_torch
-
-
-def _mpi() -> Plugin:
-    return with_mpi
-
-
-def _jax() -> Plugin:
-    return with_jax
-
-
-def _xgboost() -> Plugin:
-    return with_xgboost
-
-
-def _flux() -> Plugin:
-    return with_flux
-
-
-#: The field of `mlPolicy` -> the first release with a plugin for it, the plugin, and whether that for plain jobs leaves such jobs alone.
-_PLUGINS: dict[str, tuple[str, Callable[[], Plugin], bool]] = {
-    "torch": ("2.0.0", _torch, True),
-    "mpi": ("2.0.0", _mpi, True),
-    "jax": ("2.2.0", _jax, True),
-    "xgboost": ("2.2.0", _xgboost, False),
-    "flux": ("2.2.0", _flux, False),
-}
 
 
 def is_active(job: JobOfTrainer, name: str) -> bool:
@@ -69,12 +43,10 @@ def is_active(job: JobOfTrainer, name: str) -> bool:
 
 def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with what the plugins of the runtime's policies make of them."""
-    active = [name for name in _PLUGINS if is_active(job, name)]
-    for name in active:
-        sets = _PLUGINS[name][1]()(sets, job)
-    if any(_PLUGINS[name][2] for name in active):
-        return sets
-    return with_plain(sets, job)
+    active = [plugin for name, plugin in _PLUGINS.items() if is_active(job, name)]
+    for _, change, _ in active:
+        sets = change(sets, job)
+    return sets if any(instead for _, _, instead in active) else with_plain(sets, job)
 
 
 # The trainer's plugin for PyTorch: how many nodes and processes there are, and the variables that tell `torchrun` so.
@@ -82,47 +54,35 @@ def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
 # Follows `EnforceMLPolicy` of the plugin torch, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
 
-COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+COMPLETION_INDEX = f"metadata.annotations['{JOB_INDEX}']"
 """Where a pod of an indexed Job finds its number."""
+_RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 
 
 def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
-    """The pod sets with what PyTorch needs."""
+    """The pod sets with what PyTorch needs; torchtune is told the address by its command."""
     sets = with_nodes_of(job, sets)
-    training = first(sets, lambda each: each.trains)
-    nodes = training.count if training else MarkedTree(1, job.mark)
-    processes = processes_per_node(job, sets)
-    ranks = _rank_variables(job, nodes, processes)
-    if job.trainer() is None:
-        return _with_injection(sets, job, ranks)
-    own = ranks if job.is_torchtune else [*ranks, *_address_variables(job)]
-
-    def container(tree: MarkedTree) -> MarkedTree:
-        tree = with_items(with_variables(tree, job.trainer("env")), "env", own)
-        return with_items(tree, "ports", [set_by(job.mark, {"containerPort": PORT})])
-
-    return _with_injection(with_training_container(sets, container), job, ranks)
+    nodes, processes = _count(sets) or MarkedTree(1, job.mark), processes_per_node(job, sets)
+    values = (_text(nodes), _text(processes), _RANK, job.named(job.first_node), str(PORT))
+    variables = _variables(job, TORCH, values)
+    own = [each for each in variables if text(each, "name") not in (MASTER_ADDR, MASTER_PORT)] if job.is_torchtune else variables
+    with_jobs = with_training_container(sets, lambda container: with_variables(container, job.trainer("env"))) if job.trainer() else sets
+    return _with_injection(_with_variables(with_jobs, job, own), job, variables)
 
 
-def _rank_variables(job: JobOfTrainer, nodes: MarkedTree, processes: MarkedTree) -> list[MarkedTree]:
-    mark = job.mark
-    return [
-        set_by(mark, {"name": "PET_NNODES", "value": nodes.with_value(str(nodes.value))}),
-        set_by(mark, {"name": "PET_NPROC_PER_NODE", "value": processes.with_value(str(processes.value))}),
-        set_by(mark, {"name": "PET_NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": COMPLETION_INDEX}}}),
-    ]
+def _variables(job: JobOfTrainer, names: Sequence[str], values: Sequence[Any]) -> list[MarkedTree]:
+    """The variables of these names and values, of which a mapping is what the value is taken from."""
+    pairs = zip(names, values, strict=True)
+    return [set_by(job.mark, {"name": name, "valueFrom" if isinstance(value, dict) else "value": value}) for name, value in pairs]
 
 
-def _address_variables(job: JobOfTrainer) -> list[MarkedTree]:
-    return [
-        set_by(job.mark, {"name": "PET_MASTER_ADDR", "value": job.named(job.first_node)}),
-        set_by(job.mark, {"name": "PET_MASTER_PORT", "value": str(PORT)}),
-    ]
+def _text(number: MarkedTree) -> MarkedTree:
+    """A number as the value of a variable."""
+    return number.with_value(str(number.value))
 
 
-def _with_injection(sets: list[PodSet], job: JobOfTrainer, ranks: list[MarkedTree]) -> list[PodSet]:
+def _with_injection(sets: list[PodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[PodSet]:
     """From 2.3 on: the same variables for the further containers that the runtime's policy names."""
-    variables = [*ranks, *_address_variables(job)]
     targets = [
         (text(target, "jobName"), name.value)
         for target in items(job.policy("torch", "envInjection", "targets"))
@@ -140,12 +100,60 @@ def _with_injection(sets: list[PodSet], job: JobOfTrainer, ranks: list[MarkedTre
     return [injected(each) for each in sets] if job.is_at_least("2.3.0") else sets
 
 
+# The command that the trainer's plugin for PyTorch writes for a TrainJob that fine-tunes with torchtune.
+#
+# Follows `EnforceMLPolicy`, `getRecipeAndConfig` and `extractOverridesFromRuntime` of the plugin torch, github.com/kubeflow/trainer
+# pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
+
+
+def command_of_torchtune(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
+    """The command of a job that fine-tunes with torchtune, with what the trainer adds where the runtime is for PyTorch."""
+    command = job.trainer("command")
+    nodes = _count(sets)
+    if command is None or nodes is None or _training_container(sets) is None or job.policy("torch") is None:
+        return command
+    amount = gpus(resources_per_node(job, sets))
+    counts = (nodes.value, processes_per_node(job, sets).value, whole(amount) if amount else 0)
+    recipe, suffix = _recipe(job, *counts)
+    added = [f"--rdzv_endpoint={job.first_node}:{PORT}"] if _has_rendezvous(job, *counts) else []
+    added += [recipe, "--config", f"{model_of(text(job.tree, 'spec', 'runtimeRef', 'name'))}{suffix}"]
+    return command.with_value([*items(command), *(set_by(job.mark, each) for each in added), *_folders(job, sets)])
+
+
+def _has_rendezvous(job: JobOfTrainer, nodes: int, processes: int | str, devices: int) -> bool:
+    """Whether several processes have to find each other; *processes* of a node are a number or `auto`, *devices* its GPUs."""
+    if not job.is_at_least("2.1.0"):
+        return nodes > 1 or processes != 1
+    return nodes > 1 or (processes > 1 if isinstance(processes, int) else devices > 1)
+
+
+def _recipe(job: JobOfTrainer, nodes: int, processes: int | str, devices: int) -> tuple[str, str]:
+    """The recipe, and the end of its configuration's name."""
+    full = ("full_finetune_distributed", "_full_multinode" if nodes > 1 else "_full")
+    if not job.is_at_least("2.1.0"):
+        return ("full_finetune_single_device", "_full_single_device") if nodes == 1 and processes == 1 else full
+    kind = _kind(job)
+    if nodes == 1 and (processes == 1 or devices == 1):
+        return f"{'full' if kind == 'full' else 'lora'}_finetune_single_device", f"_{kind}_single_device"
+    return ("lora_finetune_distributed", f"_{kind}") if nodes == 1 and kind != "full" else full
+
+
+def _kind(job: JobOfTrainer) -> str:
+    """How the arguments ask for the model to be tuned: `qlora`, `lora` or `full`."""
+    arguments = [str(each.value) for each in items(job.trainer("args"))]
+    return "qlora" if is_qlora(arguments, job.release) else "lora" if is_lora(arguments) else "full"
+
+
+def _folders(job: JobOfTrainer, sets: list[PodSet]) -> list[MarkedTree]:
+    """The words of the runtime's own command that are settings of folders."""
+    managed = MANAGED if job.is_at_least("2.1.0") else MANAGED[:-1]
+    nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
+    return [word for node in nodes for word in items(node.get("command")) if str(word.value).partition("=")[0] in managed]
+
+
 # The trainer's plugins for JAX (2.2 on) and XGBoost (2.2 on): variables by which processes find each other. And that for plain jobs.
 #
 # Follows the plugins jax, xgboost and plainml, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
-
-
-_RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 
 
 def with_plain(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
@@ -158,12 +166,8 @@ def with_jax(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     """The pod sets with the variables of JAX: one process a node, the first coordinates."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
-    variables: list[dict[str, Any]] = [
-        {"name": "JAX_NUM_PROCESSES", "value": nodes and nodes.with_value(str(nodes.value))},
-        {"name": "JAX_PROCESS_ID", "valueFrom": _RANK},
-        {"name": "JAX_COORDINATOR_ADDRESS", "value": job.named(f"{job.first_node}:{PORT}")},
-    ]
-    return _with_variables_of_torch(counted, job, variables)
+    values = (nodes and _text(nodes), _RANK, job.named(f"{job.first_node}:{PORT}"))
+    return _with_variables(counted, job, _variables(job, JAX, values))
 
 
 def with_xgboost(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
@@ -172,13 +176,7 @@ def with_xgboost(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     nodes = _count(counted)
     amount = gpus(resources_per_node(job, counted))
     workers = nodes and nodes.with_value(str(nodes.value * (whole(amount) if amount else 1)))
-    variables: list[dict[str, Any]] = [
-        {"name": "DMLC_TRACKER_URI", "value": job.named(job.first_node)},
-        {"name": "DMLC_TRACKER_PORT", "value": str(PORT)},
-        {"name": "DMLC_TASK_ID", "valueFrom": _RANK},
-        {"name": "DMLC_NUM_WORKER", "value": workers},
-    ]
-    return _with_variables_of_torch(counted, job, variables)
+    return _with_variables(counted, job, _variables(job, XGBOOST, (job.named(job.first_node), str(PORT), _RANK, workers)))
 
 
 def _count(sets: list[PodSet]) -> MarkedTree | None:
@@ -186,14 +184,13 @@ def _count(sets: list[PodSet]) -> MarkedTree | None:
     return training.count if training else None
 
 
-def _with_variables_of_torch(sets: list[PodSet], job: JobOfTrainer, variables: list[dict[str, Any]]) -> list[PodSet]:
+def _with_variables(sets: list[PodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[PodSet]:
     """The container that trains with variables and the port; nothing where the job has no `trainer`."""
     if job.trainer() is None:
         return sets
 
     def container(tree: MarkedTree) -> MarkedTree:
-        tree = with_items(tree, "env", [set_by(job.mark, each) for each in variables])
-        return with_items(tree, "ports", [set_by(job.mark, {"containerPort": PORT})])
+        return with_items(with_items(tree, "env", variables), "ports", [set_by(job.mark, {"containerPort": PORT})])
 
     return with_training_container(sets, container)
 
@@ -245,28 +242,19 @@ def _with_mounts(pod_set: PodSet, job: JobOfTrainer, slots: MarkedTree) -> PodSe
         if not launches:
             return tree
         tree = with_items(tree, "volumeMounts", [set_by(job.mark, {"name": _HOSTS, "mountPath": _FOLDER})])
-        return with_items(tree, "env", [set_by(job.mark, each) for each in _variables(slots)])
+        settings = (f"{_FOLDER}/hostfile", "true", _text(slots), "-o ConnectionAttempts=10")
+        return with_items(tree, "env", _variables(job, OPEN_MPI, settings))
 
     mounted = pod_set.with_pod(lambda pod: with_items(pod, "volumes", [set_by(job.mark, each) for each in volumes]))
     return mounted.with_container(NODE, container)
 
 
-def _variables(slots: MarkedTree) -> list[dict[str, Any]]:
-    return [
-        {"name": "OMPI_MCA_orte_default_hostfile", "value": f"{_FOLDER}/hostfile"},
-        {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "true"},
-        {"name": "OMPI_MCA_orte_set_default_slots", "value": slots.with_value(str(slots.value))},
-        {"name": "OMPI_MCA_plm_rsh_args", "value": "-o ConnectionAttempts=10"},
-    ]
-
-
 def _keys_volume(name: str, job: JobOfTrainer) -> dict[str, Any]:
     """The keys' volume; from 2.3 on with a mode for each file."""
     files = (("ssh-privatekey", "id_rsa", 0o640), ("ssh-publickey", "id_rsa.pub", 0o644), ("ssh-publickey", "authorized_keys", 0o644))
-    if job.is_at_least("2.3.0"):
-        items = [{"key": key, "path": path, "mode": mode} for key, path, mode in files]
-        return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", "defaultMode": 0o400, "items": items}}
-    return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", "items": [{"key": key, "path": path} for key, path, _ in files]}}
+    has_modes = job.is_at_least("2.3.0")
+    items = [{"key": key, "path": path, **({"mode": mode} if has_modes else {})} for key, path, mode in files]
+    return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", **({"defaultMode": 0o400} if has_modes else {}), "items": items}}
 
 
 def _hosts_volume(name: str) -> dict[str, Any]:
@@ -276,14 +264,8 @@ def _hosts_volume(name: str) -> dict[str, Any]:
 
 def secret(job: JobOfTrainer) -> dict[str, Any]:
     """The keys, which the trainer makes up."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": f"{text(job.name)}-{_KEYS}"},
-        "type": "kubernetes.io/ssh-auth",
-        "data": {"ssh-privatekey": RANDOM, "ssh-publickey": RANDOM},
-        "immutable": True,
-    }
+    keys = {"ssh-privatekey": RANDOM, "ssh-publickey": RANDOM}
+    return core_object("Secret", f"{text(job.name)}-{_KEYS}", type="kubernetes.io/ssh-auth", data=keys, immutable=True)
 
 
 def host_file(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> dict[str, Any]:
@@ -291,12 +273,8 @@ def host_file(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> dict[s
     slots = slots_per_node(job, sets)
     names = (NODE, LAUNCHER) if is_true(job.policy("mpi"), "runLauncherAsNode") else (NODE,)
     hosts = [host for each in sets if each.name in names for host in endpoints(each, job, spec)]
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": f"{text(job.name)}-{_HOSTS}"},
-        "data": {"hostfile": slots.with_value("".join(f"{host} slots={slots.value}\n" for host in hosts))},
-    }
+    lines = slots.with_value("".join(f"{host} slots={slots.value}\n" for host in hosts))
+    return core_object("ConfigMap", f"{text(job.name)}-{_HOSTS}", data={"hostfile": lines})
 
 
 # The trainer's plugin for Flux (2.2 on): a workload manager that is put beside the job's program and starts it.
@@ -356,9 +334,7 @@ def _installed(pod_set: PodSet, job: JobOfTrainer, image: MarkedTree) -> PodSet:
 
     def pod(spec: MarkedTree) -> MarkedTree:
         spec = with_items(spec, "volumes", [set_by(job.mark, each) for each in _volumes(job, settings)])
-        before = spec.get("initContainers")
-        added = (before or spec).with_value([*items(before), set_by(job.mark, installer)])
-        return with_fields(spec, {"initContainers": added})
+        return with_appended(spec, "initContainers", [set_by(job.mark, installer)])
 
     mounts = [set_by(job.mark, each) for each in _mounts(job, settings)]
     return pod_set.with_pod(pod).with_container(NODE, lambda each: with_items(each, "volumeMounts", mounts))
@@ -391,6 +367,16 @@ def settings_and_keys(job: JobOfTrainer) -> list[dict[str, Any]]:
     name = text(job.name)
     scripts = {"entrypoint.sh": _REMARK, "init.sh": _REMARK}
     return [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{name}-flux-entrypoint"}, "data": scripts},
-        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-flux-curve"}, "data": {"curve.cert": RANDOM}},
+        core_object("ConfigMap", f"{name}-flux-entrypoint", data=scripts),
+        core_object("Secret", f"{name}-flux-curve", data={"curve.cert": RANDOM}),
     ]
+
+
+#: The field of `mlPolicy` -> the first release with a plugin for it, the plugin, and whether that for plain jobs leaves such jobs alone.
+_PLUGINS: dict[str, tuple[str, Plugin, bool]] = {
+    "torch": ("2.0.0", with_torch, True),
+    "mpi": ("2.0.0", with_mpi, True),
+    "jax": ("2.2.0", with_jax, True),
+    "xgboost": ("2.2.0", with_xgboost, False),
+    "flux": ("2.2.0", with_flux, False),
+}

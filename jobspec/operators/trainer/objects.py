@@ -4,33 +4,40 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import LateTree, MarkedTree, items, set_by, text
+from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
 from jobspec.operators.made import (
-    UID,
     Expansion,
     api_server,
     as_applied,
     as_go_writes,
     as_typed,
-    changed,
+    owner_references,
     stored,
-    with_fields,
     with_items,
     with_variables,
 )
-from jobspec.operators.trainer.frameworks import enforced, host_file, is_active, secret, settings_and_keys, wrapped_command
-from jobspec.operators.trainer.runtimes import RuntimeReference
+from jobspec.operators.trainer.frameworks import (
+    command_of_torchtune,
+    enforced,
+    host_file,
+    is_active,
+    secret,
+    settings_and_keys,
+    wrapped_command,
+)
+from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,
     POD,
     JobOfTrainer,
     PodSet,
+    core_object,
     is_configured,
     overridden,
     pod_sets,
@@ -79,25 +86,22 @@ def expand_trainjob(
 
 def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for each in objects:
-        if text(each, "kind") == "Job":
-            role = text(each, "metadata", "labels", REPLICATED_JOB)
-            found[role] = found.get(role, 0) + completions_of(each)
+    for each in jobs_among(objects):
+        role = text(each, "metadata", "labels", REPLICATED_JOB)
+        found[role] = found.get(role, 0) + completions_of(each)
     return found
 
 
 def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
     """What comes of a stored JobSet. *first_and_last_only*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
-    return [
-        *objects,
-        *(
-            pod
-            for each in objects
-            if text(each, "kind") == "Job"
-            for pod in _pods(each, target, context, first_and_last_only=first_and_last_only)
-        ),
-    ]
+    pods = [_pods(each, target, context, first_and_last_only=first_and_last_only) for each in jobs_among(objects)]
+    return [*objects, *(pod for of_job in pods for pod in of_job)]
+
+
+def jobs_among(objects: Sequence[MarkedTree]) -> list[MarkedTree]:
+    """The batch Jobs among objects."""
+    return [each for each in objects if text(each, "kind") == "Job"]
 
 
 def _pods(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
@@ -161,18 +165,9 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
 
 def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
     """The ConfigMap with the runtime, whose text is made for the first who looks at it."""
-
-    def runtime() -> str:
-        return written(job.runtime, target)
-
     place = job.runtime.value["metadata"].value["name"]
-    name = f"{text(job.name)}-runtime-snapshot"
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name},
-        "data": {"runtime": LateTree(runtime, place.mark, place.key)},
-    }
+    runtime = LateTree(lambda: written(job.runtime, target), place.mark, place.key)
+    return core_object("ConfigMap", f"{text(job.name)}-runtime-snapshot", data={"runtime": runtime})
 
 
 def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTree:
@@ -189,17 +184,9 @@ def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTr
 def _sent(made: dict[str, Any], job: JobOfTrainer) -> MarkedTree:
     """An object in the job's namespace that goes when the job goes."""
     tree = set_by(job.mark, made)
-    owner = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainJob",
-        "name": job.name,
-        "uid": UID,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    metadata = with_fields(tree.value["metadata"], {"namespace": job.tree.get("metadata", "namespace")})
-    owned = with_fields(metadata, {"ownerReferences": set_by(job.mark, [owner])})
-    return with_fields(tree, {"metadata": owned})
+    owners = owner_references(job.mark, API_VERSION, "TrainJob", job.name)
+    own = {"namespace": job.tree.get("metadata", "namespace"), "ownerReferences": owners}
+    return with_fields(tree, {"metadata": with_fields(tree.value["metadata"], own)})
 
 
 # The JobSet that the trainer makes of a TrainJob.
@@ -229,11 +216,7 @@ def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: 
 
 def _command(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
     """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
-    if not job.is_torchtune:
-        return job.trainer("command")
-    from jobspec.operators.trainer.torchtune import command_of
-
-    return command_of(job, sets)
+    return command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
 
 
 def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
@@ -305,8 +288,7 @@ def _typed(runtime: MarkedTree, target: Target) -> MarkedTree:
     shape = shapes.load(text(runtime, "apiVersion"), text(runtime, "kind"), target)
     template = shape and shape.at(("spec", "template", "spec"))
     assert template
-    runtime = as_go_writes(runtime, shape)
-    runtime = changed(runtime, ("spec", "template", "metadata"), lambda tree: tree)
+    runtime = with_mappings(as_go_writes(runtime, shape), ("spec", "template", "metadata"))
     return changed(runtime, ("spec", "template", "spec"), lambda tree: as_typed(tree, template))
 
 

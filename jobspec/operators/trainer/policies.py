@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule, remove
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.operators.trainer.runtimes import RESERVED, RuntimeReference, ancestor
-from jobspec.targets import is_at_least
-from jobspec.workloads import Workload, items_at, value_at
+from jobspec.operators.trainer.runtimes import RESERVED, TRAINER, RuntimeReference, ancestor
+from jobspec.targets import Target, is_at_least
+from jobspec.workloads import TEMPLATE, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from jobspec.targets import Target
 
 
 _TRAINER: Path = ("spec", "trainer")
@@ -127,7 +125,7 @@ def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
 
 PATCHES: Path = ("spec", "runtimePatches")
 _PATCHED: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-_POD: Path = ("template", "spec", "template", "spec")
+_POD: Path = (*TEMPLATE, "spec")
 #: The fields for changes to pods until 2.1 -> the path of the pod spec in an entry, which names its replicated jobs in `targetJobs`.
 _OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverrides": ()}
 
@@ -284,12 +282,9 @@ def _gpus(workload: Workload) -> int:
 
 
 def _runtime_resources(workload: Workload) -> dict[str, Any]:
-    for job in workload.roles:
-        if job.name == "node" or ancestor(job) == "trainer":
-            for _, container in job.items("containers"):
-                if container["name"] == "node":
-                    return container.get("resources") or {}
-    return {}
+    nodes = [job for job in workload.roles if job.name == "node" or ancestor(job) == TRAINER]
+    containers = [each for job in nodes for _, each in job.items("containers") if each["name"] == "node"]
+    return (containers[0].get("resources") or {}) if containers else {}
 
 
 def _gpus_in(resources: dict[str, Any] | None) -> int:

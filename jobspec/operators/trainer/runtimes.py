@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from jobspec import data
 from jobspec.documents.document import Document, OnePlace
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
-from jobspec.targets import is_at_least
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, GroupKind
+from jobspec.programs.command_lines import OPEN_MPI, TORCH, XGBOOST
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import Role, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-    from jobspec.kinds import GroupKind
-    from jobspec.targets import Target
 
 
 # Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.
@@ -30,13 +28,7 @@ ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job tem
 TRAINER = "trainer"
 TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune
 #: The variables that the trainer sets itself where the runtime has a policy, and refuses in a TrainJob.
-RESERVED = {
-    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
-    "mpi": tuple(
-        f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "plm_rsh_args", "orte_keep_fqdn_hostnames", "orte_set_default_slots")
-    ),
-    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
-}
+RESERVED = {"torch": TORCH, "mpi": OPEN_MPI, "xgboost": XGBOOST}
 
 
 class RuntimeReference:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, changed, each_item, is_true, items, number, text, with_fields
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import canonical_quantity, quantity
-from jobspec.operators.made import as_go_writes, at_most, changed, each_item, is_true, number, operator_mark, with_fields, with_items
+from jobspec.operators.made import as_go_writes, at_most, operator_mark, with_items
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from jobspec.targets import Target
+    from typing import Any
 
     Change = Callable[[MarkedTree], MarkedTree]
 
@@ -77,12 +76,14 @@ class JobOfTrainer:
         return f"{name}-node-0-0.{name}"
 
 
+def core_object(kind: str, name: str, **fields: Any) -> dict[str, Any]:
+    """An object of a core kind, such as a Secret, which the trainer makes beside the JobSet."""
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, **fields}
+
+
 # A runtime's JobSet with the changes of a TrainJob: `podSpecOverrides` (2.0), `podTemplateOverrides` (2.1), `runtimePatches` (2.2 on).
 #
 # Follows `mergePodSpecOverrides`, `mergePodTemplateOverrides` and `mergeRuntimePatches`, github.com/kubeflow/trainer pkg/runtime/core.
-
-
-_TEMPLATE = tuple(map(str, TEMPLATE))
 
 
 def overridden(spec: MarkedTree, job: JobOfTrainer, shape: Shape, target: Target) -> MarkedTree:
@@ -141,17 +142,17 @@ def _patched_jobs(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape)
 
 def _overridden_pods(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape) -> MarkedTree:
     """Until 2.1 overrides are merged with the pods of each replicated job that they name."""
-    template = shape.at(("replicatedJobs", 0, *_TEMPLATE))
-    for entry in _entries(job, "podSpecOverrides", own) if not job.is_at_least("2.1.0") else ():
-        change = entry.with_value({"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})})
-        spec = _with_job(spec, _targets(entry), _TEMPLATE, change, template)
-    for entry in _entries(job, "podTemplateOverrides", own) if job.is_at_least("2.1.0") else ():
-        spec = _with_job(spec, _targets(entry), _TEMPLATE, entry.with_value(_template_of(entry)), template)
+    template = shape.at(("replicatedJobs", 0, *TEMPLATE))
+    field, template_of = ("podTemplateOverrides", _template_of) if job.is_at_least("2.1.0") else ("podSpecOverrides", _template_of_spec)
+    for entry in _entries(job, field, own):
+        names = {text(each, "name") for each in items(entry.get("targetJobs"))}
+        spec = _with_job(spec, names, TEMPLATE, entry.with_value(template_of(entry)), template)
     return spec
 
 
-def _targets(entry: MarkedTree) -> set[str]:
-    return {text(each, "name") for each in items(entry.get("targetJobs"))}
+def _template_of_spec(entry: MarkedTree) -> dict[str, MarkedTree]:
+    """What an override of 2.0 says of a pod template: all but the jobs that it is for stands in the pod's spec."""
+    return {"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})}
 
 
 def _template_of(entry: MarkedTree) -> dict[str, MarkedTree]:
@@ -187,14 +188,14 @@ _NO_KEYS = ("protocol", "whenUnsatisfiable")
 def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> MarkedTree:
     """A value with a patch merged into it; the *shape* of both knows the merge keys."""
     if base is not None and isinstance(base.value, dict) and isinstance(patch.value, dict):
-        children = {name: merged(base.value.get(name), child, _inside(shape, name)) for name, child in patch.value.items()}
+        children = {name: merged(base.value.get(name), child, _shape_of_field(shape, name)) for name, child in patch.value.items()}
         return base.with_value({**base.value, **children})
     if base is not None and base.value and isinstance(base.value, list) and patch.value and shape and shape.merge and shape.items:
         return base.with_value(_keyed(base.value, patch.value, shape))
     return patch
 
 
-def _inside(shape: Shape | None, name: str) -> Shape | None:
+def _shape_of_field(shape: Shape | None, name: str) -> Shape | None:
     return shape.at((name,)) if shape else None
 
 
@@ -227,7 +228,7 @@ NODE = "node"
 """The name of the container that trains, and of most replicated jobs that do."""
 LAUNCHER = "launcher"
 """The replicated job in which `mpirun` runs."""
-POD = (*map(str, TEMPLATE), "spec")
+POD = (*TEMPLATE, "spec")
 """The path of the pod spec in a replicated job."""
 
 

@@ -13,9 +13,19 @@ from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import Answer
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
-from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeReference, ancestor, is_meant, runtime_of, shipped
+from jobspec.operators.trainer.runtimes import (
+    ANCESTOR,
+    GROUP,
+    TORCHTUNE,
+    TRAINER,
+    RuntimeReference,
+    ancestor,
+    is_meant,
+    runtime_of,
+    shipped,
+)
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, diagnostics, job_name, undecodable_value
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -31,9 +41,7 @@ if TYPE_CHECKING:
 RUNTIME_REF: Path = ("spec", "runtimeRef")
 _RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 _INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
-_OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env"} | {
-    "model-initializer": "spec.initializer.model.env"
-}
+_OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in _INITIALIZERS.items()}
 
 
 def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -206,7 +214,7 @@ def rules_for(job: Document) -> list[Rule]:
 
 
 #: The label of a replicated job -> the container in it that the trainer changes.
-_CONTAINER = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
+_CONTAINER = {TRAINER: "node"} | {name: name for name in _INITIALIZERS.values()}
 
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:

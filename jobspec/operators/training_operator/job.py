@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Finding, Key, Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, set_by
-from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, stored
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
+from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import job_name
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
-
-    from jobspec.targets import Target
 
 
 CONTAINER = "pytorch"
@@ -49,21 +47,18 @@ class Replicas:
         """How many the operator makes: at least one, even where none was asked for."""
         return max(int(self.count.value), 1)
 
+    def _training(self) -> list[MarkedTree]:
+        """The containers named `pytorch`."""
+        return [each for each in items(self.template.get("spec", "containers")) if each.value["name"].value == CONTAINER]
+
     def ports(self) -> list[MarkedTree] | None:
         """The ports of the first container named `pytorch`; None where there is no such container."""
-        for container in items(self.template.get("spec", "containers")):
-            if container.value["name"].value == CONTAINER:
-                return items(container.get("ports"))
-        return None
+        return next((items(each.get("ports")) for each in self._training()), None)
 
     def port(self) -> MarkedTree | None:
         """The number of the port named `pytorchjob-port` in the containers named `pytorch`; None where there is none."""
-        for container in items(self.template.get("spec", "containers")):
-            if container.value["name"].value == CONTAINER:
-                for port in items(container.get("ports")):
-                    if "name" in port.value and port.value["name"].value == PORT:
-                        return port.get("containerPort")
-        return None
+        ports = (port for each in self._training() for port in items(each.get("ports")))
+        return next((port.get("containerPort") for port in ports if text(port, "name") == PORT), None)
 
 
 class TrainingJob:
@@ -76,6 +71,7 @@ class TrainingJob:
         "name",
         "namespace",
         "operator",
+        "owners",
         "processes",
         "replicas",
         "since_1_8",
@@ -95,6 +91,7 @@ class TrainingJob:
         template = shape and shape.at(("spec", "pytorchReplicaSpecs", "Worker", "template"))
         self.name: MarkedTree = self.tree.value["metadata"].value["name"]
         self.namespace: MarkedTree = self.tree.value["metadata"].value["namespace"]
+        self.owners = owner_references(self.operator, "kubeflow.org/v1", "PyTorchJob", self.name)
         self.replicas: dict[str, Replicas] = _replicas(spec, template, self.operator)
         """By type, Master first; types of other names last."""
         self.elastic = _elastic_policy(spec, self.replicas)
@@ -104,8 +101,8 @@ class TrainingJob:
         self.since_1_8 = is_at_least(release, "1.8.0")
         """Whether the operator is 1.8.0 or a later one."""
 
-    def numbers(self, replicas: Replicas) -> Iterable[int]:
-        """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
+    def indices(self, replicas: Replicas) -> Iterable[int]:
+        """The indices of the pods of a replica type. Raises JobspecError for more than anybody could read."""
         return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", first_and_last_only=self.first_and_last_only)
 
 
@@ -133,12 +130,10 @@ def _with_port(template: MarkedTree, operator: Mark) -> MarkedTree:
     """The template with the operator's port in the training container, or in the first where none has its name."""
     containers = items(template.get("spec", "containers"))
     at = next((number for number, each in enumerate(containers) if each.value["name"].value == CONTAINER), 0)
-    if not containers or any("name" in port.value and port.value["name"].value == PORT for port in items(containers[at].get("ports"))):
+    if not containers or any(text(port, "name") == PORT for port in items(containers[at].get("ports"))):
         return template
-    old = containers[at].get("ports")
     port = set_by(operator, {"name": PORT, "containerPort": _PORT_NUMBER})
-    ports = old.with_value([*old.value, port]) if old else MarkedTree([port], operator)
-    containers[at] = containers[at].with_value({**containers[at].value, "ports": ports})
+    containers[at] = with_appended(containers[at], "ports", [port], operator)
     return template.replace_at(("spec", "containers"), lambda before: before.with_value(containers))
 
 
@@ -192,10 +187,8 @@ def role_label(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, An
 
 def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
     """The metadata of an object that belongs to the job."""
-    owner: dict[str, Any] = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name, "uid": UID}
-    owner |= {"controller": True, "blockOwnerDeletion": True}
     present = {field: value for field, value in more.items() if value}
-    return {"name": name, "namespace": job.namespace, **present, "ownerReferences": [set_by(job.operator, owner)]}
+    return {"name": name, "namespace": job.namespace, **present, "ownerReferences": job.owners}
 
 
 # What keeps the operator from making anything of a job that the server has accepted: it refuses the job, or crashes.

@@ -8,7 +8,9 @@ is here is the most that can come.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic
+from collections.abc import Iterator, Sequence
+
+from jobspec.diagnostics import Diagnostic, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
@@ -24,15 +26,8 @@ from jobspec.operators.training_operator.job import (
 )
 from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
+from jobspec.targets import Target
 from jobspec.workloads import suspension, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jobspec.diagnostics import Problem
-    from jobspec.targets import Target
-
 
 _MANAGER = ("spec", "runPolicy", "managedBy")
 _OWN_NAME = "kubeflow.org/training-operator"
@@ -116,7 +111,7 @@ def services(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     by_name = {port.value["name"].value if "name" in port.value else "": port for port in found}
     ports = [_port(port) for port in by_name.values()]
-    for index in job.numbers(replicas):
+    for index in job.indices(replicas):
         selector = labels(job, replicas, index)
         spec = {"clusterIP": "None", "selector": selector, **({"ports": ports} if ports else {})}
         about = metadata(job, object_name(job, replicas, index), labels=selector)

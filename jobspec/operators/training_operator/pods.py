@@ -8,10 +8,11 @@ and number of tries, 1.7.0 to 1.9.4.
 from __future__ import annotations
 
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, set_by
+from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
+from jobspec.programs.command_lines import ENDPOINT, NNODES, NODE_RANK, NPROC_PER_NODE
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -32,9 +33,10 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     policy = replicas.restart_policy
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
-    gang = set_by(job.operator, _scheduler(job)).value if "schedulerName" not in spec.value else {}
-    common = _with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
-    for index in job.numbers(replicas):
+    scheduler = scheduler_name(job)
+    scheduled = with_missing(with_fields(spec, {"restartPolicy": restart}), scheduler, job.operator)
+    common = _with_init_container(scheduled, job, replicas)
+    for index in job.indices(replicas):
         yield _pod(job, replicas, common, index)
 
 
@@ -50,54 +52,36 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
         "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
     }
     own = spec.get("initContainers")
-    all_of_them = [*items(own), set_by(job.operator, container)]
-    return spec.with_value({**spec.value, "initContainers": MarkedTree(all_of_them, own.mark if own else job.operator)})
-
-
-def _scheduler(job: TrainingJob) -> dict[str, Any]:
-    """The scheduler of pods whose template names none."""
-    if not job.gang_scheduler:
-        return {}
-    return scheduler_name(job)
-
-
-def _in_group(job: TrainingJob, replicas: Replicas, field: str) -> dict[str, Any]:
-    """The labels, or the annotations, that put a pod into the job's group; none without gang scheduling."""
-    if not job.gang_scheduler:
-        return {}
-    return group_labels(job) if field == "labels" else group_annotations(job, replicas)
+    mark = own.mark if own else job.operator  # the first of them, not their key: that is where a clash of names is reported
+    return with_fields(spec, {"initContainers": MarkedTree([*items(own), set_by(job.operator, container)], mark)})
 
 
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
     added = variables(job, replicas, index)
-    containers = [with_variables(each, added, job) for each in items(common.get("containers"))]
-    spec = common.replace_at(("containers",), lambda before: before.with_value(containers))
-    template = replicas.template.get("metadata")
-    own = template.get("labels") if template else None
-    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **_in_group(job, replicas, "labels")})
-    notes = template.get("annotations") if template else None
-    more = set_by(job.operator, _in_group(job, replicas, "annotations"))
+    spec = each_item(common, "containers", lambda container: with_appended(container, "env", added, job.operator))
+    group = group_labels(job) if job.gang_scheduler else {}
+    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **group})
+    own = {name: replicas.template.get("metadata", name) for name in ("labels", "annotations", "finalizers")}
+    notes = group_annotations(job, replicas)
     about = metadata(
         job,
         object_name(job, replicas, index),
-        labels=own.with_value({**own.value, **ours.value}) if own else ours,
-        annotations=notes.with_value({**notes.value, **more.value}) if notes else more if more.value else None,
-        finalizers=template.get("finalizers") if template else None,
+        labels=_added(own["labels"], ours),
+        annotations=_added(own["annotations"], set_by(job.operator, notes)) if notes else own["annotations"],
+        finalizers=own["finalizers"],
     )
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
+
+
+def _added(own: MarkedTree | None, ours: MarkedTree) -> MarkedTree:
+    """The labels or annotations of a template with the operator's."""
+    return with_fields(own, ours.value) if own else ours
 
 
 # The variables that the operator adds to every container of a pod, behind those of the job; init containers get none.
 #
 # Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to
 # 1.9.4.
-
-
-def with_variables(container: MarkedTree, added: list[MarkedTree], job: TrainingJob) -> MarkedTree:
-    """A container with the operator's variables behind its own."""
-    own = container.get("env")
-    env = own.with_value([*items(own), *added]) if own else MarkedTree(added, job.operator)
-    return container.with_value({**container.value, "env": env})
 
 
 def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
@@ -113,18 +97,18 @@ def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tup
     yield "PYTHONUNBUFFERED", "1"
     if "Master" in job.replicas:
         yield from _of_master(job)
-        rank = rank_of(replicas, index)
+        rank = index + 1 if replicas.type == "Worker" else index  # the Master is node 0
         yield "WORLD_SIZE", str(node_count(job) * _processes(job))
         yield "RANK", str(rank)
         if not job.since_1_8 and job.processes:
-            yield "PET_NPROC_PER_NODE", job.processes
-        yield "PET_NODE_RANK", str(rank)
+            yield NPROC_PER_NODE, job.processes
+        yield NODE_RANK, str(rank)
     if job.since_1_8 and job.processes:
-        yield "PET_NPROC_PER_NODE", job.processes
+        yield NPROC_PER_NODE, job.processes
     if job.elastic:
-        yield from elastic_variables(job)
+        yield from elastic_variables(job, job.elastic)
     else:
-        yield "PET_NNODES", str(node_count(job))
+        yield NNODES, str(node_count(job))
 
 
 def _of_master(job: TrainingJob) -> Iterator[tuple[str, str]]:
@@ -134,11 +118,6 @@ def _of_master(job: TrainingJob) -> Iterator[tuple[str, str]]:
         yield f"PET_MASTER_{name}", value
 
 
-def rank_of(replicas: Replicas, index: int) -> int:
-    """The number of a replica's node in a job that has a Master, which is node 0."""
-    return index + 1 if replicas.type == "Worker" else index
-
-
 def node_count(job: TrainingJob) -> int:
     """How many replicas of all types were asked for."""
     return sum(int(each.count.value) for each in job.replicas.values())
@@ -146,9 +125,9 @@ def node_count(job: TrainingJob) -> int:
 
 def _processes(job: TrainingJob) -> int:
     """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number."""
-    text = str(job.processes.value) if job.processes else ""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    return int(text) if digits.isdecimal() and digits.isascii() else 1
+    said = text(job.processes)
+    digits = said[1:] if said[:1] in ("+", "-") else said
+    return int(said) if digits.isdecimal() and digits.isascii() else 1
 
 
 # The variables by which `torchrun` finds the other nodes of an elastic job.
@@ -157,40 +136,32 @@ def _processes(job: TrainingJob) -> int:
 
 
 #: The variables that hold a field of the policy as it stands, in the operator's order; the first two of all come before them.
-_COPIED = {"PET_MAX_RESTARTS": "maxRestarts", "PET_NPROC_PER_NODE": "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
+_COPIED = {"PET_MAX_RESTARTS": "maxRestarts", NPROC_PER_NODE: "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
 
 
-def elastic_variables(job: TrainingJob) -> Iterator[tuple[str, str | MarkedTree]]:
-    """Name and value of each variable; none where the job is not elastic."""
-    policy = job.elastic
-    if policy is None:
-        return
-    yield "PET_RDZV_ENDPOINT", endpoint(job, policy)
+def elastic_variables(job: TrainingJob, policy: MarkedTree) -> Iterator[tuple[str, str | MarkedTree]]:
+    """Name and value of each variable, by the elastic *policy* of a job."""
+    yield ENDPOINT, _endpoint(job, policy)
     yield "PET_RDZV_BACKEND", policy.get("rdzvBackend") or "c10d"
     least, most = policy.get("minReplicas"), policy.get("maxReplicas")
-    yield "PET_NNODES", f"{least.value if least else ''}:{most.value if most else ''}"
+    yield NNODES, f"{least.value if least else ''}:{most.value if most else ''}"
     for name, field in _COPIED.items():
         value = policy.get(field)
         if value is not None:
             yield name, value.with_value(str(value.value))
     settings = items(policy.get("rdzvConf"))
     if settings:
-        yield "PET_RDZV_CONF", ",".join(f"{_text(each, 'key')}={_text(each, 'value')}" for each in settings)
+        yield "PET_RDZV_CONF", ",".join(f"{text(each, 'key')}={text(each, 'value')}" for each in settings)
     standalone = policy.get("standalone")
     if standalone and standalone.value:
         yield "PET_STANDALONE", ""
 
 
-def endpoint(job: TrainingJob, policy: MarkedTree) -> str:
+def _endpoint(job: TrainingJob, policy: MarkedTree) -> str:
     """Where the nodes meet: at the first Worker, unless the policy names a host or a port."""
     host, port = policy.get("rdzvHost"), policy.get("rdzvPort")
     number = port or (job.replicas["Worker"].port() if "Worker" in job.replicas else None)
     return f"{host.value if host else f'{job.name.value}-worker-0'}:{number.value if number else ''}"
-
-
-def _text(setting: MarkedTree, field: str) -> str:
-    found = setting.get(field)
-    return str(found.value) if found else ""
 
 
 # Gang scheduling, where the operator was started with the name of a scheduler for it: a PodGroup, and what puts pods into it.
@@ -205,9 +176,7 @@ _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 
 
 def pod_groups(job: TrainingJob, context: Sequence[Document], target: Target) -> Iterator[MarkedTree]:
-    """The PodGroup of a job; none without gang scheduling."""
-    if not job.gang_scheduler:
-        return
+    """The PodGroup of a job with gang scheduling."""
     policy = job.tree.get(*_POLICY) or job.tree.with_value({})
     members = policy.get("minAvailable") or MarkedTree(sum(int(each.count.value) for each in job.replicas.values()), job.operator)
     resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), context))
@@ -230,7 +199,7 @@ def scheduler_name(job: TrainingJob) -> dict[str, Any]:
 
 def group_labels(job: TrainingJob) -> dict[str, Any]:
     """The labels that put a pod into the group of scheduler-plugins."""
-    return {"scheduling.x-k8s.io/pod-group": job.name} if job.gang_scheduler and not _is_volcano(job) else {}
+    return {} if _is_volcano(job) else {"scheduling.x-k8s.io/pod-group": job.name}
 
 
 def group_annotations(job: TrainingJob, replicas: Replicas) -> dict[str, Any]:

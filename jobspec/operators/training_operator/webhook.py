@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule, rename, set_to
 from jobspec.operators.webhooks import job_name, undecodable_value
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.targets import Target
 
 
 def has_webhook(release: str) -> bool:
