@@ -374,9 +374,9 @@ def _yaml_of_page(found: Found) -> bytes:
 
 
 def mentions(path: str, *words: bytes) -> bool:
-    """Whether there is a file that has one of these words."""
+    """Whether there is a file that has one of these words; what comes through a pipe cannot be read twice, and has none."""
     try:
-        content = _read(path)
+        content = _read(path) if os.path.isfile(path) else b""
         return any(each in content for each in words)
     except OSError:
         return False
