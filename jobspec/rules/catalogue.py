@@ -42,6 +42,8 @@ WARNINGS = frozenset(
         "encrypted-manifest",
         "list-replaced",
         "offline-webhooks",
+        "pods-change",
+        "release-step",
         "rule-not-evaluated",
         "run-returned",
         "runs-again",
@@ -51,7 +53,7 @@ WARNINGS = frozenset(
     }
 )
 #: The rules that only inform.
-NOTES = frozenset({"no-pods-created", "renamed-rule", "unjudged-template"})
+NOTES = frozenset({"no-pods-created", "refused-before", "renamed-rule", "unjudged-template"})
 
 
 @cache
