@@ -12,7 +12,8 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.operators.expansion import expand, restart_rules
+from jobspec.operators.expansion import expand
+from jobspec.operators.life import restart_rules
 from tests.support.server import OPERATORS, PLURALS, PODS, Server, kubeconfig
 
 NAMESPACE = "backoff-limits"
