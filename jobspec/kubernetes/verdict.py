@@ -307,9 +307,13 @@ _near: dict[str, list[Kind]] = {}
 
 
 def _candidates(group: str) -> list[Kind]:
-    """The kinds that a document of a group may mean: of built-in kinds, those of this group, or of one whose short name it misspells."""
+    """The kinds that a document of a group may mean: of built-in kinds, those of this group, or of one whose short name it misspells.
+
+    Of jobspec's own kinds, whose names many have, those of this group or of one that misspells it.
+    """
     ours, builtin = kinds.with_schema(), [kind for kind in kinds.built_in() if not kind.component]
     groups = [kind.group for kind in ours]
-    near = ours if group in groups or closest(group, groups) else []
+    like = group if group in groups else nearest(group, groups)
+    near = [kind for kind in ours if like and (kind.component != "jobspec" or kind.group == like)]
     meant = {group, nearest(group, {kind.group for kind in builtin if kind.group}) if "." not in group else group}
     return [*near, *(kind for kind in builtin if group in _FORMER_GROUPS or kind.group in meant)]

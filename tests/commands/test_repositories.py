@@ -136,6 +136,16 @@ def test_a_patch_is_known_by_its_name_without_a_kustomization_too(tmp_path: Path
     assert last.startswith("3 documents: 1 invalid, 2 skipped (2 patches), 1 error (")
 
 
+@pytest.mark.parametrize("version", ["kind.x-k8s.io/v1alpha4", "cluster.x-k8s.io/v1beta2", "kafka.strimzi.io/v1"])
+@pytest.mark.parametrize("kind", ["Cluster", "Project", "Prices"])
+def test_other_groups_have_kinds_of_jobspecs_names(version: str, kind: str, tmp_path: Path) -> None:
+    write(tmp_path, {"other.yaml": f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n"})
+    assert _reported(tmp_path, ".") == {"other.yaml": ("", [])}
+    misspelt = f"apiVersion: jobspecs.dev/v1alpha1\nkind: {kind}\nmetadata: {{name: a}}\n"
+    write(tmp_path, {"other.yaml": misspelt})
+    assert _reported(tmp_path, ".") == {"other.yaml": ("", ["unknown-kind"])}
+
+
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "kustomization.yaml": "resources: [job.yaml]\n"})
     (tmp_path / "gone.yaml").symlink_to("nowhere.yaml")

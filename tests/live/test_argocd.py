@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from jobspec.project.engines import HEALTH_CHECK_EXPRS, customizations
-from tests.support import cel_health, lua
-from tests.support.applicationsets import applicationset_controller
+from tests.support import cel_health, lua, quick_yaml
+from tests.support.applicationsets import applicationset_controller, plugin_server
 from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository
+from tests.support.manifests import write
 from tests.support.processes import run_here
 from tests.support.server import kubeconfig
 
@@ -283,6 +284,17 @@ def test_a_commit_is_a_run_that_ends_healthy_and_a_change_is_another_run(kind: s
     assert other["metadata"]["name"] != job["metadata"]["name"]
     assert [each["metadata"]["uid"] for each in place.made(_JOBS[kind], 2)] == [job["metadata"]["uid"], other["metadata"]["uid"]]
     assert place.uids(needed["kind"]) == {(needed["kind"], needed["metadata"]["name"]): needed["metadata"]["uid"]}
+
+
+def test_a_plugin_renders_what_nobody_commits(place: Place, tmp_path: Path) -> None:
+    folder = place.repository.folder
+    write(folder, {".gitignore": "rendered/\n"})
+    revision = place.render(_BASES["TrainJob"], {"autosync: true": 'autosync: true, plugin: true, pluginImage: "example.com/jobspec:1"'})
+    config = quick_yaml.load((folder / "engines" / "argocd" / "configmap-jobspec-plugin.yaml").read_text())
+    with plugin_server(config["data"]["plugin.yaml"], tmp_path / "plugin"):
+        place.engage()
+        place.becomes(revision, "Healthy")
+    assert len(place.uids("TrainJob")) == 1
 
 
 @pytest.mark.parametrize("kind", _JOBS)

@@ -1,16 +1,19 @@
-"""Argo CD's controller of ApplicationSets, for as long as a test wants it.
+"""Argo CD's controller of ApplicationSets, and its server of a plugin, for as long as a test wants them.
 
-It asks a repository server for the folders of a repository, and that needs a Redis: both are the test's own.
+The controller asks a repository server for the folders of a repository, and that needs a Redis: both are the test's own.
 """
 
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+import pytest
 
 from tests.support.cluster import assets
 
@@ -43,6 +46,31 @@ def applicationset_controller(kubeconfig: Path, folder: Path) -> Iterator[None]:
         asking = ("--namespace=argocd", f"--argocd-repo-server={_HERE}:{repository}", "--repo-server-plaintext")
         start("argocd-applicationset-controller", f"--kubeconfig={kubeconfig}", *asking, *listening)
         yield
+
+
+@contextmanager
+def plugin_server(config: str, folder: Path) -> Iterator[None]:
+    """While this lasts, a config management plugin is served as in a sidecar of the repository server, which looks for its socket.
+
+    *config* is what its `plugin.yaml` says; *folder* is for files and logs. The plugin finds the programs of this Python's environment.
+    """
+    sockets = Path(os.environ.get("ARGOCD_PLUGINSOCKFILEPATH", "/home/argocd/cmp-server/plugins"))
+    try:
+        sockets.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        pytest.skip(f"{sockets}, where Argo CD's repository server looks for plugins, cannot be made: {error.strerror}")
+    (folder / "config").mkdir(parents=True)
+    (folder / "config" / "plugin.yaml").write_text(config)
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    variables = {"ARGOCD_BINARY_NAME": "argocd-cmp-server", "ARGOCD_CMP_WORKDIR": str(folder / "work"), "PATH": path, "TMPDIR": str(folder)}
+    with open(folder / "cmp.log", "wb") as log:
+        command = [f"{assets()}/argocd", f"--config-dir-path={folder / 'config'}"]
+        with _running(command, log.fileno(), {**variables, "ARGOCD_PLUGINSOCKFILEPATH": str(sockets)}):
+            deadline = time.monotonic() + _PATIENCE
+            while not (sockets / "jobspec.sock").exists():
+                assert time.monotonic() < deadline, (folder / "cmp.log").read_text()[-2000:]
+                time.sleep(0.2)
+            yield
 
 
 def _free_ports(number: int) -> list[int]:
