@@ -6,12 +6,12 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.files import ENDINGS, Found, content_of, reader
 from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
@@ -37,15 +37,16 @@ State = Literal["same", "stale", "edited", "missing"]
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = parser.add_argument
-    add("path", metavar="FILE", help="a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml")
+    what = "a variant of the project, for its job, or a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml"
+    add("path", metavar="VARIANT", help=what)
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
     add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
-    add("--project", metavar="PROJECT", help="the project's file; else the nearest jobspec.yaml above FILE that renders to its folder")
-    declare(parser, [*kind_options(), Option("--output", "-o", choices=("text", "json"), what="the format of the answer")])
+    add("--project", metavar="PROJECT", help="the project's file; by default the nearest jobspec.yaml above that renders it")
+    declare(parser, [*kind_options(), Option("--output", "-o", choices=("text", "json"), what="output format")])
 
 
 def run(options: Options) -> int:
-    """Show where a rendered file, or one field of it, comes from; 1 where the project has an error."""
+    """Show where a variant's job or another rendered file, or one field of it, comes from; 1 where the project has an error."""
     file, field = find(options.path, options.project), options.field
     if isinstance(file, FileResult):
         return _refuse([file], options, Cluster(), [Found(file.path, named=True)])
@@ -57,6 +58,7 @@ def run(options: Options) -> int:
     variant, (checked, documents) = _rendered(file, variants, planned.cluster)
     if not checked.result.valid:
         return _refuse([checked.result], options, planned.cluster, planned.read)
+    file = file if file.name else file.of_job(documents)
     _refuse_earlier_run(file, variant, documents.values())
     name = file.name_among(documents)
     content = as_rendered(rendering.text_of([documents[name]], planned.cluster.target))
@@ -139,7 +141,12 @@ class RenderedFile:
     variant: str
     """The name of its folder; of an object that several variants share, that of the folder for those."""
     name: str
-    """Its path from there."""
+    """Its path from there; empty where the variant's job is meant, whatever the file is called."""
+
+    def of_job(self, files: Mapping[str, Document]) -> RenderedFile:
+        """The file of the job among those of the variant."""
+        name = next(name for name, each in files.items() if is_workload(each))
+        return replace(self, path=os.path.join(self.output, self.variant, name), name=name)
 
     def name_among(self, files: Collection[str]) -> str:
         """The name under which it is rendered now: a job's changes with its spec.
@@ -182,19 +189,23 @@ def _without_hash(name: str) -> str:
 def find(path: str, project: str | None) -> RenderedFile | FileResult:
     """The rendered file at a path, or what is wrong with the nearest project above it, or with the *project* that is given.
 
-    Raises JobspecError where no project renders to its folder, and for a file of which jobspec makes all.
+    A plain name is that of a variant, and stands for its job. Raises JobspecError where no project renders to the file's folder, and for a
+    file of which jobspec makes all.
     """
+    is_variant = os.sep not in path and not path.endswith(ENDINGS) and not os.path.isfile(path)
     others = []
     for candidate in [project] if project is not None else _projects_above(path):
         found = read_project(Found(candidate, named=True))
         if not isinstance(found, LoadedProject):
             return found
         output = _output(candidate, found)
+        if is_variant:
+            return RenderedFile(path, candidate, found, output, path, "")
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(output)).split(os.sep)
         if inside[0] != os.pardir:
             return RenderedFile(path, candidate, found, output, *_in_variant(path, inside))
         others.append(f"{candidate} renders to {output}")
-    why = "; ".join(others) or f"there is no {FILE} above it"
+    why = "; ".join(others) or f"no {FILE} here or above"
     raise JobspecError(f"{path}: no project renders it: {why}; `--project FILE` names the project")
 
 

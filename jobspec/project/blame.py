@@ -101,13 +101,14 @@ class Blame:
         return self._blamed(self._now)
 
     def at(self, field: str) -> list[Blamed]:
-        """The fields at or below one that messages spell, and those that a layer removed there.
+        """The fields at or below one that messages spell, or else the end of one, and those that a layer removed there.
 
         What stood in a list that was replaced as a whole is told only where nothing else is there.
         """
-        found = self._blamed(each for each in self._now if each.matches(field))
+        anywhere = not any(each.matches(field) for each in (*self._now, *self._past))
+        found = self._blamed(each for each in self._now if each.matches(field, anywhere=anywhere))
         now = {value.address: value for value in self._now}
-        gone = [each for each in self._past if each.matches(field) and not (found and _replaced_list(each, now))]
+        gone = [each for each in self._past if each.matches(field, anywhere=anywhere) and not (found and _replaced_list(each, now))]
         return [*found, *(Blamed(each.lasting_field, self._teller.gone(each)) for each in gone)]
 
     def names(self) -> list[str]:
@@ -423,15 +424,24 @@ class Value:
         """The steps of its address as text."""
         return [step if isinstance(step, str) else step[0] for step in self.address]
 
-    def matches(self, field: str) -> bool:
-        """Whether a field is this value or one around it; brackets and dots mean the same, and keys or a flag tell an item, too."""
+    def matches(self, field: str, *, anywhere: bool = False) -> bool:
+        """Whether a field is this value or one around it; brackets and dots mean the same, and keys or a flag identify an item, too.
+
+        *anywhere*: the field is the end of a path, such as `args[--lr]`.
+        """
         rest = field.replace("[", ".").replace("]", "").lstrip(".")
-        for step, name in zip(map(str, self.path), self.names, strict=True):
-            found = next((each for each in (name, step) if f"{rest}.".startswith(f"{each}.")), None)
-            if not rest or found is None:
-                return not rest
-            rest = rest[len(found) + 1 :]
-        return not rest
+        steps = list(zip(map(str, self.path), self.names, strict=True))
+        return any(_leads_to(rest, steps[start:]) for start in (range(len(steps)) if anywhere else (0,)))
+
+
+def _leads_to(rest: str, steps: Sequence[tuple[str, str]]) -> bool:
+    """Whether the steps to a value, each by its number or its name, begin with those that are spelt."""
+    for step, name in steps:
+        found = next((each for each in (name, step) if f"{rest}.".startswith(f"{each}.")), None)
+        if not rest or found is None:
+            return not rest
+        rest = rest[len(found) + 1 :]
+    return not rest
 
 
 def values_of(document: Document, target: Target) -> list[Value]:

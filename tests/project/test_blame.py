@@ -182,6 +182,15 @@ def test_a_field_is_told_with_what_it_overrode(repository: Path, field: str, tol
     assert [line[4:] for line in lines] == told.split("\n")
 
 
+def test_a_variant_stands_for_its_job_and_the_end_of_a_path_for_the_path(repository: Path) -> None:
+    field = f"{CONTAINER}.args[--lr]"
+    assert _told(repository, "many-0.10", "args[--lr]") == _told(repository, _many(repository), field)
+    (repository / "base" / "deep").mkdir()
+    inside = run_here("blame", "one", "image", cwd=repository / "base" / "deep")
+    assert (inside.returncode, inside.stdout.splitlines()[0]) == (0, f"{CONTAINER}.image")
+    assert _refused(repository, "many") == "jobspec: many: jobspec.yaml has no variant `many`: did you mean `many-1e-3`?\n"
+
+
 def test_a_value_of_the_matrix_is_told_where_the_matrix_has_it(repository: Path) -> None:
     assert _told(repository, _many(repository), f"{CONTAINER}.args[--lr]").splitlines()[1:] == [
         '    is   "--lr=0.10"  many-0.10  jobspec.yaml:21:19',
@@ -371,7 +380,7 @@ def test_what_it_cannot_tell_is_said_with_a_way_out(repository: Path, arguments:
 
 
 def test_without_a_project_above_it_there_is_a_way_out(tmp_path: Path) -> None:
-    assert "there is no jobspec.yaml above it" in _refused(tmp_path, "x/y/z.yaml")
+    assert "no jobspec.yaml here or above" in _refused(tmp_path, "x/y/z.yaml")
 
 
 def test_a_broken_project_is_reported_like_any_other(repository: Path) -> None:
@@ -426,7 +435,7 @@ def test_the_project_is_found_from_anywhere(repository: Path) -> None:
     assert below.stdout.splitlines()[1].split() == ["is", '"PyTorchJob"', "base", "../../base/mnist.yaml:2:7"]
     assert "base/mnist.yaml:2:7" in run_here("blame", repository / ONE, "kind", cwd=repository.parent).stdout
     (repository / "jobspec.yaml").rename(repository / "other.yaml")
-    assert "no jobspec.yaml above it" in _refused(repository, ONE)
+    assert "no jobspec.yaml here or above" in _refused(repository, ONE)
     done = run_here("blame", "--project", "other.yaml", ONE, "metadata.name", cwd=repository)
     assert "other.yaml:12:11" in done.stdout
 
