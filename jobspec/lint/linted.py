@@ -404,8 +404,8 @@ class Documents:
 
 
 def _can_share_namespace(one: Document, other: Document) -> bool:
-    """Whether a document may be in the namespace of another one: who says no namespace means the other's."""
-    return not other.namespace or one.namespace in ("", other.namespace)
+    """Whether a document may be in the namespace of another one: one without a namespace may be in any, but none comes to it."""
+    return one.namespace in ("", other.namespace)
 
 
 def _identity(document: Document) -> Identity:

@@ -99,8 +99,10 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     queues = job.documents.of_kind(_LOCAL_QUEUE)
     if not said or not said.value or not queues:
         return
+    elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
+    if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
+        return
     if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
-        elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {listed(known)}"
         message = f"no LocalQueue `{text(said)}` in the job's namespace"
