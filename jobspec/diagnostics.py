@@ -73,10 +73,27 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
+class Reasons(str):
+    """A message with the reasons of one cause: `namespace X enforces Y, which requires A, requires B`. Reports give each cause once."""
+
+    def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
+        """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
+        verbs = [each.partition(" ")[0] for each in reasons]
+        said = [each.partition(" ")[2] if verbs[at] == verbs[at - 1] and at else each for at, each in enumerate(reasons)]
+        return super().__new__(cls, f"{cause} {', '.join(said)}")
+
+    def __init__(self, cause: str, reasons: Sequence[str]) -> None:
+        self.cause = cause
+        self.reasons = reasons
+
+    def __reduce__(self) -> tuple[type[Reasons], tuple[str, Sequence[str]]]:
+        return Reasons, (self.cause, self.reasons)
+
+
 class Diagnostic:
     """One problem: what is wrong, where, and what would be right."""
 
-    __slots__ = ("changes", "document", "field", "hint", "mark", "message", "rule", "severity", "stage")
+    __slots__ = ("changes", "document", "field", "hint", "mark", "message", "related", "rule", "severity", "stage")
 
     def __init__(
         self,
@@ -90,6 +107,7 @@ class Diagnostic:
         hint: str = "",
         stage: Stage | None = None,
         changes: Sequence[Change] = (),
+        related: Sequence[Diagnostic] = (),
     ) -> None:
         self.rule = rule
         self.message = message
@@ -103,6 +121,8 @@ class Diagnostic:
         """Who refuses, or would."""
         self.changes = changes
         """What fixes it in its document, all together; empty where there is more than one way, or none that is safe."""
+        self.related = related
+        """The same problem at further places, where it is reported once for one cause."""
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
@@ -127,16 +147,18 @@ class Diagnostic:
             hint=hint,
             stage=self.stage,
             changes=self.changes,
+            related=self.related,
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""
+        found = {"rule": self.rule, "stage": self.stage, "severity": self.severity, "message": self.message, **self._place()}
+        found["hint"] = self.hint
+        return {**found, "related": [each._place() for each in self.related]} if self.related else found
+
+    def _place(self) -> dict[str, Any]:
         mark = self.mark
         return {
-            "rule": self.rule,
-            "stage": self.stage,
-            "severity": self.severity,
-            "message": self.message,
             "field": self.field,
             "file": mark.file,
             "document": self.document,
@@ -145,8 +167,14 @@ class Diagnostic:
             "endLine": mark.end_line,
             "endColumn": mark.end_column,
             "layer": mark.layer,
-            "hint": self.hint,
         }
+
+    @property
+    def further_places(self) -> list[Mark]:
+        """The places of what is `related`, each once, without its own."""
+        places = {str(each.mark): each.mark for each in self.related}
+        places.pop(str(self.mark), None)
+        return list(places.values())
 
     def __repr__(self) -> str:
         return f"<{self.rule} {self.mark} {self.message!r}>"
@@ -175,6 +203,48 @@ def deduplicated(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     for each in diagnostics:
         first.setdefault((each.rule, str(each.mark), each.message) if each.mark.layer else (id(each),), each)
     return list(first.values())
+
+
+def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics of a file, one for each cause, with its further places: of one rule in the same words, or with reasons in common."""
+
+    def with_reasons(each: Diagnostic) -> object:
+        told = each.message
+        return (each.rule, each.severity, each.document, told.cause) if isinstance(told, Reasons) else id(each)
+
+    return joined(joined(diagnostics, with_reasons), lambda each: (each.rule, each.severity, each.message, each.hint, each.mark.file))
+
+
+def joined(diagnostics: Sequence[Diagnostic], key: Callable[[Diagnostic], object]) -> list[Diagnostic]:
+    """The diagnostics, those of one *key* as one with its further places."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for each in diagnostics:
+        groups.setdefault(key(each), []).append(each)
+    return [several[0] if len(several) == 1 else _joined(several) for several in groups.values()]
+
+
+def reasons_of(several: Sequence[Diagnostic] | Sequence[Problem]) -> list[str]:
+    """The reasons in the messages of problems, each once."""
+    return list(dict.fromkeys(one for each in several if isinstance(each.message, Reasons) for one in each.message.reasons))
+
+
+def _joined(several: Sequence[Diagnostic]) -> Diagnostic:
+    first, message = several[0], several[0].message
+    others = [*first.related, *(one for each in several[1:] for one in (each, *each.related))]
+    related = {(str(each.mark), each.mark.layer, each.field, each.document): each for each in others}
+    related.pop((str(first.mark), first.mark.layer, first.field, first.document), None)
+    return Diagnostic(
+        first.rule,
+        Reasons(message.cause, reasons_of(several)) if isinstance(message, Reasons) else message,
+        first.mark,
+        field=first.field,
+        document=first.document,
+        severity=first.severity,
+        hint="; ".join(dict.fromkeys(each.hint for each in several if each.hint)),
+        stage=first.stage,
+        changes=[change for each in several for change in each.changes],
+        related=list(related.values()),
+    )
 
 
 def spell(path: Path) -> str:
@@ -430,6 +500,10 @@ class FileResult:
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""
         return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
+
+    def by_cause(self) -> FileResult:
+        """The same result with one diagnostic for each cause."""
+        return FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
 
     def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
         """The same result with other diagnostics in place of its own; as many more are *ignored* as are missing, or as is said."""

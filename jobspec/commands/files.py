@@ -156,9 +156,14 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            path = os.path.join(here, name)
+            path = _below(here, name)
             if name.lower().endswith(endings) and not name.startswith(".") and os.path.exists(path):  # a link may lead to nowhere
                 yield Found(path, named=False)
+
+
+def _below(folder: str, name: str) -> str:
+    """The path of a file in a folder; without the `./` of the working folder."""
+    return os.path.join(folder, name).removeprefix(os.curdir + os.sep)
 
 
 def left_out(paths: Iterable[str]) -> list[Found]:
@@ -169,7 +174,7 @@ def left_out(paths: Iterable[str]) -> list[Found]:
             is_hidden = any(part.startswith(".") for part in os.path.relpath(here, path).split(os.sep) if part != os.curdir)
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
-                files = [os.path.join(here, name) for name in sorted(names) if name.endswith(ENDINGS)]
+                files = [_below(here, name) for name in sorted(names) if name.endswith(ENDINGS)]
                 found += [_skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
     return found
 
@@ -352,7 +357,7 @@ def reported(
 def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:
     """The result, with the templates of findings where helm rendered the file."""
     content = next((each.content for each in found if each.path == result.path and each.content is not None), None)
-    if not (_RENDERED in content if content is not None else mentions(result.path, _RENDERED)):
+    if not (_RENDERED in content if content is not None else os.path.isfile(result.path) and mentions(result.path, _RENDERED)):
         return result
     from jobspec.helm import with_templates
 

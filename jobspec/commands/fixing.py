@@ -23,6 +23,7 @@ from jobspec.documents.reader import decode
 from jobspec.fixes import FixedText, fix_texts
 from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
+from jobspec.reports.text import visible
 from jobspec.rules.ignores import ReportFilter
 
 #: A path and its text.
@@ -63,7 +64,7 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
         show(changed)
     elif changed:
         replace_files(changed)
-    _tell(fixed, sys.stderr, done="would be fixed" if options.diff else "fixed")
+    _tell(fixed, sys.stderr, done="would be fixed" if options.diff else "fixed", each_one=options.show_fixes)
     return bool(options.diff and changed)
 
 
@@ -83,13 +84,15 @@ def _of_page(mended: FixedText) -> FixedText:
     return FixedText(page_of(mended.text), mended.done, mended.refused)
 
 
-def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:
+def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str, each_one: bool) -> None:
     if stream is None:
         return
     for each in fixed:
         number = len(each.mended.done)
         if number:
             stream.write(f"{each.found.path}: {number} problem{'s' if number > 1 else ''} {done}\n")
+        if each_one:
+            stream.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.mended.done)
         for diagnostic in each.mended.refused:
             stream.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 

@@ -16,16 +16,15 @@ from jobspec.commands.options import (
 )
 from jobspec.commands.output import how_to_run
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, FileResult
+from jobspec.diagnostics import FileResult
 from jobspec.lint.linting import DEFAULT_RULES, RULES, lint
 from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from jobspec.commands.project import Plan
     from jobspec.diagnostics import Rule
     from jobspec.rules.ignores import ReportFilter
 
@@ -49,12 +48,7 @@ def run(options: Options) -> int:
         asked = files if about is None else [each for each in files if each.result.path in about]
         return lint(files, setting.cluster.target, rules, run=how_to_run(asked), only=about)
 
-    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-        from jobspec.commands.project import advice_on
-
-        return advice_on(planned, told, rules)
-
-    return check_and_report(options, settings, judge, outcome=True, advise=advise)
+    return check_and_report(options, settings, judge, outcome=True, rules=rules)
 
 
 def chosen(settings: ReportFilter | None) -> Sequence[Rule]:

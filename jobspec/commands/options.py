@@ -281,6 +281,11 @@ def repository_options() -> list[Option]:
     ]
 
 
+def outcome_option() -> Option:
+    """The option that leaves the outcome of jobs out."""
+    return Option("--no-outcome", dest="outcome", what="check acceptance only, not whether accepted jobs will run")
+
+
 def kind_options() -> list[Option]:
     """The options that bring schemas of further kinds."""
     return [
@@ -300,10 +305,11 @@ def kind_options() -> list[Option]:
 
 
 def fix_options() -> list[Option]:
-    """The options that have files mended."""
+    """The options that fix files."""
     return [
         Option("--fix", what="fix in the files what has one safe fix, such as a misspelt field"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
+        Option("--show-fixes", what="with --fix or --diff, list what is fixed"),
         Option("--markdown", what="read the manifests in Markdown pages of folders, too; in a page that is named they always are"),
     ]
 

@@ -47,15 +47,16 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
     if sum(not path for _, _, path in wanted) > 1:
         raise JobspecError("only one report can go to standard output; write the others as `-o FORMAT=FILE`")
     fixable = hasattr(options, "fix") and not options.overlay
-    statistics = options.statistics
     for output, _, path in wanted:
-        if path or options.output_file is not None:
-            write_whole(
-                path or options.output_file or "", report(files, releases, output, read=read, fixable=fixable, statistics=statistics)
-            )
+        file = path or options.output_file
+
+        def written(**looks: Any) -> str:
+            return report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, **looks)  # noqa: B023
+
+        if file is not None:
+            write_whole(file, written())
         else:
-            colour, width = takes_colour(stream), width_of(stream)
-            stream.write(report(files, releases, output, read=read, colour=colour, width=width, fixable=fixable, statistics=statistics))
+            stream.write(written(colour=takes_colour(stream), links=takes_links(stream), width=width_of(stream)))
 
 
 def takes_colour(stream: TextIO) -> bool:
@@ -63,6 +64,11 @@ def takes_colour(stream: TextIO) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
+
+
+def takes_links(stream: TextIO) -> bool:
+    """Whether to write links (OSC 8) into the text: on a terminal with colours, but not on the console of Linux."""
+    return is_terminal(stream) and takes_colour(stream) and os.environ.get("TERM") != "linux"
 
 
 def is_terminal(stream: TextIO) -> bool:

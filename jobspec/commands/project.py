@@ -17,7 +17,7 @@ from jobspec.commands.merges import Merge
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, joined
 from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
@@ -99,6 +99,10 @@ class Plan:
             return self
         made, wrong = variants_from(self.combinations, self.project, self.sources)
         return replace(self.with_problems(wrong), variants=made)
+
+    def among(self, objects: Sequence[Document]) -> Plan:
+        """The same in a cluster that has these objects, too."""
+        return replace(self, cluster=self.cluster.with_objects(objects))
 
     def with_problems(self, wrong: Sequence[Diagnostic]) -> Plan:
         """The same, and what is *wrong* in the project besides."""
@@ -201,7 +205,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.combinations)
     folders = tree_before(planned.combinations, planned.output)
-    rendered = _rendered(planned, path, folders)
+    rendered = _rendered(planned, path, folders, outcome=options.outcome)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
@@ -277,14 +281,14 @@ def _require(names: Collection[str], combinations: Sequence[Combination]) -> Non
             )
 
 
-def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes]]) -> list[RenderedVariant]:
+def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes]], *, outcome: bool) -> list[RenderedVariant]:
     """The variants of a project rendered, of which *folders* has the files before; many are made and rendered in several processes."""
 
     def render_one(combination: Combination) -> RenderedVariant:
         variant = planned.variant(combination)
         if isinstance(variant, list):
             return RenderedVariant(combination.name, Checked(FileResult(path, (), variant), ()), (), ())
-        return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster)
+        return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster, outcome=outcome)
 
     return judged(planned.combinations, render_one, planned.cluster)
 
@@ -296,42 +300,52 @@ def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], clust
 
 
 def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:
-    """The result of a project: the objects of its variants, and each problem once, however many variants have it."""
+    """The result of a project: the objects of its variants, and each problem once, with all variants that have it."""
     results = [each.checked.result for each in variants]
     said = [problem for each in planned.results for problem in each.diagnostics]
     found = [*said, *problems, *(problem for each in results for problem in each.diagnostics)]
-    once = {(each.rule, str(each.mark), each.message): each for each in reversed(found)}
-    return FileResult(path, [row for each in results for row in each.documents], list(once.values())[::-1])
+    once = joined(found, lambda each: (each.rule, str(each.mark), each.message))
+    return FileResult(path, [row for each in results for row in each.documents], once)
 
 
-def advice_on(planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule]) -> Iterator[Diagnostic]:
-    """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
-    if all(each.valid for each in planned.results):
-        yield from told_once((judged_variant(each, planned.cluster, rules)[1] for each in planned.variants), told)
+def said_of_variants(
+    planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule], *, outcome: bool
+) -> tuple[list[DocumentResult], list[Diagnostic]]:
+    """The objects of a project's variants, and what is wrong with these, what becomes of them, and what *rules* of lint find.
+
+    Each is said once with all variants that have it, but for what is *told* of files already.
+    """
+    if not all(each.valid for each in planned.results):
+        return [], []
+
+    def of_variant(variant: PlannedVariant) -> FileResult:
+        return judged_variant(variant, planned.cluster, rules, outcome=outcome)[1]
+
+    judged = with_progress(planned.variants, of_variant, how_to_run(planned.variants), done_to_each=("checked", "variant"))
+    return [row for each in judged for row in each.documents], told_once((each.diagnostics for each in judged), told)
 
 
-def told_once(of_each: Iterable[Iterable[Diagnostic]], told: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """What is said of each of some variants: once however many have it, but for what is *told* of files already."""
-    of_files, of_variants = set(map(_place, told)), set()
-    for each in (one for found in of_each for one in found):
-        identity = (*_place(each), "" if each.mark.layer else each.message)
-        if _place(each) not in of_files and identity not in of_variants:
-            of_variants.add(identity)
-            yield each
+def told_once(of_each: Iterable[Iterable[Diagnostic]], told: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What is said of each of some variants: once with all that have it, but for what is *told* of files already."""
+    of_files = set(map(_place, told))
+    found = [each for one in of_each for each in one if _place(each) not in of_files]
+    return joined(found, lambda each: (*_place(each), "" if each.mark.layer else each.message))
 
 
 def _place(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def judged_variant(variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule]) -> tuple[Mapping[str, Document], list[Diagnostic]]:
-    """A variant's objects by file, a world of their own, with what becomes of them and bites in them; or none, with its errors."""
+def judged_variant(
+    variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule], *, outcome: bool = True
+) -> tuple[Mapping[str, Document], FileResult]:
+    """A variant's objects by file, a world of their own, with what becomes of them and lint finds in them; or none, with its errors."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:
-        return {}, list(checked.result.diagnostics)
-    foreseen = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
-    (result,) = lint([foreseen], cluster.target, rules)
-    return objects, [each for each in result.diagnostics if each.stage in ("outcome", "lint")]
+        return {}, checked.result
+    accepted = Checked(checked.result, list(objects.values()), checked.objects)
+    (result,) = lint([foresee(accepted, cluster) if outcome else accepted], cluster.target, rules)
+    return objects, result.with_only([each for each in result.diagnostics if each.stage in ("outcome", "lint")], ignored=0)
 
 
 def write_project(options: Options, path: str) -> int:

@@ -7,7 +7,7 @@ import sys
 from jobspec import rendering
 from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load_setting, project_among, require_workload
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options, kind_options
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options, kind_options, outcome_option
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
@@ -22,7 +22,7 @@ def options() -> list[Option]:
     to = Option("--to", metavar="DIR", what="write one file per object to DIR; `-`, also of a project, is one stream to standard output")
     only = Option("--only", metavar="VARIANT", repeatable=True, what="render only this variant of a project; repeatable")
     check = Option("--check", what="write nothing, fail with a diff if the committed tree is not up to date (projects)")
-    return [*input_options(), *kind_options(), to, only, check]
+    return [*input_options(), *kind_options(), outcome_option(), to, only, check]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _render_manifests(options: Options) -> int:
     setting = load_setting(options)
     target, releases = setting.cluster.target, setting.cluster.releases
     found = find(options.paths, skip_unknown=options.skip_unknown)
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown)
+    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):

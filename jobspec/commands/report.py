@@ -15,7 +15,7 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, told_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Rule
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import with_marks
 from jobspec.documents.text_edits import origins
@@ -74,11 +74,11 @@ def run(options: Options) -> int:
         rows.extend(_jobs(files, results, setting.cluster.target))
         return results
 
-    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    def advise(planned: Plan, told: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
         """What is said of a planned project besides its mistakes; its variants are rows."""
         made = _variants(planned, rules) if all(each.valid for each in planned.results) else []
         rows.extend(made)
-        return told_once((each.findings for each in made), told)
+        return [], told_once((each.findings for each in made), told)
 
     def write(results: Sequence[FileResult], read: Sequence[Found], setting: RunContext) -> None:
         title = project or ", ".join(map(_named, paths[:3])) or _named(os.curdir)
@@ -92,7 +92,7 @@ def run(options: Options) -> int:
             write_whole(options.page, text)
             sys.stdout.write(f"{options.page}: {_summary(page)}\n")
 
-    return check_and_report(options, settings, judge, outcome=True, advise=advise, then=write)
+    return check_and_report(options, settings, judge, outcome=True, rules=rules, advise=advise, then=write)
 
 
 def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
@@ -154,7 +154,8 @@ def _variants(planned: Plan, rules: Sequence[Rule]) -> list[Row]:
 
 def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> Row:
     assert planned.project
-    objects, findings = judged_variant(variant, planned.cluster, rules)
+    objects, result = judged_variant(variant, planned.cluster, rules)
+    findings = result.diagnostics
     target = planned.cluster.target
     stages = stages_of(variant, planned.project, planned.cluster, known) if objects else ()
     texts = []

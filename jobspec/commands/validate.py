@@ -18,6 +18,7 @@ from jobspec.commands.options import (
     fix_options,
     input_options,
     kind_options,
+    outcome_option,
     repository_options,
 )
 from jobspec.commands.output import deliver, how_to_run, with_progress
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from jobspec.commands.project import Plan
+    from jobspec.diagnostics import Rule
     from jobspec.rules.ignores import ReportFilter
 
-    #: A project that is planned, and what is told of files already, to what is said of its variants.
-    Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
+    #: A project that is planned, and what is told of files already, to the objects of its variants and what is said of them.
+    Advise = Callable[[Plan, Iterable[Diagnostic]], tuple[list[DocumentResult], list[Diagnostic]]]
     #: Checked files, what they were checked with, and the paths of those that are asked about, all with None, to the results of these.
     Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
     #: Takes what is reported, the files that were read, and what they were checked with.
@@ -56,7 +58,7 @@ def options() -> list[Option]:
             what="check as updates of the objects in this file or folder",
         ),
         Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
-        Option("--no-outcome", dest="outcome", what="check acceptance only, not whether accepted jobs will run"),
+        outcome_option(),
         *fix_options(),
         *choice_options(),
     ]
@@ -83,12 +85,14 @@ def check_and_report(
     *,
     outcome: bool,
     stored: StoredObjects | None = None,
+    rules: Sequence[Rule] | None = None,
     advise: Advise | None = None,
     then: Then | None = None,
 ) -> int:
     """Fix files where that is asked, or else check and judge them, and report; 1 where an error was found, or what the settings say.
 
-    *advise*, of lint: what is said besides of projects that the user names. *then*: what is done in place of the report.
+    *rules*: those of lint, for the variants of projects that the user names. *advise*: what is said of these in place of that.
+    *then*: what is done in place of the report.
     """
     setting = load_setting(options, stored=stored)
     if settings:
@@ -104,10 +108,10 @@ def check_and_report(
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
     skip_unknown = options.skip_unknown
-    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=advise is not None, definitions=False)
+    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False)
     results = setting.wrong or reported(judge(checked, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, options, found, setting.cluster, advise)
+    results, read = with_projects(results, options, found, setting.cluster, checked, rules or (), advise)
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
     fails = not all(each.valid for each in results)
@@ -115,7 +119,7 @@ def check_and_report(
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=advise is not None)
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=rules is not None)
     if then:
         then([*setting.remarks, *results], [*found, *(each for files in read.values() for each in files)], setting)
     else:
@@ -153,11 +157,18 @@ def is_project(document: DocumentResult) -> bool:
 
 
 def with_projects(
-    results: Sequence[FileResult], options: Options, found: Sequence[Found], cluster: Cluster, advise: Advise | None = None
+    results: Sequence[FileResult],
+    options: Options,
+    found: Sequence[Found],
+    cluster: Cluster,
+    checked: Sequence[Checked],
+    rules: Sequence[Rule] = (),
+    advise: Advise | None = None,
 ) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
     """The results, those of projects with what is wrong with the files that they name, and by project these files.
 
-    *advise*: what is said besides of projects that the user names.
+    The variants of projects that the user names are judged among the objects of the *checked* files, and by *rules* of lint, unless *advise*
+    does so.
     """
     read: dict[str, Sequence[Found]] = {}
     named = {each.path for each in found if each.named}
@@ -165,14 +176,17 @@ def with_projects(
     answers = []
     for each in results:
         if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
-            from jobspec.commands.project import mistakes_of, plan_with_contracts
+            from jobspec.commands.project import mistakes_of, plan_with_contracts, said_of_variants
             from jobspec.commands.trees import ProjectFiles
 
             planned = plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
-            said = list(advise(planned, told)) if advise and each.path in named else []
             wrong = mistakes_of(planned, each.path, [one.path for one in found])
             rows = [result_of(row, "invalid") if has_error(wrong) and is_project(row) else row for row in each.documents]
-            answers.append(FileResult(each.path, rows, [*each.diagnostics, *wrong, *said], ignored=each.ignored))
+            made, said = list[DocumentResult](), list[Diagnostic]()
+            if each.path in named:
+                given = planned.among([one for file in checked for one in file.objects])
+                made, said = advise(given, told) if advise else said_of_variants(given, told, rules, outcome=options.outcome)
+            answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))
             read[each.path] = planned.read
         else:
             answers.append(each)

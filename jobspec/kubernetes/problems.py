@@ -128,8 +128,10 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
-    near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[near[0]] if near else ""
+    wrong = str(name).lower()
+    near = get_close_matches(wrong, by_lower, n=3, cutoff=0.6)
+    twisted = [each for each in near if sorted(each) == sorted(wrong)]  # two letters have changed places
+    return by_lower[(twisted or near)[0]] if near else ""
 
 
 def closest(name: Any, known: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, has_error
+from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, Reasons, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kinds import TRAINJOB
@@ -64,10 +64,11 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects |
 
 def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnostic]:
     """The diagnostics, one for each rule and place, however many pods and objects it hits."""
-    first: dict[tuple[str, str], Diagnostic] = {}
+    first: dict[tuple[str, str, str], Diagnostic] = {}
     for each in outcomes:
         found = job.diagnostic(each)
-        first.setdefault((found.rule, str(found.mark)), found)
+        cause = each.message.cause if isinstance(each.message, Reasons) else ""
+        first.setdefault((found.rule, str(found.mark), cause), found)
     return list(first.values())
 
 
@@ -108,7 +109,7 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Findin
         pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
-                message = f"pods of {role.name} refused: {problem.message}"
+                message = f"pods refused: {problem.message}"
                 changes = _changes_in(job.job, pod, problem.remedy)
                 yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Finding, Mark, Problem
+from jobspec.diagnostics import Finding, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
@@ -404,8 +404,8 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
-        yield from _findings_by_line("pods-refused", f"pods of {role.name} refused", refused, role)
-        yield from _findings_by_line("pod-waits", f"pods of {role.name} wait forever", review.waits, role)
+        yield from _findings_by_line("pods-refused", "pods refused", refused, role)
+        yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
 
@@ -419,12 +419,35 @@ def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
 def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
     """The outcomes of one rule, one for each line that causes them."""
     pod = role.pod_tree
-    by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}
+    by_line: dict[tuple[str, ...], tuple[Mark | None, list[Problem]]] = {}
     for each in problems:
-        place = place_in(pod, each.path)
-        by_line.setdefault(str(place), (place, []))[1].append(each)
+        place, message = place_in(pod, each.path), each.message
+        if isinstance(message, Reasons) and (container := _of_operator(pod, each.path)):
+            each = Problem(each.rule, (), f"{message.cause} the operator's own init container `{container}` breaks", _INIT_CONTAINER)
+            by_line.setdefault((str(place), each.message), (None, [each]))
+        else:
+            cause = message.cause if isinstance(message, Reasons) else ""
+            by_line.setdefault((str(place), cause), (place, []))[1].append(each)
     for place, several in by_line.values():
-        messages = "; ".join(dict.fromkeys(each.message for each in several))
         hints = "; ".join(dict.fromkeys(each.hint for each in several if each.hint))
         severity: Severity = "warning" if rule == "pod-waits" else "error"
-        yield Finding(place, f"{what}: {messages}", hints, rule=rule, severity=severity)
+        yield Finding(place, _together(what, several), hints, rule=rule, severity=severity)
+
+
+def _together(what: str, problems: Sequence[Problem]) -> str:
+    """The messages of problems as one; those of one cause with all its reasons."""
+    first = problems[0].message
+    if isinstance(first, Reasons):
+        return Reasons(f"{what}: {first.cause}", reasons_of(problems))
+    return f"{what}: {'; '.join(dict.fromkeys(each.message for each in problems))}"
+
+
+_INIT_CONTAINER = "no job can change it: enforce `baseline`, or give the operator a `--pytorch-init-container-template-file`"
+
+
+def _of_operator(pod: MarkedTree, path: Path) -> str:
+    """The name of the container on the way to a path that an operator adds, and no file has; empty for others."""
+    if len(path) < 3 or path[1] != "initContainers":
+        return ""
+    container = items(pod.get("spec", "initContainers"))[int(path[2])]
+    return text(container, "name") if not container.mark.line else ""

@@ -62,9 +62,9 @@ def identity_of(document: Document) -> Identity:
     return document.group_kind[0], document.kind, document.namespace, document.name
 
 
-def render_variant(variant: PlannedVariant, cluster: Cluster) -> RenderedVariant:
-    """Render a variant: apply its overlays, name its objects, check them, write them."""
-    checked, files = documents_of(variant, cluster)
+def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = False) -> RenderedVariant:
+    """Render a variant: apply its overlays, name its objects, check them, write them. *outcome*: say what becomes of its job, too."""
+    checked, files = documents_of(variant, cluster, outcome=outcome)
     job_name = variant.job_name.mark
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
     earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
@@ -77,25 +77,31 @@ def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> li
     return [RenderedVariant(each.name, answer, each.objects, each.earlier) for each, answer in zip(variants, checked, strict=True)]
 
 
-def documents_of(variant: PlannedVariant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
-    """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
+def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = False) -> tuple[Checked, Mapping[str, Document]]:
+    """What a cluster says to a variant, and its objects by the names of their files; none where there is an error.
+
+    *outcome*: what becomes of an accepted job is said, too. What the contracts of images say to the flags of programs always is.
+    """
     file = variant.base.file
     documents, problems = objects_of(variant, cluster)
     if has_error(problems):
         return Checked(FileResult(file, (), problems), ()), {}
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
-    checked = _by_contracts(checked, cluster) if cluster.contracts else checked
+    if outcome or cluster.contracts:
+        foreseen = pipeline.foresee(checked, cluster)
+        checked = foreseen if outcome else checked.with_result(_by_contracts(checked.result, foreseen.result))
     rendered = rendering.rendered([checked], companions_once=True)
-    result = rendered.results[0].with_diagnostics([*_unnamed(rendered.documents), *expiring(rendered.documents, cluster.target)])
+    said = rendered.results[0]
+    forever = {str(each.mark) for each in said.diagnostics if each.rule == "restarts-forever"}
+    again = [each for each in expiring(rendered.documents, cluster.target) if str(each.mark) not in forever]
+    result = said.with_diagnostics([*_unnamed(rendered.documents), *again])
     checked = Checked(result, (), checked.objects, checked.pending)
     return checked, rendering.files_of(rendered.documents) if result.valid else {}
 
 
-def _by_contracts(checked: Checked, cluster: Cluster) -> Checked:
-    """The same with what the contracts of images say to the flags of programs; other outcomes are for `validate` and `lint` to tell."""
-    said = pipeline.foresee(checked, cluster).result.diagnostics
-    wrong = [each for each in said if each.rule in FLAGS]
-    return Checked(checked.result.with_diagnostics(wrong), checked.documents, checked.objects, checked.pending)
+def _by_contracts(result: FileResult, foreseen: FileResult) -> FileResult:
+    """The result with what is foreseen of flags alone."""
+    return result.with_diagnostics([each for each in foreseen.diagnostics if each.rule in FLAGS])
 
 
 def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:

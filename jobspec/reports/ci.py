@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, coverage, has_error, summary
-from jobspec.reports.text import clean, from_here, layer_of, lines_of, visible
+from jobspec.reports.text import and_more, clean, from_here, lines_of, message_of, page_of, visible
 from jobspec.rules import catalogue
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -47,10 +47,10 @@ def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
     """The text of the annotation. It ends with the place, since the log of a run shows nothing else."""
     mark = diagnostic.mark
-    yield visible(diagnostic.message + layer_of(mark))
+    yield visible(message_of(diagnostic))
     if diagnostic.hint:
         yield f"hint: {visible(diagnostic.hint)}"
-    yield visible(f"{mark} {diagnostic.field}".strip())
+    yield visible(f"{mark} {diagnostic.field}".strip()) + and_more(diagnostic)
 
 
 def _escape(text: str) -> str:
@@ -81,7 +81,7 @@ def _lines(files: Sequence[FileResult], releases: Mapping[str, str]) -> Iterator
 
 def _row(each: Diagnostic) -> str:
     hint = f" ({each.hint})" if each.hint else ""
-    return f"| {_escaped(str(each.mark))} | {_escaped(f'{each.message}{hint}')} | {each.rule} |"
+    return f"| {_escaped(str(each.mark))}{and_more(each)} | {_escaped(f'{each.message}{hint}')} | {each.rule} |"
 
 
 def _escaped(text: str) -> str:
@@ -224,23 +224,30 @@ def _rule(name: str, explanation: str) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": explanation.partition(". ")[0].rstrip(".") + "."},
         "fullDescription": {"text": explanation},
+        "helpUri": page_of(name),
         "help": {"text": f"{explanation}\n\nIn a terminal: {more}", "markdown": f"# {name}\n\n{explanation}\n\nIn a terminal: `{more}`"},
         "defaultConfiguration": {"level": _LEVELS[catalogue.severity_of(name)]},
     }
 
 
 def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping[str, int]) -> dict[str, Any]:
-    mark = diagnostic.mark
-    physical = {"artifactLocation": {**_artifact(mark.file), "index": artifacts[mark.file]}, **_region(mark)}
-    logical = {"logicalLocations": [{"fullyQualifiedName": clean(diagnostic.field)}]} if diagnostic.field else {}
     hint = f"\nhint: {clean(diagnostic.hint)}" if diagnostic.hint else ""
+    related = [{"id": number, **_location(each, artifacts)} for number, each in enumerate(diagnostic.related)]
     return {
         "ruleId": diagnostic.rule,
         "ruleIndex": rules[diagnostic.rule],
         "level": _LEVELS[diagnostic.severity],
-        "message": {"text": clean(diagnostic.message + layer_of(mark)) + hint},
-        "locations": [{"physicalLocation": physical, **logical}],
+        "message": {"text": clean(message_of(diagnostic)) + hint},
+        "locations": [_location(diagnostic, artifacts)],
+        **({"relatedLocations": related} if related else {}),
     }
+
+
+def _location(diagnostic: Diagnostic, artifacts: Mapping[str, int]) -> dict[str, Any]:
+    mark = diagnostic.mark
+    physical = {"artifactLocation": {**_artifact(mark.file), "index": artifacts[mark.file]}, **_region(mark)}
+    logical = {"logicalLocations": [{"fullyQualifiedName": clean(diagnostic.field)}]} if diagnostic.field else {}
+    return {"physicalLocation": physical, **logical}
 
 
 def _region(mark: Mark) -> dict[str, Any]:

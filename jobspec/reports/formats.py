@@ -31,15 +31,18 @@ def report(
     *,
     read: ReadText = _unreadable,
     colour: bool = False,
+    links: bool = False,
     width: int = 100,
     fixable: bool = False,
     statistics: bool = False,
 ) -> str:
-    """The report of a run in one of the formats.
+    """The report of a run in one of the formats: one finding for each cause, with its further places.
 
-    *read*, *colour* and *width* are for excerpts of files in `text`. *fixable*: what `--fix` can fix is marked for people.
+    *read*, *colour* and *width* are for excerpts of files in `text`. *links*: rules are links to their pages.
+    *fixable*: what `--fix` can fix is marked for people.
     *statistics*: for people, the number of findings of each rule in place of the findings.
     """
+    files = [each.by_cause() for each in files]
     if output not in _FOR_PEOPLE:
         return _format(output)(files, releases)
     lines: list[str] = []
@@ -49,9 +52,9 @@ def report(
         if statistics:
             lines = text.statistics_lines(files, fixable=fixable, colour=colour)
         elif output == "concise":
-            lines = text.concise_lines(files, fixable=fixable, colour=colour)
+            lines = text.concise_lines(files, fixable=fixable, colour=colour, links=links)
         else:
-            lines = text.diagnostic_lines(files, read, fixable=fixable, colour=colour, width=width)
+            lines = text.diagnostic_lines(files, read, fixable=fixable, colour=colour, links=links, width=width)
     last = coverage(files, releases, fixable=fixable)
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
 

@@ -15,7 +15,7 @@ from os.path import normpath
 from typing import Any
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
@@ -25,7 +25,7 @@ from jobspec.project.comparison import VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
 from jobspec.reports.diff import NONE, WORDS, View, counted, duration, listed, spelt
-from jobspec.reports.text import alike, clean, layer_of
+from jobspec.reports.text import clean, layer_of
 from jobspec.reports.topology import JOB_NAME, WIDTH, Topology, drawing, sentence
 from jobspec.rules.catalogue import rules
 
@@ -325,7 +325,7 @@ class _Findings:
     """What is found, by cause, and the numbers of those of a row."""
 
     def __init__(self, results: Sequence[FileResult], sources: _Sources) -> None:
-        found = [same for each in results for same in alike(each.diagnostics)]
+        found = [[each, *each.related] for result in results for each in by_cause(result.diagnostics)]
         weight = ("error", "warning", "info")
         number = Counter((same[0].severity, same[0].rule) for same in found)
         found.sort(key=lambda same: (weight.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))
@@ -340,8 +340,9 @@ class _Findings:
 
 def _identity(each: Diagnostic) -> tuple[object, ...]:
     """What two variants' findings of one cause have in common: the message names the variant where its own layer is at fault."""
-    mark = each.mark
-    return each.rule, normpath(mark.file), mark.line, mark.column, "" if mark.layer else each.message
+    mark, message = each.mark, each.message
+    words = message.cause if isinstance(message, Reasons) else message
+    return each.rule, normpath(mark.file), mark.line, mark.column, "" if mark.layer else words
 
 
 def _found(whole: _Whole) -> str:

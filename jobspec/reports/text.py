@@ -22,22 +22,20 @@ _SHOWN = 8  # further places of a finding
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
-def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, width: int) -> list[str]:
+def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, fixable: bool, colour: bool, links: bool, width: int) -> list[str]:
     """The lines of all findings, with excerpts that fit into *width* columns; *fixable* ones are marked `[*]`."""
     sources = FileLines(read)
     lines: list[str] = []
-    for first, *others in (same for each in files for same in alike(each.diagnostics)):
-        heading = _heading(first, fixable=fixable, colour=colour)
-        lines += [heading, *_excerpt(first, sources, colour=colour, width=width), *_details(first, colour=colour)]
-        if places := _places(first, others):
-            lines.append(f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places)}")
+    for each in (each for file in files for each in file.diagnostics):
+        heading = _heading(each, fixable=fixable, colour=colour, links=links)
+        lines += [heading, *_excerpt(each, sources, colour=colour, width=width), *_details(each, colour=colour)]
     return lines
 
 
-def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
+def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool, links: bool) -> list[str]:
     """One line for each finding."""
-    found = (same for each in files for same in alike(each.diagnostics))
-    return [_heading(first, fixable=fixable, colour=colour) + _and_more(len(_places(first, others))) for first, *others in found]
+    found = (each for file in files for each in file.diagnostics)
+    return [_heading(each, and_more(each), fixable=fixable, colour=colour, links=links) for each in found]
 
 
 def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
@@ -54,40 +52,32 @@ def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool
     ]
 
 
-def alike(diagnostics: Iterable[Diagnostic]) -> list[list[Diagnostic]]:
-    """The findings of a file, those of one cause together: of the same rule, in the same words."""
-    groups: dict[tuple[str, ...], list[Diagnostic]] = {}
-    for each in diagnostics:
-        groups.setdefault((each.rule, each.severity, each.message, each.hint, each.mark.file), []).append(each)
-    return list(groups.values())
-
-
-def _places(first: Diagnostic, others: Sequence[Diagnostic]) -> list[str]:
-    """The lines and columns of the findings that are alike, but for the place of the first."""
-    return list(dict.fromkeys(f"{each.mark.line}:{each.mark.column}" for each in others if str(each.mark) != str(first.mark)))
-
-
-def _listed(places: Sequence[str]) -> str:
-    shown = ", ".join(places[:_SHOWN])
+def _listed(places: Sequence[Mark]) -> str:
+    """The lines and columns of further places."""
+    shown = ", ".join(f"{each.line}:{each.column}" for each in places[:_SHOWN])
     return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown
 
 
-def _and_more(number: int) -> str:
+def and_more(diagnostic: Diagnostic) -> str:
+    """` and 3 more places`; empty where there is one alone."""
+    number = len(diagnostic.further_places)
     return f" and {number} more place{'' if number == 1 else 's'}" if number else ""
 
 
 def lines_of(diagnostic: Diagnostic) -> list[str]:
     """The lines of one diagnostic, without colours and excerpt."""
-    return [_heading(diagnostic, fixable=False, colour=False), *_details(diagnostic, colour=False)]
+    return [_heading(diagnostic, fixable=False, colour=False, links=False), *_details(diagnostic, colour=False)]
 
 
-def _heading(diagnostic: Diagnostic, *, fixable: bool, colour: bool) -> str:
-    """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it."""
+def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: bool, links: bool) -> str:
+    """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it; the rule is a link to its page."""
     mark = diagnostic.mark
     place = paint(visible(f"{mark}:"), _BOLD, colour=colour)
     severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
-    rule = paint(f"[{diagnostic.rule}]", _DIM, colour=colour) + (_FIXABLE if fixable and diagnostic.changes else "")
-    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {rule}"
+    name = f"[{diagnostic.rule}]"
+    rule = paint(f"\x1b]8;;{page_of(diagnostic.rule)}\x1b\\{name}\x1b]8;;\x1b\\" if links else name, _DIM, colour=colour)
+    fix = _FIXABLE if fixable and diagnostic.changes else ""
+    return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
 
 def _excerpt(diagnostic: Diagnostic, sources: FileLines, *, colour: bool, width: int) -> Iterator[str]:
@@ -110,6 +100,8 @@ def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
     for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
         if text:
             yield f"{_INDENT}{paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
+    if places := diagnostic.further_places:
+        yield f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places)}"
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:
@@ -234,6 +226,15 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+#: Where the site of `docs/` is published.
+SITE = "https://jobspec.dev/"
+
+
+def page_of(rule: str) -> str:
+    """The URL of a rule's page."""
+    return f"{SITE}rules/{rule}/"
+
+
 # Places in reports: paths for reports that are read elsewhere, such as by a code scanning service, and the names of overlays.
 
 
@@ -243,6 +244,17 @@ def from_here(path: str) -> str:
     return path if relative.split(os.sep, 1)[0] == os.pardir else relative
 
 
-def layer_of(mark: Mark) -> str:
-    """` (overlay NAME)` for a place in an overlay, ` (variant NAME)` for one of a variant; empty where the place names it already."""
-    return f" ({mark.layer_kind} {mark.layer})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""
+def layer_of(mark: Mark, *, others: int = 0) -> str:
+    """` (overlay NAME)` for a place in an overlay, ` (variant NAME)` for one of a variant; empty where the place names it already.
+
+    *others*: how many further ones there are.
+    """
+    more = f" and {others} more" if others else ""
+    return f" ({mark.layer_kind} {mark.layer}{more})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""
+
+
+def message_of(diagnostic: Diagnostic) -> str:
+    """The message, with the overlay or the variants that it is about."""
+    mark = diagnostic.mark
+    layers = {each.mark.layer for each in diagnostic.related if str(each.mark) == str(mark)}
+    return diagnostic.message + layer_of(mark, others=len(layers - {mark.layer}))

@@ -392,6 +392,6 @@ def _of_role(found: Diagnostic, pod: PodQuestion) -> Diagnostic:
     """What a server says of a pod, as said of the job: of what an operator set itself, at the job's name."""
     place = found.mark if found.mark.line else pod.job.marks.nearest(("metadata", "name")).place()
     refuses = found.severity == "error"
-    message = f"the server {'refuses' if refuses else 'warns of'} the pods of {pod.role}: {found.message}"
+    message = f"the server {'refuses' if refuses else 'warns of'} the job's pods: {found.message}"
     rule = "pods-refused" if refuses else found.rule
     return Diagnostic(rule, message, place, field=found.field, document=pod.job.index, severity=found.severity, hint=found.hint)

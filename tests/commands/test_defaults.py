@@ -22,6 +22,7 @@ def test_alone_it_prints_the_help() -> None:
     ("arguments", "said"),
     [
         (["valdate"], "jobspec: unknown command `valdate`; did you mean `validate`?\n"),
+        (["lnit"], "jobspec: unknown command `lnit`; did you mean `lint`?\n"),
         (["xyz"], "jobspec: unknown command `xyz`; `jobspec --help` lists the commands\n"),
         (["validate", "--overlya", "cpu"], "jobspec validate: unknown option `--overlya`; did you mean `--overlay`?\n"),
         (["validate", "--qqqq"], "jobspec validate: unknown option `--qqqq`\n"),
@@ -70,9 +71,50 @@ def test_one_cause_is_one_finding_with_its_other_places(tmp_path: Path) -> None:
     length = JOB.count("\n") + 1
     line = JOB[: JOB.index("replicas")].count("\n") + 1
     assert f"    also: {line + length}:7, {line + 2 * length}:7\n" in text
-    assert "[unknown-field] [*] and 2 more places" in run_here("validate", "jobs.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert "and 2 more places [unknown-field] [*]" in run_here("validate", "jobs.yaml", "-o", "concise", cwd=tmp_path).stdout
     report = json.loads(run_here("validate", "jobs.yaml", "-o", "json", cwd=tmp_path).stdout)
-    assert len([each for each in report["files"][0]["diagnostics"] if each["rule"] == "unknown-field"]) == 3
+    (found,) = (each for each in report["files"][0]["diagnostics"] if each["rule"] == "unknown-field")
+    places = [(line + number * length, number) for number in range(3)]
+    assert [(each["line"], each["document"]) for each in [found, *found["related"]]] == places
+    run = json.loads(run_here("validate", "jobs.yaml", "-o", "sarif", cwd=tmp_path).stdout)["runs"][0]
+    (result,) = (each for each in run["results"] if each["ruleId"] == "unknown-field")
+    shown = [each["physicalLocation"]["region"]["startLine"] for each in result["locations"] + result["relatedLocations"]]
+    assert shown == [each for each, _ in places]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert rule["helpUri"] == "https://jobspec.dev/rules/unknown-field/"
+    annotation = run_here("validate", "jobs.yaml", "-o", "github", cwd=tmp_path).stdout
+    assert annotation.count("unknown field `replicaz`") == 1 and "and 2 more places" in annotation
+
+
+def test_an_alias_used_twice_is_one_finding(tmp_path: Path) -> None:
+    head, _, master = JOB.partition("    Master:\n")
+    write(tmp_path, {"job.yaml": f"{head}    Master: &pods\n{master.replace('image:', 'imag:')}    Worker: *pods\n"})
+    report = json.loads(run_here("validate", "job.yaml", "-o", "json", cwd=tmp_path).stdout)
+    (found,) = (each for each in report["files"][0]["diagnostics"] if each["rule"] == "unknown-field")
+    (again,) = found.pop("related")
+    assert again == {name: each for name, each in found.items() if name in again} | {"field": found["field"].replace("Master", "Worker")}
+    assert "also:" not in run_here("validate", "job.yaml", cwd=tmp_path).stdout
+
+
+PODS = """
+        spec:
+          containers:
+            - {name: pytorch, image: "train:1", command: [torchrun, train.py]}
+"""
+
+
+def test_a_level_of_pod_security_is_one_finding(tmp_path: Path) -> None:
+    namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: nlp, labels: {pod-security.kubernetes.io/enforce: restricted}}}"
+    roles = "".join(f"    {role}:\n      replicas: 1\n      restartPolicy: Never\n      template:{PODS}" for role in ("Master", "Worker"))
+    job = f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: bert, namespace: nlp}}\nspec:\n  pytorchReplicaSpecs:\n{roles}"
+    write(tmp_path, {"job.yaml": f"{namespace}\n---\n{job}"})
+    report = json.loads(run_here("validate", "job.yaml", "-o", "json", cwd=tmp_path).stdout)
+    of_operator, of_job = report["files"][0]["diagnostics"]
+    level = "pods refused: PodSecurity: namespace `nlp` enforces `restricted`, which"
+    assert of_operator["message"] == f"{level} the operator's own init container `init-pytorch` breaks"
+    wanted = "`runAsNonRoot: true`, `seccompProfile.type: RuntimeDefault`, `allowPrivilegeEscalation: false`, `capabilities.drop: [ALL]`"
+    assert of_job["message"] == f"{level} requires {wanted}"
+    assert len(of_job["related"]) == 3
 
 
 @pytest.mark.parametrize("name", ["jobspec.yaml", "pyproject.toml"])
@@ -139,3 +181,58 @@ def test_an_overlay_is_explained() -> None:
     assert text.startswith("overlay gpu-nccl: one or more NVIDIA GPUs")
     assert "\nuse: jobspec render job.yaml --overlay gpu-nccl --set gpu-nccl.gpus=...\n" in text
     assert "kind: Overlay\n" in text
+
+
+NEVER = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: nlp}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: pytorch, image: "train:1", command: [torchrun, train.py]}]}}
+"""
+
+
+def test_render_does_not_call_valid_what_validate_fails(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": NEVER})
+    said = run_here("validate", "job.yaml", cwd=tmp_path)
+    assert said.returncode == 1 and "1 accepted but will not run" in said.stdout
+    done = run_here("render", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said.stdout)
+    accepted = run_here("render", "job.yaml", "--no-outcome", cwd=tmp_path)
+    assert (accepted.returncode, accepted.stderr) == (0, "") and "kind: PyTorchJob" in accepted.stdout
+
+
+def test_validate_lint_and_render_agree_on_a_project(tmp_path: Path) -> None:
+    matrix = '  variants:\n  - name: seed-${seed}\n    base: job.yaml\n    matrix: {seed: [1, 2, 3]}\n    flags: {--seed: "${seed}"}\n'
+    write(tmp_path, {"job.yaml": NEVER, "jobspec.yaml": f"{PROJECT_HEAD}{matrix}"})
+    for command in ("validate", "lint", "render"):
+        done = run_here(command, "jobspec.yaml" if command != "render" else "--check", "-o", "json", cwd=tmp_path)
+        (file,) = json.loads(done.stdout)["files"]
+        (found,) = (each for each in file["diagnostics"] if each["severity"] == "error")
+        assert (done.returncode, found["rule"], found["file"], "related" in found) == (1, "no-rendezvous", "job.yaml", False)
+        assert [each["runs"] for each in file["documents"] if each["kind"] == "PyTorchJob"] == [False] * 3
+    assert not (tmp_path / "rendered").exists()
+    assert run_here("render", "--no-outcome", cwd=tmp_path).returncode == 0
+
+
+def test_objects_beside_a_project_count_for_its_variants(tmp_path: Path) -> None:
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: gpus, namespace: ml}, spec: {hard: {requests.nvidia.com/gpu: 1}}}\n"
+    variants = "  variants:\n  - {name: a, base: job.yaml}\n  - {name: b, base: job.yaml}\n"
+    job = f"{JOB}            resources: {{limits: {{nvidia.com/gpu: 2}}}}\n"
+    write(tmp_path, {"job.yaml": job, "jobspec.yaml": f"{PROJECT_HEAD}  defaults: {{namespace: ml}}\n{variants}", "quota.yaml": quota})
+    assert run_here("validate", "jobspec.yaml", cwd=tmp_path).returncode == 0
+    for command in ("validate", "lint"):
+        done = run_here(command, "jobspec.yaml", "quota.yaml", "-o", "concise", cwd=tmp_path)
+        assert done.returncode == 1
+        assert "some pods are never created (variant a) and 1 more place [never-fits]" in done.stdout
+
+
+def test_fixes_are_listed_where_that_is_asked(tmp_path: Path) -> None:
+    write(tmp_path, {"bad.yaml": BAD})
+    done = run_here("validate", "bad.yaml", "--fix", "--show-fixes", cwd=tmp_path)
+    listed = done.stderr.splitlines()
+    assert listed[0] == "bad.yaml: 2 problems fixed"
+    assert [line.split(" [")[-1] for line in listed[1:]] == ["unknown-field]", "wrong-type]"]

@@ -23,8 +23,8 @@ def test_fix_mends_files_and_reports_what_is_left(tmp_path: Path) -> None:
     os.chmod(tmp_path / "a.yaml", 0o640)
     unchanged = (tmp_path / "b" / "good.yml").stat().st_mtime_ns
     done = run_here("validate", "--fix", ".", cwd=tmp_path)
-    assert done.stderr == "./a.yaml: 2 problems fixed\n./b/left.yaml: 2 problems fixed\n"
-    assert "./b/left.yaml:13:13: error: unknown field `picture` in `containers[0]`" in done.stdout
+    assert done.stderr == "a.yaml: 2 problems fixed\nb/left.yaml: 2 problems fixed\n"
+    assert "b/left.yaml:13:13: error: unknown field `picture` in `containers[0]`" in done.stdout
     assert "3 documents: 2 valid, 1 invalid" in done.stdout
     assert done.returncode == 1
     assert (tmp_path / "a.yaml").read_text() == _GOOD
@@ -187,7 +187,7 @@ def test_what_is_ignored_is_not_mended(options: list[str], text: str, tmp_path: 
 def test_a_rule_that_is_selected_alone_still_leaves_valid_what_was(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _PULLED, "b.yaml": _BAD})
     done = run_here("lint", "--fix", "--select", "needless-pull", ".", cwd=tmp_path)
-    assert done.stderr == "./a.yaml: 1 problem fixed\n"
+    assert done.stderr == "a.yaml: 1 problem fixed\n"
     assert (tmp_path / "b.yaml").read_text() == _BAD
 
 

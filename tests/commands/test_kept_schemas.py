@@ -43,7 +43,7 @@ def test_what_is_kept_is_what_objects_are_judged_by(repository: Path) -> None:
         said = run_here(name, ".", cwd=folder)
         assert (said.returncode, said.stdout.splitlines()[0]) == (
             1,
-            './queue.yaml:4:14: error: `size`: expected an integer, got the string "large" [wrong-type]',
+            'queue.yaml:4:14: error: `size`: expected an integer, got the string "large" [wrong-type]',
         )
 
 

@@ -25,7 +25,7 @@ def _reported(folder: Path, *arguments: str) -> dict[str, tuple[str, list[str]]]
     done = run_here("lint", *arguments, "-o", "json", cwd=folder)
     files = json.loads(done.stdout)["files"]
     return {
-        each["path"].removeprefix("./"): (
+        each["path"]: (
             "".join(row.get("reason", "") for row in each["documents"]),
             [found["rule"] for found in each["diagnostics"] if found["severity"] == "error"],
         )
@@ -63,7 +63,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
     folder = REPOSITORIES / "placeholders"
     files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
     found = {
-        each["path"].removeprefix("./"): (
+        each["path"]: (
             [row["status"] for row in each["documents"]],
             [(one["line"], one["rule"], one["message"].partition(":")[0]) for one in each["diagnostics"] if one["rule"] not in ADVICE],
         )
@@ -176,7 +176,7 @@ def test_what_controllers_and_kustomize_make_of_other_objects_is_there() -> None
 def test_quotas_and_limits_without_a_namespace_reach_what_is_applied_with_them() -> None:
     folder = REPOSITORIES / "worlds"
     files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
-    found = {each["path"].removeprefix("./") for each in files if each["diagnostics"]}
+    found = {each["path"] for each in files if each["diagnostics"]}
     assert found == {str(path.relative_to(folder)) for path in folder.rglob("*.yaml") if "# reported" in path.read_text()}
     named = run_here("validate", "jobs/job.yaml", "quotas/quota.yaml", cwd=folder).stdout
     assert "[pods-refused]" in named
@@ -221,7 +221,7 @@ def test_flux_and_argo_cd_fill_in_values_and_namespaces(arguments: list[str], en
         pytest.skip("no kustomize or kubectl")
     files = json.loads(run_here("validate", ".", *arguments, "-o", "json", cwd=engines).stdout)["files"]
     found = [each for file in files for each in file["diagnostics"]]
-    errors = Counter((each["file"].removeprefix("./"), each["line"], each["rule"]) for each in found if each["severity"] == "error")
+    errors = Counter((each["file"], each["line"], each["rule"]) for each in found if each["severity"] == "error")
     assert errors == _expected(engines)
     (note,) = [each["message"] for each in found if each["rule"] == "unjudged-template"]
     assert note == "a template, not judged at 2 places"  # `suffix` and `ttl`
@@ -286,7 +286,7 @@ def _found(folder: Path, *arguments: str) -> tuple[Counter[tuple[str, int, str]]
     found = (each for file in files for each in file["diagnostics"])
     rows = (row for file in files for row in file["documents"])
     return (
-        Counter((each["file"].removeprefix("./"), each["line"], each["rule"]) for each in found),
+        Counter((each["file"], each["line"], each["rule"]) for each in found),
         Counter(row.get("reason") or f"{row['kind']} {row['status']}" for row in rows),
     )
 
@@ -400,7 +400,7 @@ def test_what_fixes_a_repository_sees_its_files_as_they_are(tmp_path: Path) -> N
     folder = tmp_path / "repository"
     shutil.copytree(BUILDS, folder)
     done = run_here("lint", "--fix", ".", cwd=folder)
-    assert (done.returncode, done.stderr) == (1, "./base/job.yaml: 1 problem fixed\n")
+    assert (done.returncode, done.stderr) == (1, "base/job.yaml: 1 problem fixed\n")
     assert 'nprocPerNode: "1" # reported' in (folder / "base/job.yaml").read_text()
 
 
@@ -438,7 +438,7 @@ def test_without_a_path_the_project_here_or_the_working_folder_is_judged(tmp_pat
     write(tmp_path, {"job.yaml": JOB, "project/jobspec.yaml": PROJECT_HEAD + "  output: a\n  variants: []\n", "project/job.yaml": JOB})
     for name in ("validate", "lint"):
         here = json.loads(run_here(name, "-o", "json", cwd=tmp_path).stdout)["files"]
-        assert {each["path"] for each in here} == {"./job.yaml", "./project/jobspec.yaml", "./project/job.yaml"}
+        assert {each["path"] for each in here} == {"job.yaml", "project/jobspec.yaml", "project/job.yaml"}
         project = json.loads(run_here(name, "-o", "json", cwd=tmp_path / "project").stdout)["files"]
         assert {each["path"] for each in project} == {"jobspec.yaml"}
 

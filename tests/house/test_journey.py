@@ -48,9 +48,9 @@ spec:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 25, 135),
-        (("lint", "simple.yaml"), 44, 405),
-        (("render", "simple.yaml", "--overlay", "cpu"), 32, 335),
-        (("render",), 55, 980),
+        (("lint", "simple.yaml"), 44, 415),
+        (("render", "simple.yaml", "--overlay", "cpu"), 33, 355),
+        (("render",), 56, 1040),
     ],
     ids=["validate", "lint", "render with an overlay", "render two variants"],
 )

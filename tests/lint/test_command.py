@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.reports.formats import FORMATS
+from tests.support.cases import every_place
 from tests.support.manifests import NEWEST, PROJECT_HEAD, write
 from tests.support.processes import RELEASES, run, run_here
 from tests.support.reference import ROOT
@@ -119,7 +120,8 @@ spec:
 def _told(*arguments: str, cwd: Path, text: str = "") -> list[tuple[str, str, int]]:
     done = run_here("lint", "-o", "json", *arguments, cwd=cwd, stdin=text)
     assert done.returncode in (0, 1), done.stderr
-    return [(each["file"], each["rule"], each["line"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    found = [(each["file"], each["rule"], each["line"]) for file in json.loads(done.stdout)["files"] for each in every_place(file)]
+    return list(dict.fromkeys(found))
 
 
 def test_a_warning_is_told_and_ends_well_and_an_error_does_not(tmp_path: Path) -> None:

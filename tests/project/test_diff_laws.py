@@ -41,7 +41,7 @@ def _rendered(folder: Path, variants: dict[str, Any]) -> Objects | None:
     spec = {"variants": [{"name": name, **said} for name, said in variants.items()]}
     project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": spec}
     (folder / "jobspec.yaml").write_text(quick_yaml.dump(project))
-    if run_here("render", cwd=folder).returncode:
+    if run_here("render", "--no-outcome", cwd=folder).returncode:
         return None
     files = [path for path in (folder / "rendered").rglob("*-*.yaml") if path.name != "kustomization.yaml"]
     data = [quick_yaml.load(path.read_text()) for path in files]

@@ -8,7 +8,7 @@ import pytest
 
 from jobspec.documents.reader import read
 from jobspec.project.matrix import label_of, max_name_length
-from tests.support.cases import expectations
+from tests.support.cases import every_place, expectations
 from tests.support.manifests import JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -59,7 +59,7 @@ def test_each_mistake_is_reported_at_its_line_and_nothing_is_written(tmp_path: P
     folder = _place(tmp_path, text)
     for command in ("validate", "render"):
         done = run_here(command, "jobspec.yaml", "-o", "json", cwd=folder)
-        reported = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+        reported = [each for file in json.loads(done.stdout)["files"] for each in every_place(file)]
         found = [(each["line"], each["message"], each["rule"]) for each in reported if each["severity"] == "error"]
         assert sorted((line, rule) for line, _, rule in found) == [(each.line, each.rule) for each in expectations(text)]
         assert all(any(each.words in message for _, message, _ in found) for each in expectations(text))

@@ -454,7 +454,11 @@ class _Terminal:
 
 
 def _without_colours(text: str) -> str:
-    return re.sub(r"\x1b\[[\d;]*m", "", text)
+    return re.sub(r"\x1b\[[\d;]*m", "", _without_links(text))
+
+
+def _without_links(text: str) -> str:
+    return re.sub(r"\x1b\]8;;[^\x1b]*\x1b\\", "", text)
 
 
 def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
@@ -463,11 +467,12 @@ def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in plain
     coloured = _Terminal(tmp_path, "validate", "job.yaml").shown()
     assert "\x1b[1;31merror:\x1b[0m" in coloured and _without_colours(coloured) == plain
+    assert "\x1b]8;;https://jobspec.dev/rules/unknown-field/\x1b\\[unknown-field]\x1b]8;;\x1b\\" in coloured
     assert _Terminal(tmp_path, "validate", "job.yaml", NO_COLOR="1").shown() == plain
     assert _Terminal(tmp_path, "validate", "job.yaml", NO_COLOR="1", FORCE_COLOR="1").shown() == plain
     assert _Terminal(tmp_path, "validate", "job.yaml", NO_COLOR="").shown() == coloured
     assert _Terminal(tmp_path, "validate", "job.yaml", TERM="dumb").shown() == plain
-    assert run("validate", "job.yaml", cwd=tmp_path, env=environment(FORCE_COLOR="1")).stdout == coloured
+    assert run("validate", "job.yaml", cwd=tmp_path, env=environment(FORCE_COLOR="1")).stdout == _without_links(coloured)
     assert run("validate", "job.yaml", cwd=tmp_path, env=environment(FORCE_COLOR="")).stdout == plain
     for output in FORMATS[2:]:
         assert "\x1b" not in _Terminal(tmp_path, "validate", "job.yaml", "-o", output).shown()

@@ -9,7 +9,7 @@ In cases of updates, a line `--- # becomes` separates the stored objects from th
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.rules.catalogue import rules
@@ -46,6 +46,11 @@ def _of_line(number: int, line: str) -> list[Expectation]:
     names = match[1].split(", ")
     assert set(names) <= _RULES, f"line {number} expects a rule that there is not: {line}"
     return [Expectation(number, name, match[2] or "") for name in names]
+
+
+def every_place(file: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The findings of a file in a JSON report, one for each of its places."""
+    return [{**found, **place} for found in file["diagnostics"] for place in ({}, *found.get("related", ()))]
 
 
 def states(text: str) -> tuple[str, str]:

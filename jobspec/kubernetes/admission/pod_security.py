@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.diagnostics import Data, Key, Path, Problem, Problems, Reasons
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
 
@@ -41,7 +41,7 @@ def template_warnings(template: Data, path: Path, namespace: str, labels: Mappin
 
 def _problems(pod: Data, level: Level, says: str) -> list[Problem]:
     says += f" `{level.name}`" + ("" if level.minor == LATEST else f" of v1.{level.minor}")
-    return [Problem("pod-security", each.path, f"{says}, which {each.why}", each.hint) for _, each in breaches(pod, level)]
+    return [Problem("pod-security", each.path, Reasons(f"{says}, which", [each.why]), each.hint) for _, each in breaches(pod, level)]
 
 
 def breaches(pod: Data, level: Level) -> list[tuple[str, Breach]]:
@@ -129,7 +129,7 @@ def label_problems(labels: Mapping[str, Any]) -> Problems:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One place of a pod that breaks a check: `forbids ...` or `wants ...`, and what to write instead."""
+    """One place of a pod that breaks a check: `forbids ...` or `requires ...`, and what to write instead."""
 
     path: Path
     why: str
@@ -278,7 +278,7 @@ def _selinux(types: tuple[str, ...]) -> Find:
                 yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", "remove it")
             for field in ("user", "role"):
                 if options.get(field):
-                    yield Breach((*path, "seLinuxOptions", field), f"forbids to name an SELinux {field}", "remove it")
+                    yield Breach((*path, "seLinuxOptions", field), f"forbids an SELinux {field}", "remove it")
 
     return find
 
@@ -347,12 +347,16 @@ def _unless_windows(find: Find) -> Find:
     return lambda metadata, spec: () if mapping(spec, "os").get("name") == "windows" else find(metadata, spec)
 
 
+_SET_IN_CONTAINER = "set it in the container's `securityContext`"
+
+
 def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
     """check_allowPrivilegeEscalation.go."""
     for path, container in containers(spec):
         if mapping(container, "securityContext").get("allowPrivilegeEscalation") is not False:
-            why = f"requires `securityContext.allowPrivilegeEscalation: false` in the container `{container.get('name')}`"
-            yield Breach((*path, "securityContext", "allowPrivilegeEscalation"), why)
+            yield Breach(
+                (*path, "securityContext", "allowPrivilegeEscalation"), "requires `allowPrivilegeEscalation: false`", _SET_IN_CONTAINER
+            )
 
 
 def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
@@ -360,8 +364,7 @@ def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         own, place = mapping(container, "securityContext", "capabilities"), (*path, "securityContext", "capabilities")
         if "ALL" not in sequence(own, "drop"):
-            why = f"requires `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`"
-            yield Breach((*place, "drop"), why)
+            yield Breach((*place, "drop"), "requires `capabilities.drop: [ALL]`", _SET_IN_CONTAINER)
         for index, name in enumerate(sequence(own, "add")):
             if name != "NET_BIND_SERVICE":
                 yield Breach((*place, "add", index), f"forbids the capability `{name}`", "remove it")
@@ -383,15 +386,13 @@ def _non_root(_: Data, spec: Data) -> Iterator[Breach]:
     for path in wrong:
         yield Breach((*path, "runAsNonRoot"), "forbids `runAsNonRoot: false`", "write `true`")
     if not wrong and not said[0][1]:
-        yield from _unsaid(spec, "`securityContext.runAsNonRoot: true`", lambda own: own.get("runAsNonRoot") is None)
+        yield from _unsaid(spec, "`runAsNonRoot: true`", lambda own: own.get("runAsNonRoot") is None)
 
 
 def _unsaid(spec: Data, wanted: str, is_missing: Any) -> Iterator[Breach]:
     """The breach where neither the pod nor some of its containers say what is *wanted*."""
-    names = [f"`{each.get('name')}`" for _, each in containers(spec) if is_missing(mapping(each, "securityContext"))]
-    if names:
-        them = f"the container {names[0]}" if len(names) == 1 else f"the containers {', '.join(names)}"
-        yield Breach(_POD, f"requires {wanted} in the pod, or in {them}")
+    if any(is_missing(mapping(each, "securityContext")) for _, each in containers(spec)):
+        yield Breach(_POD, f"requires {wanted}", "set it in the pod's `securityContext`")
 
 
 def _root_user(_: Data, spec: Data) -> Iterator[Breach]:
@@ -406,8 +407,7 @@ def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:
     wrong = list(seccomp(metadata, spec))
     yield from wrong
     if not wrong and mapping(spec, "securityContext", "seccompProfile").get("type") not in _PROFILES:
-        wanted = "`securityContext.seccompProfile.type: RuntimeDefault`"
-        yield from _unsaid(spec, wanted, lambda own: not isinstance(own.get("seccompProfile"), dict))
+        yield from _unsaid(spec, "`seccompProfile.type: RuntimeDefault`", lambda own: not isinstance(own.get("seccompProfile"), dict))
 
 
 RESTRICTED_CHECKS = (
