@@ -139,7 +139,7 @@ KNOWN_MANAGER = CelRule(
 URI = CelRule(
     "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
     _is_uri,
-    "write where it comes from, too, as in `hf://organisation/name`",
+    "write the scheme, too, as in `hf://organisation/name`",
 )
 NUMBER_OF_PROCESSES = CelRule("self > 0 || self in ['auto', 'cpu', 'gpu']", _is_number_of_processes)
 POSITIVE = CelRule("self >= 1", _is_positive)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _EXIT_CODES = """\
 exit codes:
   0  clean
-  1  the input is at fault
-  2  could not run as asked: arguments, a missing file, an unwritable folder, a silent server
+  1  errors were found
+  2  could not run: wrong arguments, a missing file, an unwritable folder, an unreachable server
   3  a bug of jobspec
 """
 
@@ -95,7 +95,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
 
 def _tell_commands(arguments: Sequence[str]) -> NoReturn:
     """Print the help or the version, or refuse what is no command."""
-    what = "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline"
+    what = "check Kubernetes training jobs offline as the API server would, and render them from bases and overlays"
     commands = "".join(f"  {name:12}{does}\n" for name, (does, _) in COMMANDS.items())
     parser = parser_for("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")

@@ -78,9 +78,11 @@ class Reasons(str):
 
     def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
         """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
-        verbs = [each.partition(" ")[0] for each in reasons]
-        said = [each.partition(" ")[2] if verbs[at] == verbs[at - 1] and at else each for at, each in enumerate(reasons)]
-        return super().__new__(cls, f"{cause} {', '.join(said)}")
+        by_verb: dict[str, list[str]] = {}
+        for verb, _, what in (each.partition(" ") for each in reasons):
+            by_verb.setdefault(verb, []).append(what)
+        parts = [f"{verb} {', '.join(said)}" for verb, said in by_verb.items()]
+        return super().__new__(cls, f"{cause} {' and '.join(parts)}")
 
     def __init__(self, cause: str, reasons: Sequence[str]) -> None:
         self.cause = cause
@@ -240,7 +242,7 @@ def _joined(several: Sequence[Diagnostic]) -> Diagnostic:
         field=first.field,
         document=first.document,
         severity=first.severity,
-        hint="; ".join(dict.fromkeys(each.hint for each in several if each.hint)),
+        hint="; ".join(dict.fromkeys(one for each in several for one in each.hint.split("; ") if one)),
         stage=first.stage,
         changes=[change for each in several for change in each.changes],
         related=list(related.values()),

@@ -211,8 +211,9 @@ def _of_type(text: str, shape: Shape | None) -> Any:
 
 
 _NOTE = "unjudged-template"
-_HINT = "judge what it becomes"
+_HINT = "check the rendered manifests, or give values by --substitute or --set-env"
 _SHOWN = 3  # names in a hint
+_ENCRYPTED = "ENC[AES256_GCM"
 
 
 # Leave out what is said of placeholders.
@@ -224,8 +225,8 @@ def template_in(text: str, file: str) -> Diagnostic | None:
     if not lines:
         return None
     actions = "1 line has an action" if len(lines) == 1 else f"{len(lines)} lines have actions"
-    message = f"a template, not judged: {actions}, such as `{{{{ name }}}}`"
-    return Diagnostic(_NOTE, message, Mark(file, lines[0], 1), severity="info", hint="judge what it renders to")
+    message = f"a template, not checked: {actions}, such as `{{{{ name }}}}`"
+    return Diagnostic(_NOTE, message, Mark(file, lines[0], 1), severity="info", hint="check what it renders to")
 
 
 def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, values: Mapping[str, str]) -> FileResult:
@@ -242,11 +243,13 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     if len(kept) == len(result.diagnostics):
         return result
     places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
-    message = f"a template, not judged at {len(places)} place{'' if len(places) == 1 else 's'}"
+    number = f"{len(places)} value{'' if len(places) == 1 else 's'}"
     first = min(
         (each.mark for each in (*unjudged, *dropped)), key=lambda mark: (mark.file != result.path, mark.line, mark.column), default=None
     )
-    hint = _HINT
+    is_encrypted = first is not None and _ENCRYPTED in read(first.file)
+    message = f"encrypted by SOPS: {number} not checked" if is_encrypted else f"placeholders: {number} not checked"
+    hint = "" if is_encrypted else _HINT
     if differing := sorted(name for name in within.differing if name in read(result.path)):
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []

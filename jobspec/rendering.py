@@ -84,8 +84,8 @@ def _repeated(documents: Iterable[Document]) -> Iterator[tuple[str, Diagnostic]]
         group = document.api_version.rpartition("/")[0]
         first = seen.setdefault((group, document.kind, document.namespace, document.name), document)
         if first is not document and document.name:
-            message = f"{document.kind} `{document.name}` stands twice; first in {first.marks.nearest(('metadata', 'name')).place()}"
-            yield document.file, document.problem("duplicate-resource", message, ("metadata", "name"), hint="give one of them another name")
+            message = f"{document.kind} `{document.name}` is duplicated; first in {first.marks.nearest(('metadata', 'name')).place()}"
+            yield document.file, document.problem("duplicate-resource", message, ("metadata", "name"), hint="rename one of them")
 
 
 # Put a manifest's keys in the order in which people write them.

@@ -65,7 +65,7 @@ def test_what_json_cannot_hold_is_an_error_with_its_path() -> None:
         jobspec.check({"a": float("nan")})
     with pytest.raises(TypeError, match="a key must be a string, not 1"):
         jobspec.check({"metadata": {1: "a"}})
-    with pytest.raises(TypeError, match="a manifest is text, a mapping, a model or a Document, not int"):
+    with pytest.raises(TypeError, match="expected a string, a dict, a model or a Document, got int"):
         jobspec.check(1)  # type: ignore[arg-type]
 
 

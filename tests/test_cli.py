@@ -404,7 +404,7 @@ def test_nothing_to_render_leaves_the_folder_alone(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "other/compose.yaml": COMPOSE})
     assert run_here("render", "job.yaml", "--to", "out", cwd=tmp_path).returncode == 0
     done = run_here("render", "other", "--to", "out", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "jobspec: nothing to render: the files hold no object of a cluster\n")
+    assert (done.returncode, done.stderr) == (2, "jobspec: nothing to render: no Kubernetes objects in the files\n")
     assert (tmp_path / "out" / "pytorchjob-train.yaml").exists()
     assert run_here("render", "job.yaml", "--to", "", cwd=tmp_path).returncode == 2
 

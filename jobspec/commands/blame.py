@@ -232,5 +232,5 @@ def _in_variant(path: str, inside: list[str]) -> tuple[str, str]:
         what = "lists what engines read" if inside[-1] == KUSTOMIZATION else "holds the hashes of the rendered files"
         raise JobspecError(f"{path}: jobspec writes this file itself: it {what}, and no value in it comes from your files")
     if len(inside) < 2 or (len(inside) > 2 and inside[0] != SHARED):
-        raise JobspecError(f"{path}: no rendered file: name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
+        raise JobspecError(f"{path}: not a rendered file; name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
     return inside[0], "/".join(inside[1:])

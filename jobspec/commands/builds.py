@@ -231,7 +231,7 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
 
     helm = shutil.which("helm")
     if not helm:
-        raise JobspecError("--helm: there is no `helm` on the path")
+        raise JobspecError("--helm: helm is not installed")
     found = {}
     for chart in charts:
         files = [word for each in values for word in ("--values", each)]

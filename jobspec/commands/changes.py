@@ -25,7 +25,7 @@ def changed_since(ref: str, paths: Iterable[str]) -> set[str]:
     for folder in dict.fromkeys(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir for path in paths):
         why = f"--changed-since {ref}: no commit of the repository around {folder}"
         commit = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=why).strip().decode()
-        base = git(folder, "merge-base", commit, "HEAD", why=f"--changed-since {ref}: nothing in common with HEAD").strip().decode()
+        base = git(folder, "merge-base", commit, "HEAD", why=f"--changed-since {ref}: no common ancestor with HEAD").strip().decode()
         top = os.path.realpath(os.fsdecode(git(folder, "rev-parse", "--show-toplevel", why=why).rstrip(b"\n")))
         names = git(top, "diff", "--name-only", "--no-renames", "-z", base, why=why).split(b"\0")
         names += git(top, "ls-files", "--others", "--exclude-standard", "-z", why=why).split(b"\0")

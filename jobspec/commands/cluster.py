@@ -120,7 +120,7 @@ def _template(location: str) -> str:
     """A location as a template of paths."""
     scheme = urlsplit(location).scheme
     if location == "default" or scheme in ("http", "https"):
-        raise JobspecError(f"--schema-location {location}: jobspec fetches nothing; give a folder or a template of paths on this machine")
+        raise JobspecError(f"--schema-location {location}: jobspec downloads nothing; give a local folder or a template of local paths")
     path = unquote(urlsplit(location).path) if scheme == "file" else location
     return path if path.endswith("json") else path.rstrip("/") + _LAYOUT
 
@@ -145,7 +145,7 @@ def _filled(template: str, document: Document) -> str:
 def _referred(uri: str) -> Any:
     """The content of a file that a JSON Schema refers to."""
     if urlsplit(uri).scheme != "file":
-        raise JobspecError("is not on this machine: jobspec fetches nothing")
+        raise JobspecError("is not a local file: jobspec downloads nothing")
     return _content(unquote(urlsplit(uri).path))
 
 
@@ -191,7 +191,7 @@ def _objects(documents: Iterable[Document]) -> Iterator[Document]:
 def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
     """Name and content of each manifest of a file or folder at a Git ref."""
     if path == "-":
-        raise JobspecError("--from-ref: standard input is not a file of a Git repository; say --from FILE")
+        raise JobspecError("--from-ref: standard input is not a file of a Git repository; use --from FILE")
     folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
     why = f"--from-ref {ref} is not a ref of {path}"
     tree = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=why).strip()
@@ -238,7 +238,7 @@ def _contract(path: str, read: Callable[[str], bytes | str]) -> Contract:
             raise
         return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
     except ValueError as error:
-        raise JobspecError(f"{path}: this is not JSON: {error}") from None
+        raise JobspecError(f"{path}: not valid JSON: {error}") from None
 
 
 def _content_of(path: str) -> bytes:

@@ -429,7 +429,7 @@ def git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
     except FileNotFoundError:
-        raise JobspecError(f"{why}: there is no `git` on the path") from None
+        raise JobspecError(f"{why}: git is not installed") from None
     if done.returncode:
         error = done.stderr.decode(errors="replace").strip()
         raise JobspecError(why + (f": {error}" if error else ""))

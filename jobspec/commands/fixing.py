@@ -49,9 +49,9 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     becomes of accepted jobs where the command reports it.
     """
     if options.helm:
-        raise JobspecError("--fix and --diff are for files as they stand; leave --helm out")
+        raise JobspecError("--fix and --diff cannot be combined with --helm")
     if options.overlay:
-        raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
+        raise JobspecError("--fix and --diff cannot be combined with --overlay")
     found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
     found = [each for each in found if not (each.in_build and each.in_build.role)]
     if not options.diff and any(each.path == STDIN for each in found):
@@ -108,7 +108,7 @@ def complete_interrupted(found: Sequence[Found], option: str, *, writes: bool) -
     folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
     if not writes:
         for journal in interrupted(folders):
-            raise JobspecError(f"{journal}: a run was interrupted that wrote some of its files: complete it with {option}")
+            raise JobspecError(f"{journal}: an interrupted run left some files unwritten: complete it with {option}")
         return False
     return complete_earlier(folders)
 

@@ -102,7 +102,7 @@ def _afterwards(planned: Planned, failed: Sequence[FileResult]) -> Iterator[str]
     """What is left to do: the originals would make the same objects again, and files with errors were not imported."""
     files = sorted({each.item.original.file for each in planned.entries} - {STDIN} - planned.files.keys())
     if files:
-        yield f"jobspec: remove the originals, or their jobs are there twice: git rm {' '.join(files)}\n"
+        yield f"jobspec: remove the originals, or each job exists twice: git rm {' '.join(files)}\n"
     if failed:
         yield f"jobspec: not imported because of errors: {', '.join(each.path for each in failed)}\n"
 
@@ -179,7 +179,7 @@ def _added(planned: Planned, existing: Existing | None) -> Mapping[str, bytes]:
     """The files to write; a base that stands there as it would be written stays."""
     before, after = _before(planned), _as_bytes(planned)
     if before.get(FILE) != (existing.text.encode() if existing else None):
-        raise JobspecError(f"{FILE} was changed meanwhile; nothing is written: try again")
+        raise JobspecError(f"{FILE} was changed meanwhile; nothing was written, try again")
     return {path: content for path, content in after.items() if content != before.get(path)}
 
 

@@ -56,7 +56,7 @@ def _write_checks(folder: str) -> int:
     """Write the hooks and the workflow into a folder that holds a project."""
     path = os.path.join(folder, FILE)
     if not os.path.isfile(path):
-        raise JobspecError(f"--checks is for a project that is there: {folder} has no {FILE}")
+        raise JobspecError(f"--checks needs a project: {folder} has no {FILE}")
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is not a project that can be checked: see `jobspec validate {path}`")
@@ -64,7 +64,7 @@ def _write_checks(folder: str) -> int:
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write(folder, {name: text for name, text in wanted.items() if name not in there})
     for name, text in sorted(there.items()):
-        sys.stdout.write(f"\n{os.path.normpath(os.path.join(folder, name))} exists and stays as it is; add to it what is missing of:\n\n")
+        sys.stdout.write(f"\n{os.path.normpath(os.path.join(folder, name))} exists and is unchanged; add what is missing of:\n\n")
         sys.stdout.write("".join(f"    {line}\n" if line else "\n" for line in text.decode().splitlines()))
     return code
 
@@ -128,7 +128,7 @@ def _require_names(name: str, namespace: str) -> None:
         raise JobspecError(f"--namespace {namespace}: a namespace is a DNS label, such as `training`")
     for option, value in (("--name", name), ("--namespace", namespace)):
         if not is_plain(value):
-            raise JobspecError(f"{option} {value}: without quotes, this is not a text in YAML; choose another")
+            raise JobspecError(f"{option} {value}: without quotes, YAML does not read this as a string; choose another")
 
 
 def _releases() -> dict[str, str]:

@@ -118,7 +118,7 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
     """A warning about a release that came after all known ones."""
     wish = f"--target {operator}={cluster.later[operator]}"
     known = reported(cluster.target)[operator]
-    message = f"this release came after jobspec's: its kinds are judged by the CRDs of --crd, its webhooks' rules are those of {known}"
+    message = f"newer than this jobspec: kinds are checked by the CRDs of --crd, webhooks by the rules of {known}"
     return FileResult(wish, [], [Diagnostic("later-release", message, Mark(wish), severity="warning")])
 
 
@@ -197,7 +197,7 @@ def require_workload(overlays: Sequence[LoadedOverlay], results: Sequence[FileRe
         return list(results)
     if any(is_workload(document) for each in results for document in each.documents):
         return list(results)
-    message = f"there is no training job to apply `{overlays[0].name}` to"
+    message = f"no training job to apply `{overlays[0].name}` to"
     hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
     first = results[0]
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]

@@ -104,7 +104,7 @@ class _Config:
         wishes = [wish for entry in self._listed(said, "target") if (wish := self._caught(lambda: parse_target(str(entry))))]  # noqa: B023
         self.cluster = self._caught(lambda: Cluster(dict(wishes))) or Cluster()
         if not files and "check" not in said and not self.wrong:
-            self.wrong.append(f"{self._place}: say what is to be done: `overlays: [cpu]`, or `check: validate` or `lint`")
+            self.wrong.append(f"{self._place}: set `overlays: [cpu]`, `check: validate` or `check: lint`")
         if (files or values) and not self.wrong:
             self._load(files, values)
 
@@ -132,7 +132,7 @@ class _Config:
             return [part.strip() for part in value.split(",") if part.strip()]
         if isinstance(value, list):
             return value
-        self.wrong.append(f"{self._place}.{name}: write a list, or text with commas")
+        self.wrong.append(f"{self._place}.{name}: expected a list, or a string with commas")
         return []
 
     def _choice(self, said: dict[str, Any], name: str, choices: Sequence[str]) -> str:
@@ -151,7 +151,7 @@ class _Config:
         is_flat = isinstance(parameters, dict) and not any(isinstance(each, (dict, list)) for each in parameters.values())
         if not isinstance(name, str) or not is_flat:
             self.wrong.append(
-                f"{place}: an overlay is a name or a path, or a mapping of one to its parameters, such as `gpu-nccl: {{gpus: 2}}`"
+                f"{place}: expected an overlay: a name, a path, or an object with its parameters, such as `gpu-nccl: {{gpus: 2}}`"
             )
             return
         if file := self._caught(lambda: overlay_file(name)):
@@ -195,7 +195,7 @@ def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequen
     found = list(result.diagnostics)
     if config.overlays and not any(map(is_workload, given)):
         kinds = ", ".join(kind for _, kind in KINDS)
-        message = f"there is no training job to apply `{config.overlays[0].name}` to"
+        message = f"no training job to apply `{config.overlays[0].name}` to"
         found.append(Diagnostic("no-workload", message, Mark(_STDIN), severity="warning", hint=f"the kinds are {kinds}"))
     return _in_place(given, applied.documents), found
 

@@ -35,14 +35,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = add_paths(parser).add_argument
     what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
     add("--to", metavar="KIND|RELEASE", required=True, help=what)
-    add("--in-place", action="store_true", help="write the files again, all of them or none")
+    add("--in-place", action="store_true", help="replace the files, all of them or none")
     add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
     add("--diff", action="store_true", help="print what would change, and write nothing")
     add("--strict", action="store_true", help="write nothing and exit with 1 where anything is lost")
     add("--skip-unknown", action="store_true", help="skip documents that are not manifests or of an unknown kind")
     add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
     options = [
-        target_option("with --to TrainJob the releases to come from and to go to; else the trainer to come from; repeatable"),
+        target_option("the releases to migrate from and, with --to TrainJob, to; repeatable"),
         Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
@@ -191,7 +191,7 @@ def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Op
     elif options.to_dir is not None:
         new = {_inside(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
-            raise JobspecError(f"--to-dir {options.to_dir}: two files have one name; go to the folder around all of them")
+            raise JobspecError(f"--to-dir {options.to_dir}: two files have the same name; run it in the folder that contains all of them")
         add_files(options.to_dir, lambda: new)
     elif options.in_place:
         if any(each.path == STDIN for each in found):

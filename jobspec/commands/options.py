@@ -299,7 +299,7 @@ def kind_options() -> list[Option]:
             "--schema-location",
             metavar="TEMPLATE",
             repeatable=True,
-            what="JSON Schemas of kinds that jobspec has none of: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
+            what="JSON Schemas of kinds that jobspec does not know: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
         ),
     ]
 
@@ -307,10 +307,11 @@ def kind_options() -> list[Option]:
 def fix_options() -> list[Option]:
     """The options that fix files."""
     return [
-        Option("--fix", what="fix in the files what has one safe fix, such as a misspelt field"),
+        Option("--fix", what="fix the files where there is a single safe fix, as for a misspelt field"),
+        Option("--fix-only", what="fix the files, and report nothing else; exit with 0 also where errors are left"),
         Option("--diff", what="show what --fix would change as a diff, write nothing"),
-        Option("--show-fixes", what="with --fix or --diff, list what is fixed"),
-        Option("--markdown", what="read the manifests in Markdown pages of folders, too; in a page that is named they always are"),
+        Option("--show-fixes", what="with --fix, --fix-only or --diff, list what is fixed"),
+        Option("--markdown", what="also read manifests in Markdown pages of folders; a page that is named is always read"),
     ]
 
 
@@ -324,8 +325,8 @@ def choice_options() -> list[Option]:
         add("--select", "RULE,...", "report only these rules or stages, and unreadable files; repeatable", repeatable=True),
         add("--ignore", "RULE,...", "do not report these rules or stages; repeatable", repeatable=True),
         add("--fail-on", "SEVERITY", "exit with 1 from this severity on; error by default"),
-        add("--changed-since", "REF", "report on files that changed since this Git ref, and on what depends on them, alone"),
-        add("--within", "DIR", "see all manifests of a folder, and report on the given files and on what depends on them, alone"),
+        add("--changed-since", "REF", "report only on files that changed since this Git ref, and on what depends on them"),
+        add("--within", "DIR", "see all manifests of a folder, but report only on the given files and on what depends on them"),
         add("--baseline", "FILE", "report only findings that are not in this baseline, and its stale entries"),
         add("--write-baseline", "FILE", "write all findings to a baseline, and exit with 0"),
         add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),

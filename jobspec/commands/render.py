@@ -62,7 +62,7 @@ def _render_manifests(options: Options) -> int:
         deliver(results, releases, options, stream, read=reader(found))
         return 1
     if not rendered.documents:
-        raise JobspecError("nothing to render: the files hold no object of a cluster")
+        raise JobspecError("nothing to render: no Kubernetes objects in the files")
     if to is None:
         sys.stdout.write(rendering.text_of(rendered.documents, target))
         skipped = any(row.status == "skipped" for each in results for row in each.documents)

@@ -29,12 +29,16 @@ from jobspec.workloads import CONTAINERS
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    command = Option("--command", metavar="COMMAND", what="run this in each pod instead of the container's `command`; `args` stay")
+    command = Option("--command", metavar="COMMAND", what="run this in each pod instead of the container's `command`; its `args` are kept")
     arguments = Option("--args", metavar="ARGS", what="pass these to each program instead of the container's `args`")
     limits = [
         Option("--max-restarts", metavar="NUMBER", what="fail after so many restarts in all, whatever the job says"),
         Option("--timeout", metavar="TIME", what="fail after this time, such as 90s or 10m"),
-        Option("--back-off", metavar="TIME", what="wait so long before the second restart of a pod, then twice as long; the kubelet's 10s"),
+        Option(
+            "--back-off",
+            metavar="TIME",
+            what="back-off before the second restart of a pod, doubled each time; 10s by default, as the kubelet's",
+        ),
     ]
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
     declare(add_paths(parser), [*input_options(), command, arguments, *limits, kill])
@@ -163,9 +167,9 @@ def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:
     containers = dict.fromkeys(f"`{name}` of {pod.role}" for pod in pods for name in pod.left_out)
     variables = dict.fromkeys(f"`{name}` of {pod.role}" for pod in pods for name in pod.unset)
     if containers:
-        sys.stderr.write(f"jobspec: not run here, since only the training container is: {', '.join(containers)}\n")
+        sys.stderr.write(f"jobspec: not run here, where only the training container runs: {', '.join(containers)}\n")
     if variables:
-        sys.stderr.write(f"jobspec: not set here, since only a cluster has the value: {', '.join(variables)}\n")
+        sys.stderr.write(f"jobspec: not set here, where no cluster gives the value: {', '.join(variables)}\n")
 
 
 async def _until_signal(work: Coroutine[Any, Any, str]) -> int:
@@ -204,7 +208,7 @@ async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Se
     condition, restarts = "Failed", 0
     for number in range(rules.rounds):
         if number:
-            say(f"all of the job starts again (restart {number} of {rules.rounds - 1})")
+            say(f"the whole job restarts (restart {number} of {rules.rounds - 1})")
         once = LocalRun(processes, rules, limits, write=write, say=say)
         condition = await once.condition(kills if not number else ())
         restarts += once.restarts

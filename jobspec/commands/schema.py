@@ -36,13 +36,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     declare(crd, [target_option("the CRD of this release, not of the newest; repeatable")])
     crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
     kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
-    kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
+    kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the current cluster's")
     declare(kustomize, [target_option("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
     add = action("add", "keep CRDs in .jobspec/schemas, by which every command judges the objects of this repository, as with --crd")
     add.add_argument("paths", nargs="+", metavar="PATH", help="a file or folder with CustomResourceDefinitions")
     check = action("check", "fail where a schema that was written differs from the models")
-    check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own, if nothing is said")
+    check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own by default")
     kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
     kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
     common = action("common", "write the schemas of common projects' kinds, `schemas/common`, from clones of their releases")
@@ -141,7 +141,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
     except ValueError:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("definitions"), dict):
-        raise JobspecError(f"{name}: no OpenAPI document of version 2 in JSON; `{' '.join(_FETCH)}` prints one")
+        raise JobspecError(f"{name}: not an OpenAPI v2 document in JSON; `{' '.join(_FETCH)}` prints one")
     return document
 
 
@@ -195,9 +195,9 @@ def check(folder: str | None) -> int:
     fresh = dict(files())
     stale = [name for name, text in fresh.items() if _text(os.path.join(top, *name.split("/"))) != text]
     remedy = f"write it with `jobspec schema export {shown}`"
-    sys.stdout.writelines(f"{shown}/{name} is not what the models give; {remedy}\n" for name in stale)
+    sys.stdout.writelines(f"{shown}/{name} differs from the models; {remedy}\n" for name in stale)
     needless = [name for name in _stored(top) if name not in fresh]
-    sys.stdout.writelines(f"{shown}/{name} is of no kind and release that jobspec knows; remove it\n" for name in needless)
+    sys.stdout.writelines(f"{shown}/{name} is of an unknown kind or release; remove it\n" for name in needless)
     return 1 if stale or needless else 0
 
 

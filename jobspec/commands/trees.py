@@ -210,7 +210,7 @@ class ProjectFiles:
     def _place(self, path: str) -> str:
         """A path as it is from here. Raises Unreadable for one that no file can have."""
         if "\0" in path:
-            raise Unreadable("no path can have a NUL in it")
+            raise Unreadable("a path cannot contain NUL")
         return os.path.normpath(os.path.join(self._folder, path))
 
     def in_repository(self, place: str) -> str:
@@ -238,7 +238,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 # The files around a project as they were at a Git ref: the same ones that `project_files` reads from the disk.
-_MISSING = {"missing": "there is no such file", "dangling": "it is a link to nothing", "loop": "it is a link to itself"} | {
+_MISSING = {"missing": "there is no such file", "dangling": "it is a broken link", "loop": "it is a link to itself"} | {
     "notdir": "there is no such file",
     "symlink": "it leads out of the repository",
     "ambiguous": "there is no such file",

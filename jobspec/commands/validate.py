@@ -99,11 +99,13 @@ def check_and_report(
         from jobspec.commands.cluster import with_contracts
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    if (options.fix or options.diff) and not setting.wrong:
+    if (options.fix or options.fix_only or options.diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
         if fix_files(options, setting, settings, judge):
             return 1
+        if options.fix_only and not options.diff:
+            return 0
     given, options = options.paths, options.seeing()
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
@@ -167,8 +169,8 @@ def with_projects(
 ) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
     """The results, those of projects with what is wrong with the files that they name, and by project these files.
 
-    The variants of projects that the user names are judged among the objects of the *checked* files, and by *rules* of lint, unless *advise*
-    does so.
+    The variants of projects that the user names are judged among the objects of the *checked* files, and by *rules* of lint; where there is
+    an *advise*, by that.
     """
     read: dict[str, Sequence[Found]] = {}
     named = {each.path for each in found if each.named}

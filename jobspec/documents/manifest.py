@@ -56,7 +56,7 @@ def _dumped(model: Any) -> Any:
     if dump:
         return dump(by_alias=True, exclude_unset=True)
     if not hasattr(model, "keys"):
-        raise TypeError(f"a manifest is text, a mapping, a model or a Document, not {type(model).__name__}")
+        raise TypeError(f"expected a string, a dict, a model or a Document, got {type(model).__name__}")
     return dict(model)
 
 

@@ -99,7 +99,7 @@ def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
     """The problem of a text that is surely too large for one object; lists of objects may be larger."""
     if any("List" in part for part in (piece.text[:_AROUND], piece.text[-_AROUND:])):
         return None
-    message = "the document is far over 3 MiB, the most that an API server takes of one object"
+    message = "the document is far over 3 MiB, the API server's limit for one object"
     return Diagnostic("too-large", message, Mark(piece.file, piece.first_line + 1, 1, layer=piece.layer), document=index)
 
 
@@ -113,7 +113,7 @@ def _over_limit(document: Document) -> Iterator[Diagnostic]:
         sent = dumps(data, ensure_ascii=False, separators=(",", ":"))
         size = len(sent.encode(errors="surrogatepass")) + 5 * sum(map(sent.count, "<>&"))  # Go escapes these
         if size > MAX_BYTES:
-            message = f"the object is {size / (1 << 20):.1f} MiB as JSON; 3 MiB are the most that an API server takes"
+            message = f"the object is {size / (1 << 20):.1f} MiB as JSON; the API server's limit is 3 MiB"
             yield document.problem("too-large", message, () if number is None else ("items", number))
 
 
@@ -258,8 +258,8 @@ class _Decoder:
             if type(node) is not ScalarEvent:
                 from jobspec.documents.syntax import TEMPLATE_HINT
 
-                hint = TEMPLATE_HINT if type(event) is MappingStartEvent and event.flow_style else "write the key as text"
-                raise _Failure("unsupported-value", "a key cannot be a mapping or list", event.start_mark, hint)
+                hint = TEMPLATE_HINT if type(event) is MappingStartEvent and event.flow_style else "write the key as a string"
+                raise _Failure("unsupported-value", "a key must be a string, not a mapping or list", event.start_mark, hint)
             return _key(node, event)
         self.decoded += 1
         key = _key(event, event)
@@ -275,7 +275,7 @@ class _Decoder:
         listed = type(event) is SequenceStartEvent  # go-yaml accepts no alias of a list here
         values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
-            raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
+            raise _Failure("yaml-syntax", "the merge key `<<` needs a mapping or a list of mappings", key.start_mark)
         merged = zip(values, (part.children for part in parts), strict=True)
         self.problems += add(key, merged, data, nodes, self.line)
 
@@ -284,12 +284,12 @@ class _Decoder:
             raise _Failure("yaml-syntax", f"no anchor `&{event.anchor}` stands before this alias", event.start_mark)
         found = self.anchors[event.anchor]
         if found is None:
-            raise _Failure("recursive-alias", f"the alias `*{event.anchor}` stands inside the value that it names", event.start_mark)
+            raise _Failure("recursive-alias", f"the alias `*{event.anchor}` is inside of its own anchor", event.start_mark)
         value, node, weight = found
         self.decoded += weight
         self.aliased += weight
         if self.aliased > 100 and self.decoded > 1000 and self.aliased > self.decoded * _allowed_alias_ratio(self.decoded):
-            raise _Failure("excessive-aliasing", f"the aliases stand for more than {self.aliased:,} values", event.start_mark)
+            raise _Failure("excessive-aliasing", f"the aliases expand to more than {self.aliased:,} values", event.start_mark)
         return value, node
 
 
@@ -313,7 +313,7 @@ def _is_merge(event: Any) -> bool:
 def _check_version(start: Any) -> None:
     if start.version not in (None, (1, 1)):
         version = ".".join(str(number) for number in start.version)
-        raise _Failure("yaml-syntax", f"Kubernetes does not read YAML {version}, only 1.1", start.start_mark, "leave the %YAML line out")
+        raise _Failure("yaml-syntax", f"Kubernetes does not read YAML {version}, only 1.1", start.start_mark, "remove the %YAML line")
 
 
 def _key(scalar: Any, place: Any) -> str:
@@ -325,7 +325,7 @@ def _key(scalar: Any, place: Any) -> str:
         key = value if isinstance(value, str) else key_text(scalar.value)
     if key is None:
         what = f"`{scalar.value}`" if scalar.value else "empty"
-        raise _Failure("unsupported-value", f"a key cannot be {what}", place.start_mark, "write the key as text, in quotes")
+        raise _Failure("unsupported-value", f"a key cannot be {what}", place.start_mark, "put the key in quotes")
     return key
 
 
@@ -339,7 +339,9 @@ def _scalar(event: Any) -> Any:
         except ValueError as error:
             raise _Failure("unknown-tag", f"{error}", event.start_mark, "remove the tag") from None
     if type(value) is float and value - value != 0:
-        raise _Failure("unsupported-value", f"`{event.value}` has no JSON form", event.start_mark, "write it in quotes if text is meant")
+        raise _Failure(
+            "unsupported-value", f"`{event.value}` cannot be represented in JSON", event.start_mark, "put it in quotes if a string is meant"
+        )
     return value
 
 
@@ -403,7 +405,7 @@ def duplicate(name: str, key: Any, first_line: int) -> Problem:
 def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
     before, merged = map(_shown, values)
     if type(first) is MergedKey:
-        message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux take no second `<<`"
+        message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux refuse a second `<<`"
         hint = "write one `<<` with a list of mappings, of which the first that has a key wins"
     else:
         message = (
@@ -451,7 +453,7 @@ _AROUND = 500  # characters at the beginning and the end of a document, where it
 def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
     """The text of a file called *name*, or why it cannot be read: it is over 256 MiB, or not UTF-8."""
     if len(raw) > MAX_FILE:
-        return Diagnostic("too-large", "the file is over 256 MiB, the most that jobspec reads", Mark(name, layer=layer))
+        return Diagnostic("too-large", "the file is over 256 MiB, the limit of jobspec", Mark(name, layer=layer))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

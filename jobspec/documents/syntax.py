@@ -18,40 +18,43 @@ QUESTION = "found '?' in a plain scalar"
 TAG = "found ',' after a tag"
 SLASH = "found '/' after a backslash"
 _SENTENCES = {
-    "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
+    "found character '\\t' that cannot start any token": ("indented with a tab: YAML allows spaces only", "indent with spaces"),
     "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
     "mapping values are not allowed in this context": (
-        "a `:` follows where no key can stand: the line is indented too far, or a value with `: ` in it needs quotes",
+        "unexpected `:`: the line is indented too far, or a value with `: ` in it needs quotes",
         "",
     ),
     "did not find expected '-' indicator": (
-        "this line ends the list above it, but stands as deep as the list's items",
+        "expected `- `: this line is indented like the items of the list above",
         "check the indentation",
     ),
     "did not find expected key": (
-        "this line is indented unlike the lines above it",
+        "inconsistent indentation: this line does not fit the lines above",
         "check the indentation, and quotes that are still open",
     ),
-    "could not find expected ':'": ("what begins here is a key without `:`, or text without quotes", "write `key: value`"),
-    "found unexpected end of stream": ("the text that begins here has no closing quote", "close the quotes"),
+    "could not find expected ':'": ("expected `:` after this key, or quotes around this string", "write `key: value`"),
+    "found unexpected end of stream": ("unclosed quote: the string that begins here does not end", "close the quotes"),
     "did not find expected ',' or ']'": (
-        "the list that begins here goes on without `,` or `]`",
+        "unclosed list: expected `,` or `]`",
         "close it, or put a `,` between its items",
     ),
     "did not find expected ',' or '}'": (
-        "the mapping that begins here goes on without `,` or `}`",
+        "unclosed mapping: expected `,` or `}`",
         "close it, or put a `,` between its entries",
     ),
     "did not find expected node content": ("a value is missing here", ""),
-    "did not find expected <document start>": ("more text follows the end of the document", "begin another document with `---`"),
-    "did not find expected alphabetic or numeric character": ("an `&` or `*` without a name", "put the value in quotes if text is meant"),
+    "did not find expected <document start>": ("unexpected text after the end of the document", "begin another document with `---`"),
+    "did not find expected alphabetic or numeric character": (
+        "an `&` or `*` without a name",
+        "put the value in quotes if a string is meant",
+    ),
     "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
     "found undefined tag handle": ("the prefix of this tag is not declared", "remove the tag"),
     "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
     "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
-    QUESTION: ("text with a `?` stands without quotes inside `[...]` or `{...}`, where Kubernetes lets no `?` be", "put it in quotes"),
-    SLASH: ("the text that begins here has `\\/` in it, an escape that Kubernetes does not know", "write `/`"),
-    TAG: ("a `,` stands right after this tag, which Kubernetes takes for a part of it", "put a space between them"),
+    QUESTION: ("unquoted `?` inside `[...]` or `{...}`: the YAML parser of Kubernetes refuses it", "put it in quotes"),
+    SLASH: ("invalid escape `\\/`: the YAML parser of Kubernetes refuses it", "write `/`"),
+    TAG: ("`,` right after a tag: the YAML parser of Kubernetes takes it as part of the tag", "put a space between them"),
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
 _FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)

@@ -250,7 +250,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
 
 #: A format in words, for messages.
 EXAMPLES = {
-    "byte": "text in base64",
+    "byte": "a base64 string",
     "cidr": "a network such as `10.0.0.0/8`",
     "date": "a day such as `2026-01-31`",
     "datetime": "a time such as `2026-01-31T12:00:00Z`",

@@ -59,7 +59,7 @@ def _limits(spec: Data, *, lowest: int) -> Problems:
         hint = "the API server takes 0 with its feature gate HPAScaleToZero alone" if least == 0 else ""
         yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}", hint)
     if not most:
-        yield missing("maxReplicas", spec, ("spec",), "write the greatest number of pods")
+        yield missing("maxReplicas", spec, ("spec",), "set the maximum number of pods")
     elif most < 0:
         yield Problem("out-of-range", ("spec", "maxReplicas"), f"`maxReplicas` must be at least 1, and is {most}")
     elif most < least:

@@ -72,7 +72,7 @@ def _immutable(kind: str, made: Data, old: Data, contents: dict[str, Callable[[A
     if not old.get("immutable"):
         return
     if not made.get("immutable"):
-        yield fixed(("immutable",), f"the {kind} is immutable, and stays so", "make another one")
+        yield fixed(("immutable",), f"the {kind} is immutable, which cannot be undone", "create another one")
     for field, content in contents.items():
         if content(made) != content(old):
             yield fixed((field,), f"the {kind} is immutable, so its `{field}` cannot change")
@@ -181,7 +181,7 @@ def _block(block: Data, path: Path, known: Container[str]) -> Problems:
         if inner not in known and (why := bad_range(inner)):
             yield Problem("wrong-format", at, f"`{inner}` is not a range of addresses: {why}")
         elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):
-            yield Problem("conflicting-values", at, f"`{inner}` is not a part of `{whole}`, which it is to be left out of")
+            yield Problem("conflicting-values", at, f"`{inner}` is not a part of `{whole}`, the range that it is excluded from")
 
 
 def _network(text: str) -> Network | None:
@@ -276,7 +276,7 @@ def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
     at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
     if of_urls and namespaced:
-        yield excluded(at, "a Role is about one namespace, and `nonResourceURLs` are in none", "write a ClusterRole")
+        yield excluded(at, "`nonResourceURLs` are not allowed in a Role, which is for one namespace", "write a ClusterRole")
     elif of_urls and any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
         yield excluded(at, "one rule is about resources or about `nonResourceURLs`, not about both", "write two rules")
     if not of_urls and not rule.get("apiGroups"):
@@ -306,7 +306,7 @@ def rolebinding_problems(binding: Data, _: Any) -> Problems:
 def rolebinding_update_problems(binding: Data, old: Data) -> Problems:
     """The problem of another role."""
     if _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
-        yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete it and make another one")
+        yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete and recreate it")
 
 
 def _meant(role: Data) -> tuple[str, ...]:
@@ -393,7 +393,9 @@ def _of_type(secret: Data, values: dict[str, bytes]) -> Problems:
     kind = _type(secret)
     if kind == "kubernetes.io/service-account-token" and not secret.get("metadata", {}).get("annotations", {}).get(_ACCOUNT):
         path = ("metadata", "annotations", Key(_ACCOUNT))
-        yield Problem("missing-field", path, f"a token's Secret names its ServiceAccount in the annotation `{_ACCOUNT}`", at_key=True)
+        yield Problem(
+            "missing-field", path, f"a token's Secret needs the name of its ServiceAccount in the annotation `{_ACCOUNT}`", at_key=True
+        )
     for key in _NEEDED.get(kind, ()):
         if key not in values or (kind == "kubernetes.io/ssh-auth" and not values[key]):
             yield _missing(kind, key)
@@ -637,13 +639,13 @@ def _bad_limited_resource(name: str) -> str:
 # What the rules of several kinds say and read in the same way: fixed fields, bytes in base64, percentages.
 
 
-def fixed(path: Path, message: str, hint: str = "restore the old value, or make another object") -> Problem:
+def fixed(path: Path, message: str, hint: str = "restore the old value, or create another object") -> Problem:
     """An update changes what cannot change."""
     return Problem("immutable-field", path, message, hint)
 
 
 def decoded(value: Any) -> bytes:
-    """The bytes of a value of a map of bytes: text in base64, or a list of numbers. What is neither was reported before, and is empty."""
+    """The bytes of a value of a map of bytes: a base64 string, or a list of numbers. What is neither was reported before, and is empty."""
     from base64 import b64decode
 
     if isinstance(value, list):

@@ -105,7 +105,7 @@ def _storage_hint(requests: Data, limits: Any) -> str:
     if misspelt:
         return misspelt
     if isinstance(limits, dict) and "storage" in limits:
-        return "`limits` do not stand in for `requests`; write `storage` there"
+        return "`limits` do not replace `requests`; write `storage` there"
     return "write the size as `resources: {requests: {storage: 10Gi}}`"
 
 
@@ -126,7 +126,7 @@ def _slow_quantities(data: Data) -> Problems:
         for name, quantity in mapping(at(data, path)).items():
             is_compared = (path, name) == (_REQUESTS, "storage")
             if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
-                message = f"the exponent of {describe(quantity)} is so large that an API server does not come to an end with it"
+                message = f"the exponent of {describe(quantity)} is so large that the API server hangs"
                 yield Problem("out-of-range", (*path, Key(name)), message)
 
 
@@ -196,7 +196,7 @@ def _source(source: Any, field: str) -> Problems:
 
 _STORAGE: Path = (*_REQUESTS, Key("storage"))
 _CLASS = "volume.beta.kubernetes.io/storage-class"  # the annotation that came before the field
-_ANEW = "restore the old value, or make another claim"
+_ANEW = "restore the old value, or create another claim"
 _MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 
@@ -269,8 +269,8 @@ def _size(new: Any, old: Any, status: Data) -> Problems:
     least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
     if now is not None and was is not None and has is not None and now < was and now <= has:
-        message = f"a volume does not shrink: it has `{least}`, and `{new}` is asked for"
-        yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
+        message = f"a volume cannot shrink: it has `{least}`, and `{new}` is requested"
+        yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or create another claim")
 
 
 def _amount(quantity: Any) -> Decimal | None:

@@ -381,7 +381,7 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
     if exact:
         return did_you_mean(exact[0]), exact[0], ""
     if any(character != " " and not character.isprintable() for character in name):
-        return "the name contains an invisible character; retype it", "", ""
+        return "the name contains an invisible character: retype it", "", ""
     for place, hint, _ in _inside(name, shape, "", 2):
         return hint, "", place
     near = nearest(name, shape.fields)

@@ -261,7 +261,7 @@ def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
     if last:
         alike = sorted((kind for kind in kinds.built_in() if kind.name == name), key=lambda kind: kind.group != document.group_kind[0])
         stable = [each for each in alike[0].api_versions if "beta" not in each] if alike else []
-        hint = f"write `apiVersion: {stable[-1]}`" if stable else "nothing takes its place"
+        hint = f"write `apiVersion: {stable[-1]}`" if stable else "it has no replacement"
         return document.problem("unknown-kind", _not_any_more(name, version, target, last), ("apiVersion",), hint=hint), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind.name == document.kind for kind in [*kinds.with_schema(), *kinds.built_in()])

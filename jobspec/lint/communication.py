@@ -41,7 +41,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
     policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
     meeting = policy.get("rdzvHost") if policy and text(policy, "rdzvBackend") in ("", "c10d") else None
     if meeting and _is_internal(text(meeting), job) and not any(_is_same(text(meeting), each) for each in hosts):
-        yield Finding(meeting, f"no pod of the job is reached as `{text(meeting)}`", f"remove it: the first one is `{_first(job)}`")
+        yield Finding(meeting, f"no pod of the job has the address `{text(meeting)}`", f"remove it: the first pod is `{_first(job)}`")
     for container in job.training_containers:
         for said, place in _addresses(container):
             host = _host(said)
@@ -54,7 +54,7 @@ def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
     """`hostNetwork` without `dnsPolicy: ClusterFirstWithHostNet`: cluster names do not resolve.
 
     Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
-    wait for the master's name in their init container, for ever.
+    wait for the master's name in their init container, forever.
     Instead: write `dnsPolicy: ClusterFirstWithHostNet` beside it.
     Fix: sets `dnsPolicy` of the pods.
     Before: spec: {hostNetwork: true}
@@ -116,7 +116,7 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
             cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
             foreign = [each for each in cards if not _is_in_pods(each, is_whole=value.startswith("="), is_attached=is_attached)]
             if said and foreign:
-                where = "other hosts may name theirs otherwise" if on_host else "pods have `lo` and `eth0`"
+                where = "other hosts may name it differently" if on_host else "pods have `lo` and `eth0`"
                 message = f"`{foreign[0]}` is a network interface of a host: {where}"
                 hint, at = "remove it, or exclude interfaces: `^lo,docker`", written(said.get("value"), said)
                 yield Finding(at, message, hint, severity="info" if on_host else None)
@@ -125,7 +125,7 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
 def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
     """A pod requests an RDMA device, and has no network attachment for it.
 
-    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and takes TCP without a word.
+    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and silently uses TCP.
     Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
     Before: limits: {rdma/hca: 1}
     After:
@@ -145,7 +145,7 @@ def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
 def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     """A torchrun flag overrides what the operator sets, with another value.
 
-    Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
+    Why: a flag wins over the variables by which the operator passes the number of nodes and the rank to torchrun. With another number the
     pods wait for more than there are, or begin without the others, each for itself; with a fixed rank, all pods are the same node.
     Instead: leave the flag out; the operator sets `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and the others.
     Before: command: [torchrun, --nnodes=4, train.py]
@@ -168,7 +168,7 @@ def overriding_flags(job: LintedJob) -> Iterator[Finding]:
 def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
     """An elastic job has a Master, which is not counted in its nodes.
 
-    Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
+    Why: training-operator passes only the range of Workers to torchrun, and the Master joins as well: with all Workers there,
     one pod too many waits outside.
     Instead: let the Workers be all; any of them can be the first.
     Before: pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}
@@ -177,14 +177,14 @@ def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
     """
     master = job.tree.get("spec", "pytorchReplicaSpecs", "Master")
     if master and job.tree.get("spec", "elasticPolicy"):
-        yield Finding(master, "the Master joins the elastic job, but is not counted in its nodes", "use Workers only")
+        yield Finding(master, "the Master joins the elastic job, but is not counted", "use Workers only")
 
 
 def elastic_range(job: LintedJob) -> Iterator[Finding]:
     """`minReplicas` and `maxReplicas` contradict each other, or the number of Workers.
 
     Why: torchrun ends at once where the least number of nodes is above the most; with fewer Workers than the least, all wait until their
-    timeout, and with more than the most, some wait outside for ever.
+    timeout, and with more than the most, some wait outside forever.
     Instead: `minReplicas` at most `replicas`, and that at most `maxReplicas`.
     Before:
         elasticPolicy: {minReplicas: 4, maxReplicas: 8}
@@ -205,7 +205,7 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     elif least and low is not None and 0 < workers < low:
         yield Finding(least, f"{workers} Worker{'' if workers == 1 else 's'} wait for {low}", "add Workers, or lower `minReplicas`")
     elif most and high is not None and workers > high:
-        yield Finding(most, f"only {high} of {workers} Workers can take part", "remove Workers, or raise `maxReplicas`")
+        yield Finding(most, f"only {high} of {workers} Workers can join", "remove Workers, or raise `maxReplicas`")
 
 
 def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
@@ -441,7 +441,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
     """The trainer does not count accelerators whose resource name is not `gpu`: it starts one process for each CPU.
 
     Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
-    Instead: say the number of processes.
+    Instead: set the number of processes.
     Before: resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
     After:
         numProcPerNode: 1
@@ -461,9 +461,9 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
 def process_per_host_cpu(job: LintedJob) -> Iterator[Finding]:
     """Without a GPU and `nprocPerNode`, torchrun starts one process for each CPU of the node.
 
-    Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
+    Why: training-operator passes `auto` to torchrun by default; without an accelerator, torchrun counts the CPUs of the machine,
     not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
-    Instead: say the number of processes.
+    Instead: set the number of processes.
     Before: spec: {pytorchReplicaSpecs: {}}
     After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
     Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
@@ -509,7 +509,7 @@ def slow_backend(job: LintedJob) -> Iterator[Finding]:
 def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
     """A pod requests more GPUs than any common machine has.
 
-    Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
+    Why: a pod runs on one node; one that asks for more than a node has waits forever, without an error.
     Instead: ask for what a node has, and for more pods.
     Before: limits: {nvidia.com/gpu: 32}
     After: limits: {nvidia.com/gpu: 8}

@@ -43,7 +43,7 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
 def invalid_image(job: LintedJob) -> Iterator[Finding]:
     """The image is not a valid image reference.
 
-    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, for ever. Mostly a placeholder of a guide was
+    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, forever. Mostly a placeholder of a guide was
     left, or a name has capital letters.
     Instead: a registry, a repository in small letters, and a tag.
     Before: image: <registry>/Train:1.4
@@ -207,7 +207,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
 def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob sets a rank by hand: the same one in every pod.
 
-    Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
+    Why: one value for all pods makes all of them rank 0, or whatever is set there; torchrun sets these variables for each process, and
     replaces the job's.
     Instead: start the program by torchrun, and leave the variable out.
     Before:
@@ -246,7 +246,7 @@ _PLACEHOLDERS = "<${"
 def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     """Plaintext secret in the manifest: a variable with a secret's name, or a token.
 
-    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it forever.
     Instead: put it into a Secret, and take it from there. Make the old one invalid.
     Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
     After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
@@ -258,10 +258,12 @@ def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
             is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
             is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
             if is_secret and value and value.mark.line:
-                yield Finding(value, f"plaintext secret: the value of `{name}` is in the manifest", "take it from a Secret")
+                yield Finding(
+                    value, f"plaintext secret: the value of `{name}` is in the manifest", "use a Secret: `valueFrom.secretKeyRef`"
+                )
         for word, place in container.words:
             if _is_token(word.rpartition("=")[2]):
-                yield Finding(place, "plaintext secret: a token is in the manifest", "take it from a Secret, by a variable")
+                yield Finding(place, "plaintext secret: a token is in the manifest", "use a variable from a Secret")
 
 
 def privileged_container(job: LintedJob) -> Iterator[Finding]:
@@ -302,7 +304,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
     """The pods have a service account that is not among those of their namespace.
 
     Why: the server refuses pods of an account that is not there, so that none comes.
-    Instead: name one of the accounts, or give the file of the account, too.
+    Instead: name one of the accounts, or pass the file of the account, too.
     Before: serviceAccountName: trainer
     After: serviceAccountName: training
     Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/

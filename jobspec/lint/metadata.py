@@ -43,7 +43,7 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
     for path, job in items_at(document.given.data, ("spec", "template", "spec", "replicatedJobs")):
         name = value_at(job, ("name",))
         if isinstance(name, str) and len(name) > _LONGEST:
-            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "choose a shorter one")
+            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "shorten it")
 
 
 def repeated_object(document: LintedDocument) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
         is_near = first.file == given.file
         place = first.marks.nearest(("metadata", "name")).place()
         message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
-        yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
+        yield Finding(("metadata", "name"), message, "rename it", severity=None if is_near else "info")
 
 
 def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
@@ -127,8 +127,8 @@ _KEY = "sidecar.istio.io/inject"
 def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     """Pods get an Istio sidecar, which keeps them from completing.
 
-    Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
-    the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout. RDMA goes past it, but the pods meet by TCP first.
+    Why: an old sidecar never ends, so that the pod does not either; every sidecar blocks traffic between the pods before it is ready, and
+    takes the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout. RDMA goes past it, but the pods meet by TCP first.
     Instead: refuse it by a label of the pod template, of every replica type.
     Fix: adds the label `sidecar.istio.io/inject` to the pods of a PyTorchJob.
     Before: template: {spec: {}}

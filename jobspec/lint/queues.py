@@ -73,7 +73,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     """A job in a queue says `suspend: false`.
 
     Why: Kueue suspends and releases the job by this field. An engine that syncs the manifest writes `false` back, and starts what has no
-    quota; an apply is refused, or fights with Kueue for ever.
+    quota; an apply is refused, or fights with Kueue forever.
     Instead: leave the field out: Kueue suspends the job when it is made.
     Fix: removes the field; the pods are the same.
     Before: runPolicy: {suspend: false}
@@ -90,7 +90,7 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     """The job names a LocalQueue that does not exist in its namespace.
 
     Why: a job of an unknown queue waits suspended, without an error, until somebody makes the queue.
-    Instead: name one of the queues, or give the file of the queue, too.
+    Instead: name one of the queues, or pass the file of the queue, too.
     Before: labels: {kueue.x-k8s.io/queue-name: teama}
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
@@ -112,7 +112,7 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
 def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
     """The job requests more than its queue can ever admit.
 
-    Why: Kueue admits a job as a whole, and keeps one that does not fit waiting for ever, with a message that is easily overlooked.
+    Why: Kueue admits a job as a whole, and keeps one that does not fit waiting forever, with a message that is easily overlooked.
     Instead: ask for less, or raise the quota of the ClusterQueue.
     Before: nominalQuota: 8
     After: nominalQuota: 16
@@ -145,8 +145,8 @@ def _amount(nanos: int, resource: str) -> Quantity:
 def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     """A LocalQueue names a ClusterQueue that is not among the files.
 
-    Why: such a queue is inactive, and its jobs wait for ever.
-    Instead: name one of the ClusterQueues, or give its file, too.
+    Why: such a queue is inactive, and its jobs wait forever.
+    Instead: name one of the ClusterQueues, or pass its file, too.
     Before: clusterQueue: clusterqueue
     After: clusterQueue: cluster-queue
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
@@ -176,7 +176,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob in a queue of Kueue 0.17 or later, on a trainer below 2.2: it stays suspended.
 
     Why: Kueue 0.17 writes `runtimePatches` into the TrainJob to release it. The CRDs of trainers before 2.2 do not have the field: the
-    server drops it, and the job stays suspended for ever, although Kueue has admitted it.
+    server drops it, and the job stays suspended forever, although Kueue has admitted it.
     Instead: trainer 2.2 or later, or Kueue 0.16.
     Before: jobspec lint --target trainer=2.1
     After: jobspec lint --target trainer=2.2
@@ -214,9 +214,9 @@ _USUAL, _MOST = 8, 16  # GPUs of one node
 
 
 def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
-    """All pods of a role have to stand on one host, which cannot have as many GPUs.
+    """All pods of a role must run on one host, which cannot have as many GPUs.
 
-    Why: Kueue admits the job only where one place of the level has room for all pods; where there is none, the job waits for ever.
+    Why: Kueue admits the job only where one place of the level has room for all pods; where there is none, the job waits forever.
     Instead: require a level that is wide enough, such as a rack or a block, or prefer this one.
     Before: annotations: {kueue.x-k8s.io/podset-required-topology: kubernetes.io/hostname}
     After: annotations: {kueue.x-k8s.io/podset-preferred-topology: kubernetes.io/hostname}

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The pod template's `restartPolicy` has no effect: the replica type's policy replaces it.
 
-    Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
+    Why: the line is misleading, and only an event of the job says so. Without a policy of the replica type, the operator
     takes OnFailure, although the API's own text says Never.
     Instead: write it beside `replicas`.
-    Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; one that stands there already stays.
+    Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; an existing one is kept.
     Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
     Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
@@ -50,7 +50,7 @@ def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
     """`backoffLimit` has no effect with this restart policy: training-operator does not count its restarts.
 
     Why: the operator adds up the restarts of containers in pods that restart in place, which are those of OnFailure and Always. With
-    Never, the job ends at the first failure; with ExitCode, failed pods are made again without a limit.
+    Never, the job ends at the first failure; with ExitCode, failed pods are recreated without a limit.
     Instead: use OnFailure where restarts are to be limited.
     Before:
         runPolicy: {backoffLimit: 3}
@@ -70,7 +70,7 @@ def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
 def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
     """The job retries forever: it has no `backoffLimit`.
 
-    Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started for ever,
+    Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started forever,
     and the job never fails.
     Instead: write a `backoffLimit`, or a deadline.
     Before: restartPolicy: OnFailure
@@ -79,8 +79,7 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
         restartPolicy: OnFailure
     Evidence: kubeflow/trainer#1589, kubeflow/trainer#2045
     """
-    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
-    if policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None or next(partial_restart(job), None):
+    if _is_limited(job) or next(partial_restart(job), None):
         return
     for _, spec in job.replica_specs:
         said = spec.get("restartPolicy")
@@ -93,14 +92,20 @@ def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
             return
 
 
+def _is_limited(job: LintedJob) -> bool:
+    """Whether something ends the restarts of a job."""
+    policy = (job.get("spec", "runPolicy") if job.is_pytorchjob else job.get("spec")) or {}
+    return policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None
+
+
 def partial_restart(job: LintedJob) -> Iterator[Finding]:
     """A restarted rank cannot rejoin, and the others hang in the collective.
 
     Why: with OnFailure, the kubelet starts the failed container again in its place; the Jobs of a TrainJob make a new pod, too, as often as
     their `backoffLimit` says. The other pods are in the middle of a collective
     operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
-    Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else take Never, and let what
-    made the job make it again; a JobSet does so with `failurePolicy.maxRestarts`.
+    Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else use `Never`, and let what
+    created the job recreate it; a JobSet does so with `failurePolicy.maxRestarts`.
     Before: Worker: {replicas: 4, restartPolicy: OnFailure}
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
@@ -127,16 +132,17 @@ def partial_restart(job: LintedJob) -> Iterator[Finding]:
 def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The replica type has no `restartPolicy`: the default is OnFailure, although the API documentation says Never.
 
-    Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
+    Why: readers of the manifest or of `kubectl explain` expect something else.
     Instead: write the policy.
-    Fix: writes the policy that the pods have anyway.
+    Fix: writes the policy that the pods have anyway, unless another rule advises against that.
     Before: Worker: {replicas: 2}
     After: Worker: {replicas: 2, restartPolicy: OnFailure}
     Evidence: kubeflow/trainer#2127
     """
+    is_advised = not next(partial_restart(job), None) and _is_limited(job)
     for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
-            edits = [Edit(spec, ("restartPolicy",), "OnFailure")]
+            edits = [Edit(spec, ("restartPolicy",), "OnFailure")] if is_advised else []
             yield Finding(spec, "no `restartPolicy`: failed pods restart (OnFailure)", "set `restartPolicy`", edits=edits)
 
 
@@ -163,18 +169,18 @@ def lost_logs(job: LintedJob) -> Iterator[Finding]:
 
     Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure. Before 1.9.4, the
     operator deletes the pods of a job that fails by its `backoffLimit` or its deadline whatever the policy says.
-    Instead: take Running, which leaves the pods that have ended, and let `ttlSecondsAfterFinished` delete the job later.
+    Instead: use `Running`, which leaves the pods that have ended, and let `ttlSecondsAfterFinished` delete the job later.
     Before: cleanPodPolicy: All
     After: cleanPodPolicy: Running
     Evidence: kubeflow/trainer#3419, kubeflow/trainer#1579
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and said.value == "All":
-        yield Finding(said, "logs are deleted with the pods, also when the job fails", "take Running")
+        yield Finding(said, "logs are deleted with the pods, also when the job fails", "use `Running`")
     elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.documents.target["training-operator"]):
         limit = next((name for name in ("backoffLimit", "activeDeadlineSeconds") if job.get("spec", "runPolicy", name) is not None), "")
         if limit:
-            message = f"before 1.9.4 the operator deletes the pods of a job that fails by its `{limit}`, whatever this says"
+            message = f"before 1.9.4 this has no effect on a job that fails by its `{limit}`: its pods are deleted"
             yield Finding(said, message, "use training-operator 1.9.4")
 
 
@@ -215,7 +221,7 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
 
     Why: for an exit code below 128 the operator fails the job, and does not note when. The time to live counts from that moment, so that
     each clean-up ends with an error: the job stays, and so do its pods.
-    Instead: take Never, or delete failed jobs yourself.
+    Instead: use `Never`, or delete failed jobs yourself.
     Before:
         runPolicy: {ttlSecondsAfterFinished: 3600}
         restartPolicy: ExitCode
@@ -226,15 +232,15 @@ def never_deleted(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
     if said and said.value is not None and "ExitCode" in _policies_written(job):
-        yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "take Never")
+        yield Finding(said, "never deleted: a job that fails under `ExitCode` gets no completion time", "use `Never`")
 
 
 def leftover_pods(job: LintedJob) -> Iterator[Finding]:
     """Pods of a finished job keep running and hold their GPUs.
 
-    Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
-    said, the operator leaves the other pods as they are: they wait for those that are gone until a timeout, if they have one.
-    Instead: take Running: what has ended stays, with its logs.
+    Why: the job ends with its Master, or with the first pod that fails for good. With None, the default, the operator leaves the other
+    pods as they are: they wait for those that are gone until a timeout, if they have one.
+    Instead: use `Running`: what has ended stays, with its logs.
     Before: runPolicy: {cleanPodPolicy: None}
     After: runPolicy: {cleanPodPolicy: Running}
     Evidence: kubeflow/trainer#1579, kubeflow/pytorch-operator#260
@@ -267,7 +273,7 @@ def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
     Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
-    Fix: removes the time to live, where an engine stands in the files; no pod is another one then.
+    Fix: removes the time to live, where the files have an engine; the pods are the same.
     Before: runPolicy: {ttlSecondsAfterFinished: 3600}
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880

@@ -27,7 +27,7 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
 
     Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
     template has the label `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, with it at the pod template, or with a
-    container of another name, all of them are dropped without a word, and the runtime's own container runs. A webhook refuses the other
+    container of another name, all of them are silently dropped, and the runtime's own container runs. A webhook refuses the other
     name, but for runtimes that are labelled `trainer.kubeflow.org/webhook-validation: disabled`, and not before 2.1.
     Instead: label the Job template, not the pod template, and name the container `node`.
     Before: "template: {spec: {template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}}"
@@ -84,7 +84,7 @@ def kept_arguments(job: LintedJob) -> Iterator[Finding]:
 
     Why: `command` and `args` are replaced each on its own. The new program gets the old one's arguments, and ends with a usage message or
     does what nobody asked for.
-    Instead: write `args`, too; `[]` is none.
+    Instead: write `args`, too; `[]` for no arguments.
     Before: trainer: {command: [torchrun, train.py]}
     After: trainer: {command: [torchrun, train.py], args: []}
     Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
@@ -104,7 +104,7 @@ def kept_arguments(job: LintedJob) -> Iterator[Finding]:
 def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
     """A patch of the job replaces the runtime's tolerations.
 
-    Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node for ever.
+    Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node forever.
     Instead: repeat the runtime's tolerations.
     Before: tolerations: [{key: spot, operator: Exists}]
     After: tolerations: [{key: nvidia.com/gpu, operator: Exists}, {key: spot, operator: Exists}]
@@ -193,7 +193,7 @@ def no_processes(document: LintedDocument) -> Iterator[Finding]:
     """The runtime starts no process per node.
 
     Why: trainers before 2.4 accept any number in `mpi.numProcPerNode`; mpirun refuses the list of hosts that is made of it.
-    Instead: 1, which stands for the number of GPUs, or another number.
+    Instead: 1, which means the number of GPUs, or another number.
     Before: mpi: {numProcPerNode: -5}
     After: mpi: {numProcPerNode: 1}
     Evidence: kubeflow/trainer#3809
@@ -265,7 +265,7 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
     """`minAvailable` is not the number of the job's pods.
 
     Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
-    each other out for ever. With more, no pod starts.
+    each other out forever. With more, no pod starts.
     Instead: the number of all pods, which is also what it is by itself.
     Before:
         minAvailable: 1

@@ -121,7 +121,7 @@ def unsized_container(job: LintedJob) -> Iterator[Finding]:
 def claim_of_one_node(job: LintedJob) -> Iterator[Finding]:
     """Several pods mount a claim that only the pods of one node can share.
 
-    Why: with ReadWriteOnce, the volume is attached to one node. Pods on other nodes wait in ContainerCreating for ever; the scheduler
+    Why: with ReadWriteOnce, the volume is attached to one node. Pods on other nodes wait in ContainerCreating forever; the scheduler
     does not bring them together by itself.
     Instead: a claim with ReadWriteMany, from a storage class that has it.
     Before: accessModes: [ReadWriteOnce]
@@ -169,9 +169,9 @@ def read_only_claim(job: LintedJob) -> Iterator[Finding]:
 def host_path(job: LintedJob) -> Iterator[Finding]:
     """A pod mounts a path of its node.
 
-    Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may stand on
-    another node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys
-    and /proc, are left in peace.
+    Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may run on another
+    node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys and /proc,
+    are left in peace.
     Instead: a claim; for a cache that may be lost, an `emptyDir`.
     Before: volumes: [{name: data, hostPath: {path: /data}}]
     After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
@@ -318,8 +318,8 @@ _HASH = 10  # characters that kustomize adds to the names of what it generates
 def unknown_source(job: LintedJob) -> Iterator[Finding]:
     """A volume uses a claim or ConfigMap that does not exist in the namespace.
 
-    Why: a pod waits, without an end, for a claim or a ConfigMap that is not there.
-    Instead: name one of those that are there, or give the file of the other one, too.
+    Why: a pod waits forever for a claim or a ConfigMap that is not there.
+    Instead: name an existing one, or pass its file, too.
     Before: persistentVolumeClaim: {claimName: dta}
     After: persistentVolumeClaim: {claimName: data}
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#configmap

@@ -159,27 +159,27 @@ SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "i
 _LONGEST = 80
 #: What is reported of the life of a job, with `{before}` and `{after}`.
 _LIFE = {
-    "restart": "a container that fails is handled otherwise: {after}; it was: {before}",
-    "restarts": "containers are started again {after} times in all before the job fails; it was {before}",
-    "succeeds": "the job succeeds {after}; it was {before}",
-    "others after a failure": "once the job has failed, its other pods {after}; they {before} so far",
+    "restart": "after a failure of a container: {after}; before: {before}",
+    "restarts": "containers are restarted {after} times in all before the job fails; before: {before}",
+    "succeeds": "the job succeeds {after}; before: {before}",
+    "others after a failure": "once the job has failed, its other pods {after}; before, they {before}",
     "restarts are counted": "restarts are counted {after}, not over all pods",
-    "finished pods": "pods that have ended {after}; they {before} so far",
-    "activeDeadlineSeconds": "the job ends after {after} seconds; it was {before}",
-    "ttlSecondsAfterFinished": "the pods are deleted {after}; it was: {before}",
-    "suspend": "the job is suspended: {after}; it was: {before}",
-    "managedBy": "the job is managed by {after}; it was {before}",
-    "restarts of all pods": "all pods are started again {after} times; it was {before}",
+    "finished pods": "pods that have ended {after}; before, they {before}",
+    "activeDeadlineSeconds": "the job ends after {after} seconds; before: {before}",
+    "ttlSecondsAfterFinished": "the pods are deleted {after}; before: {before}",
+    "suspend": "the job is suspended: {after}; before: {before}",
+    "managedBy": "the job is managed by {after}; before: {before}",
+    "restarts of all pods": "all pods are restarted {after} times; before: {before}",
 }
 _WHOSE = {"job": " of the job", JOBSET: " of the JobSet"}
 _HINTS = {
     "autoscaler": "a TrainJob keeps its number of nodes: choose one that the cluster has",
-    "schedulingPolicy": "nothing of it counts unless the operator schedules gangs: if it does, say so with --gang-scheduler",
+    "schedulingPolicy": "it has no effect unless the operator schedules gangs: if it does, use --gang-scheduler",
     "succeeds": "have every process end once the training is over",
     "ttlSecondsAfterFinished": "the trainer would run the job again; delete finished TrainJobs by other means",
-    "restarts": "a TrainJob with a runtime of its own can say `backoffLimit`",
-    "PET_NPROC_PER_NODE": "say the number of processes of a node in the job, if torchrun starts the program",
-    "nproc_per_node": "say the number of processes of a node in the job",
+    "restarts": "a TrainJob with its own runtime can set `backoffLimit`",
+    "PET_NPROC_PER_NODE": "set `numProcPerNode` in the job, if torchrun starts the program",
+    "nproc_per_node": "set `numProcPerNode` in the job",
 }
 
 
@@ -221,8 +221,8 @@ def _sentence(key: Key, difference: Difference, gone: str) -> str:
     if key[-2] == "life" and difference.after is None:
         return f"`{key[-1]}` {gone}; it was: {difference.before.value if difference.before else 'not said'}"
     if key[-2] == "life":
-        before, after = (str(each.value) if each else "not said" for each in (difference.before, difference.after))
-        return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; it was {{before}}").format(before=before, after=after)
+        before, after = (str(each.value) if each else "not set" for each in (difference.before, difference.after))
+        return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; before: {{before}}").format(before=before, after=after)
     what = _what(key)
     if difference.after is None:
         shown = "" if difference.before and isinstance(difference.before.value, (list, dict)) else f" {before}"
@@ -243,7 +243,7 @@ def _what(key: Key) -> str:
 
 def _value(fact: Fact | None) -> str:
     if fact is None:
-        return "not said"
+        return "not set"
     text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)
     text = text.replace("\n", " ")
     if not text:

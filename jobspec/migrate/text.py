@@ -70,7 +70,7 @@ def irreplaceable(text: str, documents: Sequence[Document], places: Collection[P
     """Those of the documents at *places* that cannot be replaced in a file's text, and why, if all of the others are."""
     found: dict[Place, str] = {}
     if is_page(text):
-        found |= {place_of(each): "its fence is set in; move it to the left margin" for each in documents if each.marks.mark.column > 1}
+        found |= {place_of(each): "its fence is indented; move it to the left margin" for each in documents if each.marks.mark.column > 1}
     for piece in _pieces(text, documents):
         items = {number: (index, number) for index, number in piece.places if number is not None and (index, number) in places}
         found |= {items[number]: why for number, why in _tied(piece.text, set(items))} if items else {}
@@ -89,13 +89,13 @@ def _tied(piece: str, wanted: set[int]) -> Iterator[tuple[int, str]]:
         found = _Items(piece)
         users = list(found.users())
     except (Uncuttable, YAMLError):
-        yield from ((each, "the text of its List cannot be taken apart") for each in wanted)
+        yield from ((each, "its List cannot be split") for each in wanted)
         return
     aliases = {each for each in wanted if each >= len(found.spans) or each in found.aliases}
-    yield from ((each, "its List has an alias in its place; write it out there") for each in aliases)
+    yield from ((each, "its List has an alias in its place; write it out") for each in aliases)
     free = wanted - aliases
     while tied := {owner for owner, user in users if owner in free and user not in free}:
-        yield from ((each, "an alias elsewhere in its List stands for a part of it; write that out there") for each in tied)
+        yield from ((each, "an alias elsewhere in its List repeats a part of it; write that out") for each in tied)
         free -= tied
 
 

@@ -65,7 +65,7 @@ def indices(count: int, what: str, *, first_and_last_only: bool = False) -> Iter
 def at_most(number: int, what: str) -> int:
     """A number of objects, where they are few enough. Raises JobspecError otherwise; *what*: such as ``pods of Job `a` ``."""
     if number > MOST:
-        raise JobspecError(f"{number} {what} are too many to expand: {MOST} are the most")
+        raise JobspecError(f"{number} {what} are too many to expand: the limit is {MOST}")
     return number
 
 

@@ -171,7 +171,7 @@ def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding
 def _unreadable(value: Any, shape: Shape) -> str:
     """The end of a sentence that says what Go cannot read, and why; empty where it can."""
     if isinstance(value, list) and shape.format == "date-time":
-        return "a list as a time; only the API server lets it pass"
+        return "a list as a time; only the API server accepts it"
     if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
         return f"the quantity `{value}`, whose exponent is not an integer that it can hold"
     if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
@@ -221,7 +221,7 @@ def undecodable(as_new: Verdict) -> list[Diagnostic]:
     return [
         Diagnostic(
             _UNDECODABLE,
-            f"{each.message}; the server lets that stay, since the update does not touch it, and the operator cannot read it",
+            f"{each.message}; the server accepts it as it was there before, and the operator cannot read it",
             each.mark,
             field=each.field,
             document=each.document,

@@ -145,10 +145,10 @@ def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: 
     place, name = words[given.at], given.name
     if given.option in contract.switches:
         if given.is_joined:
-            message = f"{program} takes no value for `{name}`, {_ENDS}"
+            message = f"{program} does not take a value for `{name}`, {_ENDS}"
             yield Finding(place, message, f"write `{name}` alone, or remove it", rule="wrong-flag-value")
     elif given.value is None:
-        message = f"{program} is given no value for `{name}`, {_ENDS}"
+        message = f"{program} needs a value for `{name}`, {_ENDS}"
         yield Finding(place, message, f"a value that starts with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
     elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
         message = f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}"
@@ -220,7 +220,7 @@ def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterato
 
 
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
+    """Nobody tells torchrun where the pods meet: each waits at its own address for the others, forever."""
     for role, program in started:
         several = text(program.variables.get(NNODES), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
@@ -254,7 +254,7 @@ def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | Ma
     """Why the trainer tells torchrun nothing: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
     if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
         place = job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
-        return place, message, "write `trainer: {}` into `spec`, for which the trainer looks"
+        return place, message, "add `trainer: {}` to `spec`"
     return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
@@ -298,7 +298,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
             if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
                 continue
             message = f"{role.name} never connects: no pod or Service is named `{address}` (`{name}`)"
-            hint = "call the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
+            hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
             yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
 

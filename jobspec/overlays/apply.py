@@ -189,7 +189,7 @@ class Application:
                 self._set.append(lambda: settings_of_flags(flags, (*path, Key(role.container))))
                 return job.replace_at(path, lambda tree: tree.with_value(containers))
         if all(problem.rule != "missing-container" for problem in self.problems):  # else the same mistake is reported already
-            message = f"the {role.name} has no container `{role.container}`, which is the one that trains"
+            message = f"the {role.name} has no container `{role.container}`, the one that trains"
             self.problems.append(Diagnostic("missing-container", message, flags.place()))
         return job
 
@@ -208,7 +208,7 @@ class Application:
                     self.problems.extend(self._differing_roles(*pair) for pair in conflicting(_all(earlier), _all(later)))
 
     def _differing_roles(self, other: OverlayValue, setting: OverlayValue) -> Diagnostic:
-        message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
+        message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}): a TrainJob has only one kind of pod"
         hint = "make the change to all pods, or remove the overlay"
         return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)
 
@@ -417,6 +417,6 @@ def _has_name(claim: dict[str, Any]) -> bool:
 def _unshared(name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:
     message = f"a TrainJob has no master, so all its {count} nodes mount the claim `{name.value}`"
     if modes is None:
-        hint = f"make sure that its access mode is {_MANY}; it is not in this file"
+        hint = f"its access mode must be {_MANY}; it is not in this file"
         return Diagnostic("volume-not-shared", message, name.place(), severity="warning", hint=hint)
     return Diagnostic("volume-not-shared", f"{message}, which is {', '.join(modes)}", name.place(), hint=f"the claim must be {_MANY}")

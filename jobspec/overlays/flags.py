@@ -173,12 +173,12 @@ def _mistakes(container: MarkedTree, flags: MarkedTree, path: Path) -> list[Diag
             hint = f"write `--{flag.lstrip('-').partition('=')[0]}: VALUE`"
             found.append(Diagnostic("invalid-overlay", f"`{flag}` is not a flag of the form `--name`", value.key or value.mark, hint=hint))
         if isinstance(value.value, (dict, list)):
-            hint = "text, a number, `true` for a bare flag, `null` to remove it with its value, or `false` without"
+            hint = "use a string, a number, `true` for a bare flag, `null` to remove it with its value, or `false` to remove the flag alone"
             found.append(Diagnostic("invalid-overlay", f"the flag `{flag}` cannot be set to this value", value.place(), hint=hint))
     shell = _shell_string(container)
     if shell:
         names = ", ".join(f"`{flag}`" for flag in flags.value)
-        message = f"{names} cannot be set: the program runs inside the text of a shell command"
+        message = f"{names} cannot be set: the program runs inside a shell command string"
         hint = "in the base, write the program and its arguments as a list, or read the value from an environment variable"
         found.append(Diagnostic("shell-command", message, shell.place(), field=spell(path), hint=hint))
     return found

@@ -90,11 +90,11 @@ def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Di
     if problems:
         return None, problems
     if len(documents) != 1:
-        raise JobspecError(f"{file.file}: an overlay's file holds one document, and this one {len(documents)}")
+        raise JobspecError(f"{file.file}: an overlay file must hold one document, not {len(documents)}")
     document = documents[0]
     found = verdict(document, target)
     if (found.status == "valid" and document.group_kind != OVERLAY) or found.status == "partly":
-        raise JobspecError(f"{file.file}: this is not an overlay, but a {document.kind}")
+        raise JobspecError(f"{file.file}: not an overlay, but a {document.kind}")
     problems = found.diagnostics
     if not problems and not document.name:
         problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
@@ -229,7 +229,7 @@ class _Check:
     def parameters(self) -> None:
         for name, declaration in self.declared.items():
             if name == TRAINING:
-                self._problem(f"`{name}` is not free as a parameter's name: it stands for the training container", declaration)
+                self._problem(f"`{name}` is a reserved parameter name: it is the training container", declaration)
             elif not name.replace("_", "").replace("-", "").isalnum():
                 self._problem(f"`{name}` cannot be a parameter's name", declaration, "use letters, digits, `-` and `_`")
 
@@ -264,13 +264,13 @@ class _Check:
         for entry in items(spec.get("resources")):
             self._walk(entry, (WHEN,))
             if not all((child := entry.get(key)) and isinstance(child.value, str) for key in ("apiVersion", "kind")):
-                message = "an entry of `resources` is a manifest: a mapping with text as `apiVersion` and `kind`"
+                message = "an entry of `resources` must be a manifest: an object with the strings `apiVersion` and `kind`"
                 self.problems.append(Diagnostic("not-a-manifest", message, entry.place()))
 
     def unused(self) -> None:
         for name, declaration in self.declared.items():
             if name not in self.used and name != TRAINING:
-                self._problem(f"the parameter `{name}` is used nowhere", declaration, f"write `${{{name}}}` where its value belongs")
+                self._problem(f"the parameter `{name}` is not used", declaration, f"write `${{{name}}}` where its value belongs")
 
     def _walk(self, tree: MarkedTree, directives: tuple[str, ...], *, pod: bool = False, is_item: bool = False) -> None:
         if isinstance(tree.value, str):
@@ -294,7 +294,7 @@ class _Check:
         for name in [part for part, is_name in pieces(text) if is_name] if "${" in text else ():
             self.used.add(name)
             if name == TRAINING and not pod:
-                self._problem("`${training}` is the container of a pod, and known in `pods` only", tree)
+                self._problem("`${training}` is the container of a pod, and only known in `pods`", tree)
             elif name not in self.declared and name != TRAINING:
                 hint = closest(name, self.declared) or "write `$${` for a literal `${`"
                 self._problem(f"`${{{name}}}` is not a parameter of this overlay", tree, hint)
@@ -303,11 +303,11 @@ class _Check:
         if len(tree.value.keys() - {WHEN}) > 1 or not isinstance(added.value, list):
             self._problem("`$append`: expected a list, alone in its object", tree)
         for item in filter(is_removal, items(added)):
-            self._problem("an item cannot be appended and removed", item, "write the list itself in place of `$append`")
+            self._problem("an item cannot be appended and removed", item, "write the list itself instead of `$append`")
 
     def _remove(self, removal: MarkedTree, *, is_item: bool) -> None:
         if not is_item:
-            self._problem("`$remove` stands in an item of a list", removal, "`null` in place of a value removes a field")
+            self._problem("`$remove` is only allowed in an item of a list", removal, "`null` instead of a value removes a field")
         elif removal.value is not True:
             hint = "remove `$remove` to keep the item, or write `$when` to remove it for some values of a parameter"
             self._problem("`$remove`: expected `true`", removal, hint)
@@ -334,7 +334,7 @@ class _Check:
                 self._problem(f"`{name}` never is `{choice.value}`", choice)
 
     def _unknown(self, key: str, child: MarkedTree, directives: tuple[str, ...]) -> None:
-        removals = "`null` in place of a value removes it, and `$remove: true` an item of a list"
+        removals = "`null` instead of a value removes it, and `$remove: true` an item of a list"
         hint = removals if key == "$patch" else f"here, there are {' and '.join(directives)}"
         mark = child.key or child.mark
         self.problems.append(Diagnostic("invalid-overlay", f"there is no `{key}` here", mark, hint=closest(key, directives) or hint))
@@ -407,7 +407,7 @@ def _value(name: str, declaration: MarkedTree, given: str | None, overlay: str) 
     elif (default := field_value(declaration, "default")) is not None:
         value = default
         if not fits(value, kind):
-            raise _Mistake("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
+            raise _Mistake("invalid-overlay", f"the default of `{name}` has the wrong type, expected {kind}")
     elif field_value(declaration, "optional"):
         return None
     else:
@@ -491,7 +491,7 @@ class Substitution:
             if result is None or key is None:
                 continue
             if key in kept:
-                message = f"the key `{name}` becomes `{as_text(key)}`, which stands in this mapping already"
+                message = f"the key `{name}` becomes `{as_text(key)}`, which is a duplicate key"
                 self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
             kept[as_text(key)] = result
         if not kept and rest:

@@ -85,7 +85,7 @@ class Merge:
         if shape and shape.merge:
             return self._keyed(base, patch, added.value, shape, path, appending=True)
         if path and path[-1] in ("args", "command"):
-            hint = "use `flags`, which finds a flag wherever it stands, or write the whole list"
+            hint = "use `flags`, which finds a flag anywhere, or write the whole list"
             self._problem("invalid-overlay", f"`$append` cannot add to `{path[-1]}`, whose items depend on each other", patch, path, hint)
             return base or patch.with_value([])
         kept = items(base)
@@ -142,7 +142,7 @@ class Merge:
         assert wanted
         there = [name[0] for name in names if name]
         known = ", ".join(f"`{name}`" for name in there) or "none"
-        hint = closest(wanted.value, there) or "to add a container, write `{$append: [...]}` in place of the list"
+        hint = closest(wanted.value, there) or "to add a container, write `{$append: [...]}` instead of the list"
         message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}"
         self._problem("missing-container", message, wanted, path, hint)
 
@@ -252,14 +252,14 @@ def _wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Itera
 def _wrong_removal(item: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
     name, field = path[-1], spell(path)
     if shape is None or not shape.merge:
-        message, hint = f"`$remove` finds items by their keys, and those of `{name}` have none", "write the whole list, or `null`"
+        message, hint = f"`$remove` needs items with keys, and `{name}` has none", "write the whole list, or `null`"
         yield Diagnostic("invalid-overlay", message, item.place(), field=field, hint=hint)
         return
     keys = " and ".join(f"`{key}`" for key in shape.merge)
     if identity(item, shape) is None:
         yield Diagnostic("invalid-overlay", f"`$remove` in `{name}` needs {keys} beside it", item.place(), field=field)
     for other in [each for each in item.value if each not in (*shape.merge, REMOVE)]:
-        message = f"`$remove` removes an item with all of its fields, and only {keys} can be combined with it"
+        message = f"`$remove` removes the whole item, and can only be combined with {keys}"
         mark = item.value[other].key or item.value[other].mark
         yield Diagnostic("invalid-overlay", message, mark, field=field, hint=f"remove `{other}`")
 
@@ -365,7 +365,9 @@ def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str])
     first, second = names
     what = str(later.address[-1])
     if later.address == earlier.address and later.address[-1] is _ONE_OF:
-        message = f"`{second}` gives `{later.address[-2]}` a `{later.value}`, and `{first}` a `{earlier.value}`: it has one of them only"
+        message = (
+            f"`{second}` gives `{later.address[-2]}` a `{later.value}`, and `{first}` a `{earlier.value}`: only one of them is possible"
+        )
     elif earlier.address == later.address:
         message = f"`{second}` {_sets(later, what)}, and `{first}` {_sets(earlier, what)}"
     elif len(earlier.address) < len(later.address):
@@ -374,7 +376,7 @@ def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str])
         message = f"`{second}` {_sets(later, what)} as a whole, of which `{first}` changes the inside"
     outer = min(earlier.address, later.address, key=len)
     field = spell(outer[:-1] if outer[-1] is _ONE_OF else outer)
-    hint = "leave one of them out" + _way_to_override(earlier, later, names)
+    hint = "remove one of them" + _way_to_override(earlier, later, names)
     return Diagnostic("overlay-conflict", f"{message} (in {earlier.mark})", later.mark, field=field, hint=hint)
 
 

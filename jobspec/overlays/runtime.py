@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_AT_HAND = "put the runtime into the same file"
+_AT_HAND = "add the runtime to the same file"
 
 
 def keep_runtime_values(job: MarkedTree, template: MarkedTree, pods: TrainJobPods, *, overlay: str, entry: int) -> MarkedTree:
@@ -101,9 +101,7 @@ def _keep_resources(job: MarkedTree, node: MarkedTree, pods: TrainJobPods) -> Ma
         return job
     claims = inherited and inherited.get("claims")
     if claims and claims.value:
-        pods.not_expressible(
-            wanted, (*NODE_PATH, "resources"), f"with them the pods lose the `claims` of the runtime `{pods.runtime.name}`"
-        )
+        pods.not_expressible(wanted, (*NODE_PATH, "resources"), f"the pods lose the `claims` of the runtime `{pods.runtime.name}`")
     if pods.runtime.merges_resources:
         return job
     if pods.runtime.document is None:
@@ -306,7 +304,7 @@ def _excluded_field_stays(change: TemplateChange, others: list[PodSource], shape
         for name in sorted(excludes(change.tree, change.shape)):
             child = there.get(name) if there else None
             if child and child.value is not None:
-                message = f"`{name}` of `{change.path[-1]}` comes from {source.name} and would stay beside this"
+                message = f"`{name}` of `{change.path[-1]}` comes from {source.name}, and would be kept, too"
                 yield _problem(change, message, "give this another name, or " + WAY_OUT)
 
 
@@ -359,7 +357,7 @@ def _overruled(change: TemplateChange, source: str) -> Diagnostic:
 
 def _dropped_by_trainer(change: TemplateChange, source: str) -> Diagnostic:
     text = "an empty list" if isinstance(change.tree.value, list) else "an empty string" if change.tree.value == "" else "`false`"
-    return _problem(change, f"the trainer drops {text}, so that `{change.path[-1]}` of {source} would stay")
+    return _problem(change, f"the trainer drops {text}: `{change.path[-1]}` of {source} would be kept")
 
 
 def _replaced(change: TemplateChange, source: str) -> Diagnostic:

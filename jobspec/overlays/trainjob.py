@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-WAY_OUT = "set it in a TrainingRuntime of your own, and name that in `spec.runtimeRef`"
+WAY_OUT = "set it in your own TrainingRuntime, and refer to that in `spec.runtimeRef`"
 #: Fields of the training container -> where `spec.trainer` has them.
 TRAINER_FIELD = {"image": "image", "command": "command", "args": "args", "env": "env", "resources": "resourcesPerNode"}
 _METADATA = ("labels", "annotations")  # what the trainer takes of a pod template's metadata
@@ -196,7 +196,7 @@ class TrainJobPods:
         fields = shape.fields if shape and shape.fields is not None else {}
         if name not in fields or (path[0] == "metadata" and len(path) == 2 and name not in _METADATA):
             if not only_removes(child):
-                self.not_expressible(child, path, f"a TrainJob of trainer {self.release} has no place for `{name}` of its pods")
+                self.not_expressible(child, path, f"a TrainJob of trainer {self.release} has no field for `{name}` of its pods")
             return None
         below = fields[name]
         if below.fields is None or not isinstance(child.value, dict):
@@ -214,7 +214,7 @@ class TrainJobPods:
         missed = self.runtime.jobs_without(field)
         if missed:
             self.not_expressible(
-                value, path, f"`spec.trainer.{TRAINER_FIELD[field]}` does not reach the pods of `{missed[0]}`, which train, too"
+                value, path, f"`spec.trainer.{TRAINER_FIELD[field]}` does not reach the pods of `{missed[0]}`, which also train"
             )
         if field == "resources":
             self._report_ignored_resources(value, path)
@@ -225,15 +225,15 @@ class TrainJobPods:
 
     def report_no_trainer(self, tree: MarkedTree, path: Path) -> None:
         """Report that the runtime's pods get nothing of `spec.trainer`."""
-        what = f"no replicated job with the label `{ANCESTOR}: trainer`, so nothing of `spec.trainer` reaches its pods"
-        self.not_expressible(tree, path, f"the runtime `{self.runtime.name}` has {what}", "give the label to the runtime's Job template")
+        what = f"no replicated job with the label `{ANCESTOR}: trainer`, so `spec.trainer` has no effect on its pods"
+        self.not_expressible(tree, path, f"the runtime `{self.runtime.name}` has {what}", "label the runtime's Job template")
 
     def _report_ignored_resources(self, resources: MarkedTree, path: Path) -> None:
         claims = resources.get("claims")
         if claims and claims.value is not None:
             self.not_expressible(claims, (*path, "claims"), "the trainer takes limits and requests only, and drops `claims`")
         if self.runtime.merges_resources and self.runtime.document and not self.runtime.policy():
-            what = "no `mlPolicy`, without which the trainer does not look at `resourcesPerNode`"
+            what = "no `mlPolicy`, without which the trainer ignores `resourcesPerNode`"
             self.not_expressible(resources, path, f"the runtime `{self.runtime.name}` has {what}", "give the runtime an `mlPolicy`")
 
     def not_expressible(self, tree: MarkedTree, path: Path, message: str, hint: str = WAY_OUT) -> None:

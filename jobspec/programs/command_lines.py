@@ -310,7 +310,7 @@ def _in_words(schema: Mapping[str, Any]) -> str:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     if schema.get("type") in _NUMBERS:
         return " ".join(["an integer" if schema["type"] == "integer" else "a number", *_limits(schema)])
-    return f"a text that matches `{schema['pattern']}`" if "pattern" in schema else "a text of the right length, and no empty one"
+    return f"a string that matches `{schema['pattern']}`" if "pattern" in schema else "a string of the right length, not an empty one"
 
 
 def _limits(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Capacity:
 
     pods: Sequence[AlikePods]
     deadline: int | None
-    """The seconds after which the operator ends the job; None where it may run for ever."""
+    """The seconds after which the operator ends the job; None where it may run forever."""
     notes: Sequence[str] = ()
     """Why it may be more, each as one sentence."""
 
@@ -91,7 +91,7 @@ def capacity_of(job: Document, context: Iterable[Document], target: Target) -> C
     if runtime is None:
         nodes = nodes_of(job.data, None)
         own = AlikePods(nodes, nodes, _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
-        return Capacity([own], deadline, ["its runtime is not among the given files, so only what the job itself says is counted"])
+        return Capacity([own], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
     return Capacity(list(_of_replicated_jobs(job, runtime, target)), deadline)
 
 

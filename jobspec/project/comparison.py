@@ -35,7 +35,7 @@ _SECRETS = ("data", "stringData")
 _JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
 _DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # which follow from the rest of the object
-_NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
+_NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
 
 
 class ProjectState:
@@ -142,13 +142,13 @@ def _other_engines(before: ProjectState, after: ProjectState) -> Iterator[str]:
     changed = [path for path in paths if before.engine_files.get(path) != after.engine_files.get(path)]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        yield f"the engines' objects change ({changed[0]}{more}): whoever runs the cluster applies them again"
+        yield f"the engines' objects change ({changed[0]}{more}): they have to be applied again"
 
 
 def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
     if before.variants and before.target != after.target:
         said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
-        yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators must follow"
+        yield f"the target changes from {said[0]} to {said[1]}: update the cluster's operators as well"
 
 
 class _Between:

@@ -38,7 +38,7 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
         return effect_on_pytorchjob(change.path, old, new)
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
-    return Effect("runs that exist keep the runtime they began with" if new.group_kind in _RUNTIMES else "")
+    return Effect("existing runs keep their runtime" if new.group_kind in _RUNTIMES else "")
 
 
 # What a change means in the cluster, for one object.
@@ -69,13 +69,13 @@ class ObjectChange:
 
 def removed(document: Document) -> ObjectChange:
     """An object that is rendered no more, and pruned."""
-    notes = ["its volume goes with it, unless the volume's reclaim policy keeps it"] if document.kind == _CLAIM else []
+    notes = ["its volume is deleted with it, unless its reclaim policy is Retain"] if document.kind == _CLAIM else []
     return ObjectChange(document, "removed", notes=notes)
 
 
 def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:
     """A job that is an earlier run again, which `history` kept."""
-    note = "this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"
+    note = "this is an earlier run, which is still kept: it becomes the newest one, and nothing starts"
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
@@ -156,8 +156,8 @@ def _by_policy(old: Document, new: Document) -> Iterator[str]:
 
 _COMES_TO = {
     "refused": "the server refuses the change",
-    "ignored": "nothing heeds the change",
-    "replaced": "the engine deletes the job and recreates it, whatever runs in it",
+    "ignored": "the change has no effect",
+    "replaced": "the engine deletes the job and recreates it, even while it runs",
 }
 _DERIVED = ("metadata", "annotations", SPEC_HASH)
 

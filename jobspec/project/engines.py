@@ -247,8 +247,8 @@ def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]
 def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
     """What Argo CD cannot do with what is rendered."""
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
-        message = f"Argo CD makes one namespace of an application, and the objects are in {' and '.join(synced.namespaces)}"
-        hint = "render the namespaces as companions, or leave this out"
+        message = f"Argo CD creates one namespace for an application, and the objects are in {' and '.join(synced.namespaces)}"
+        hint = "render the namespaces as companions, or remove this"
         yield Diagnostic("invalid-project", message, argocd.place("createNamespace"), hint=hint)
     if argocd.flag("applicationSet"):
         yield from _same_names(argocd, folders)
@@ -367,7 +367,7 @@ def _script(group: str, kind: str) -> str:
 # Flux: its objects (`GitRepository`, `OCIRepository`, `Kustomization` of source- and kustomize-controller 1.x), and the health of jobs.
 #
 # Flux asks the server about all objects of a Kustomization before it makes the first of them (`ApplyAll`, github.com/fluxcd/pkg ssa, 0.77).
-# A webhook refuses a TrainJob whose runtime is not there, so that both in one Kustomization would wait for each other for ever. Such
+# A webhook refuses a TrainJob whose runtime is not there, so that both in one Kustomization would wait for each other forever. Such
 # runtimes get a Kustomization of their own, on which that of the jobs depends; each takes the same tree without the kinds of the other.
 
 

@@ -119,8 +119,8 @@ def _project(entries: Sequence[Entry], into: Destination) -> str:
     try:
         return extended(into.existing.text, into.existing.document, entries)
     except Uncuttable:
-        hint = "write its variants as a list with a `- ` before each, or give the manifests one by one to a new project"
-        raise JobspecError(f"{into.path}: no variant can be added to the text as it is written: {hint}") from None
+        hint = "write its variants as a list with `- ` before each, or import into a new project"
+        raise JobspecError(f"{into.path}: cannot add a variant to this text: {hint}") from None
 
 
 class _Names:
@@ -185,7 +185,7 @@ def _differences(variant: RenderedVariant, entry: Entry, *, is_new: bool) -> Ite
         return
     made = [document for each in variant.objects for document in read_documents(each.text, file=each.file)[0]]
     rest = {_identity(each): each for each in made}
-    hint = "" if is_new else "the `defaults` of the project may add to it; import it into a project of its own"
+    hint = "" if is_new else "the `defaults` of the project may add to it; import it into another project"
     for document in entry.item.original.documents:
         other = rest.pop(_identity(document), None)
         path = difference(document.data, other.data) if other else ("metadata",)

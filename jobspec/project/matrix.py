@@ -51,12 +51,12 @@ def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spel
     for name, values in names.items():
         if name not in used:
             hint = f"write `${{{name}}}` where its value belongs"
-            yield Diagnostic("invalid-project", f"`{name}` of the matrix is used nowhere", values.place(), hint=hint)
+            yield Diagnostic("invalid-project", f"`{name}` of the matrix is not used", values.place(), hint=hint)
         if not values.value:
             yield Diagnostic("invalid-project", f"`{name}` of the matrix has no value", values.place())
         for value in values.value or ():
             if value.value is None or isinstance(value.value, (dict, list)):
-                yield Diagnostic("invalid-project", f"a value of `{name}` is a text, a number or a boolean", value.place())
+                yield Diagnostic("invalid-project", f"a value of `{name}` must be a string, a number or a boolean", value.place())
 
 
 def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:

@@ -68,7 +68,7 @@ class LoadedProject:
         for operator, release in self.spec.entries("target"):
             if operator not in CHOSEN:
                 hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
-                yield Diagnostic("unknown-release", f"there is no operator `{operator}`", release.key or release.mark, hint=hint)
+                yield Diagnostic("unknown-release", f"unknown operator `{operator}`", release.key or release.mark, hint=hint)
             elif not known_releases(operator, release.value):
                 message = f"jobspec does not know {operator} {release.value}"
                 yield Diagnostic("unknown-release", message, release.mark, hint=f"the known releases are {', '.join(RELEASES[operator])}")
@@ -125,7 +125,7 @@ class Sources:
         checked = pipeline.check(pipeline.read(source, self._cluster.target), self._cluster.for_bases())
         jobs = [each for each in checked.documents if is_workload(each)]
         if checked.result.valid and len(jobs) != 1:
-            return f"a base holds one training job, and this file {len(jobs) or 'none'}"
+            return f"a base must hold one training job; this file holds {len(jobs) or 'none'}"
         return Base(source.name, checked.documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:
@@ -292,7 +292,7 @@ def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
         message = f"`{argocd.url}` is not a URL of a Git repository"
         yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
     if argocd.flag("selfHeal") and not argocd.flag("autosync"):
-        message = "without `autosync`, Argo CD heals nothing"
+        message = "`selfHeal` has no effect without `autosync`"
         yield Diagnostic("invalid-project", message, argocd.place("selfHeal"), hint="add `autosync: true`")
     if argocd.flag("plugin") and not argocd.text("pluginImage"):
         message = "the plugin needs `pluginImage`, an image with `jobspec` in it"

@@ -229,10 +229,10 @@ def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnost
         seconds = value_at(document.data, path) if path else None
         if seconds is None or value_at(document.data, _HOOK) is not None:
             continue
-        why = _of_runtime(target["trainer"]) if path is _OF_RUNTIME else "the job, and the engine makes it again from Git"
+        why = _of_runtime(target["trainer"]) if path is _OF_RUNTIME else "the job, and the engine recreates it from Git"
         if why:
-            message = f"{seconds} seconds after the end this deletes {why}: it runs once more"
-            yield document.problem("runs-again", message, path, hint="leave the time to live out", severity="warning")
+            message = f"{seconds} seconds after the end this deletes {why}: it runs again"
+            yield document.problem("runs-again", message, path, hint="remove it", severity="warning")
 
 
 def _of_runtime(release: str) -> str:

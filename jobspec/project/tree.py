@@ -100,12 +100,12 @@ def shared_path(identity: Identity) -> str:
 def _same_object(each: RenderedObject, variant: str, owner: str, first: RenderedObject) -> Diagnostic:
     _, kind, _, name = each.identity
     message = f"the variants `{owner}` and `{variant}` would be one object, {kind} `{name}`; first in {first.place}"
-    return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name or namespace")
+    return Diagnostic("duplicate-resource", message, each.place, hint="rename one of them or namespace")
 
 
 def _same_file(each: RenderedObject, path: str) -> Diagnostic:
     message = f"two objects of different groups would both be the file `{path}`"
-    return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name")
+    return Diagnostic("duplicate-resource", message, each.place, hint="rename one of them")
 
 
 def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:
@@ -334,8 +334,8 @@ def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str], project
     if homeless:
         first = homeless[0]
         more = f", and neither have {len(homeless) - 1} more" if len(homeless) > 1 else ""
-        message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: no engine knows where to make it"
-        yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
+        message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: engines cannot create it"
+        yield Diagnostic("invalid-project", message, first.place, hint="set `namespace` in the variant or in the defaults")
     if chosen.argocd:
         yield from engines.mistakes(chosen.argocd, synced, folders)
         if chosen.argocd.flag("plugin") and os.path.basename(project) != FILE:
@@ -396,7 +396,7 @@ def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     if not checked.result.valid:
         return checked.result
     if [each.group_kind for each in checked.documents] != [PROJECT]:
-        raise JobspecError(f"{source.name}: a project's file holds one document, the project")
+        raise JobspecError(f"{source.name}: a project file must hold one document, the project")
     text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
     assert isinstance(text, str)
     return LoadedProject(checked.documents[0], text)

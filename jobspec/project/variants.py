@@ -119,7 +119,7 @@ def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTr
         hint = f"write letters, digits, `-`, `_` and `.`, the first and last a letter or digit, {_LONGEST} at most, no `.yaml` at the end"
         yield Diagnostic("invalid-project", message, place.mark, hint=hint)
     if not label:
-        yield Diagnostic("invalid-project", "no name of a job can be made of this", label_place.mark)
+        yield Diagnostic("invalid-project", "no valid job name can be derived from this", label_place.mark)
 
 
 # The combinations of a project's matrices: each is a variant by name, before its base is read and its own layer made.
@@ -230,7 +230,7 @@ def _entry_mistakes(entry: MarkedTree, project: LoadedProject) -> Iterator[Diagn
         yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
     history = entry.get("history")
     if history and history.value and not _is_hashed(entry):
-        message = f"the job of `{entry.value['name'].value}` has a fixed name, so that no earlier run of it can stay"
+        message = f"the job of `{entry.value['name'].value}` has a fixed name: it cannot keep earlier runs"
         yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or remove `naming: fixed`")
 
 
@@ -268,7 +268,7 @@ def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
             yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, each))
         else:
             message = f"duplicate variant `{each.name}`; first in {first.entry.value['name'].mark}"
-            yield Diagnostic("duplicate-variant", message, place, hint="give one of them another name")
+            yield Diagnostic("duplicate-variant", message, place, hint="rename one of them")
 
 
 def _what_differs(first: Combination, second: Combination) -> str:
@@ -311,11 +311,11 @@ def _named(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, MarkedTree]
     if isinstance(value, str):
         return value, entry, {}
     if not isinstance(value, dict) or len(value) != 1:
-        return Diagnostic("invalid-project", "an overlay is a name or a path, or a mapping of one to its parameters", entry.place())
+        return Diagnostic("invalid-project", "expected an overlay: a name, a path, or an object with its parameters", entry.place())
     ((name, parameters),) = value.items()
     inner = {} if parameters.value is None else parameters.value
     if not isinstance(inner, dict) or any(isinstance(each.value, (dict, list)) for each in inner.values()):
-        return Diagnostic("invalid-project", f"the parameters of `{name}` are a mapping of names to scalars", parameters.place())
+        return Diagnostic("invalid-project", f"the parameters of `{name}` must be an object of names to scalars", parameters.place())
     place = entry if parameters.key is None else type(entry)(name, parameters.key)
     return name, place, {key: each for key, each in inner.items() if each.value is not None}
 
@@ -435,7 +435,7 @@ class History:
         known = self._known(job)
         if known is None or known.number == self.runs[-1].number:
             return None
-        message = f"this is the earlier run `{job.name}` again, which is still kept: it becomes the newest one, and nothing is started"
+        message = f"this is the earlier run `{job.name}` again, which is still kept: it becomes the newest one, and nothing starts"
         hint = "for a new run, change what the hash covers, an annotation of the pods for example"
         return job.problem("run-returned", message, ("metadata", "name"), hint=hint, severity="warning")
 

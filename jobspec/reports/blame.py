@@ -14,7 +14,7 @@ from jobspec.reports.text import columns, cut, paint, visible
 STATES = {
     "stale": "is stale: this is what it would be now; `jobspec render` writes it",
     "edited": "was edited by hand: this is what is rendered; put the change into a base, an overlay or the project, then `jobspec render`",
-    "missing": "is not there: this is what it would be; `jobspec render` writes it",
+    "missing": "does not exist: this is what it would be; `jobspec render` writes it",
 }
 _BOLD, _DIM = "1", "2"
 _COLOURS = ("36", "33", "35", "32", "34")  # of layers, one after the other; a base has none

@@ -99,8 +99,8 @@ def _plain(text: str) -> str:
 # A report as JUnit XML, which CI servers show as tests: a suite for each file, a case for each document.
 
 
-_SKIPPED = "skipped: no manifest, or of a kind that jobspec does not know"
-_PARTLY = "checked partly: decoding and metadata, but not everything that a server checks"
+_SKIPPED = "skipped: not a manifest, or of an unknown kind"
+_PARTLY = "checked partly: decoding and metadata only"
 _ELSEWHERE = "the error is reported with another document of this file"
 
 

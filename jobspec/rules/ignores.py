@@ -147,13 +147,13 @@ def _renamed(ignore: Ignore) -> Diagnostic:
 
 def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
     if not ignore.rule:
-        message, hint = "the comment ignores nothing, since it names no rule", "write `# jobspec: ignore[rule] reason`"
+        message, hint = "the comment names no rule, and ignores nothing", "write `# jobspec: ignore[rule] reason`"
     elif ignore.rule not in known:
-        message, hint = f"there is no rule `{ignore.rule}`", "a rule's name stands in brackets behind its message"
+        message, hint = f"unknown rule `{ignore.rule}`", "the rule is in brackets behind its message"
     elif ignore.rule in DECODING:
-        message, hint = f"`{ignore.rule}` cannot be ignored: no tool can read what it is about", ""
+        message, hint = f"`{ignore.rule}` cannot be ignored: the file cannot be read", ""
     else:
-        message, hint = f"nothing here breaks the rule `{ignore.rule}`", "remove the comment"
+        message, hint = f"unused: nothing here breaks the rule `{ignore.rule}`", "remove the comment"
     return Diagnostic("unused-ignore", message, ignore.mark, document=ignore.document, severity="warning", hint=hint)
 
 
@@ -215,7 +215,7 @@ def require_known(settings: ReportFilter, rules: Iterable[str], where: str) -> N
     """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
     known = [*rules, *STAGES]
     wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]
-    problems = [f"{where}: there is no rule `{name}`; {closest(name, known) or '`jobspec explain RULE` knows all'}" for name in wrong]
+    problems = [f"{where}: unknown rule `{name}`; {closest(name, known) or '`jobspec explain RULE` knows all'}" for name in wrong]
     if settings.fail_on and settings.fail_on not in SEVERITIES:
         problems.append(f"{where}: what fails is one of {', '.join(SEVERITIES)}, not {settings.fail_on}")
     if problems:

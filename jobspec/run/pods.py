@@ -68,7 +68,7 @@ def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: Obje
     for pod in pods:
         container = next((each for each in pod["spec"]["containers"] if each["name"] == CONTAINERS[kind]), None)
         if container is None:
-            raise JobspecError(f"the pod {pod['metadata']['name']} has no container `{CONTAINERS[kind]}`, which is the one that trains")
+            raise JobspecError(f"the pod {pod['metadata']['name']} has no container `{CONTAINERS[kind]}`, the one that trains")
         found.append(LocalPod(pod, container, cluster))
     return found
 

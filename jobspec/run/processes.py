@@ -189,7 +189,7 @@ class LocalRun:
     async def _kill(self, name: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
         process = self._running.get(name)
-        self._say(f"killing {name}" if process else f"{name} runs no more, and is not killed")
+        self._say(f"killing {name}" if process else f"{name} has ended already, and is not killed")
         if process:
             _signal(process, signal.SIGKILL)
 

@@ -95,7 +95,7 @@ _FORMATS = {
     "int32": "32 bits: -2147483648 to 2147483647",
     "int64": "64 bits: -9223372036854775808 to 9223372036854775807",
     "date-time": "a time as in RFC 3339, `2026-01-31T12:00:00Z`",
-    "quantity": "an integer, or text such as `500m` or `8Gi`",
+    "quantity": "an integer, or a string such as `500m` or `8Gi`",
     "micro-time": "a time with six digits behind the second, `2026-01-31T12:00:00.000000Z`",
     "byte": "bytes in base64",
 }
@@ -144,7 +144,7 @@ def _bounds(least: int | None, most: int | None) -> str:
 def _list_type(structure: Structure) -> str:
     if "keys" in structure:
         return f"no two items have the same {_names(structure['keys'])}; a server-side apply merges by it"
-    return "no item stands twice" if "unique" in structure else "a server-side apply replaces it as a whole"
+    return "no duplicate items" if "unique" in structure else "a server-side apply replaces it as a whole"
 
 
 def _merging(structure: Structure) -> str:
@@ -239,7 +239,7 @@ def _absence(places: dict[str, FieldPlace], release: str, shown: str, component:
     if known.index(shown) == known.index(release):
         return ""
     if known.index(shown) > known.index(release):
-        return f"{component} {release} does not have it yet: it came with {shown}."
+        return f"{component} {release} does not have it yet: added in {shown}."
     gone = known[known.index(shown) + 1]
     use = places[shown].use
     return f"{component} {release} does not have it: it was removed in {gone}{f'; use {use}' if use else ''}."
@@ -365,7 +365,7 @@ def _complaint(failures: list[_NoSuchPlace]) -> str:
     """Why there is no such place; *failures* has that of each release, the deepest first."""
     place, step = failures[0].place, failures[0].step
     if isinstance(step, Key):
-        return f"`{place.path}` is not a list or map, so `[{step}]` is nothing in it"
+        return f"`{place.path}` is not a list or map, and has no `[{step}]`"
     if not place.structure.get("fields"):
         return f"`{place.path}` ({type_of(place.structure)}) has no fields, so no `{step}`"
     meant = next(filter(None, (_meant(failure) for failure in failures)), "")

@@ -147,7 +147,7 @@ def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
     for api_version, kind in kinds:
         while not _is_served(server, api_version, kind):
             if time.monotonic() > deadline:
-                raise JobspecError(f"{server.client.name}: the server has the CRD of {kind}, and did not serve it in {_SERVED_SECONDS} s")
+                raise JobspecError(f"{server.client.name}: the CRD of {kind} is stored, but not served after {_SERVED_SECONDS} s")
             time.sleep(0.1)
 
 
@@ -218,7 +218,7 @@ def _missing_kind(question: Question, definitions: Iterable[Document], target: T
     found = verdict(document, target)
     unknown = found.diagnostics[0] if found.status == "unknown" else None  # it tells a wrong version from a wrong kind
     hint = (
-        next((f"its CRD stands in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
+        next((f"its CRD is in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
         or _how_to_install(question.gvk, target)
         or (unknown.hint if unknown else "")
         or "install the CRD that defines it, or skip the document: --skip-unknown"
@@ -240,7 +240,7 @@ def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Docume
     if diagnostic.rule == "missing-namespace":
         name = server.namespace_of(question)
         found = [each for each in documents if (each.group_kind, each.name) == (("", "Namespace"), name)]
-        return _stands_in(found) or f"make it first: kubectl create namespace {name}"
+        return _stands_in(found) or f"create it first: kubectl create namespace {name}"
     job = question.document
     if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and job.group_kind == TRAINJOB:
         return _stands_in([each for each in documents if is_meant(RuntimeReference(job.data), job, each)])
@@ -248,7 +248,7 @@ def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Docume
 
 
 def _stands_in(found: Sequence[Document]) -> str:
-    return f"it stands in {_apply_first(found[0])}" if found else ""
+    return f"it is in {_apply_first(found[0])}" if found else ""
 
 
 def _apply_first(document: Document) -> str:

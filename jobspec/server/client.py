@@ -98,7 +98,7 @@ class Client:
             )
         if reply.status == 403 and _ANONYMOUS in reply.message:
             raise JobspecError(
-                f"{self.name}: the server at {self.url} takes you for nobody (403): the user of the context has no credentials, "
+                f"{self.name}: the server at {self.url} treats you as anonymous (403): the user of the context has no credentials, "
                 "or the program that gets them has failed"
             )
         return reply
@@ -167,7 +167,7 @@ def _reason(error: Exception, url: str) -> str:
     if isinstance(error, errors.ProxyError):
         return f"the proxy on the way to {url} refuses: {_cause(error)}; see HTTPS_PROXY, NO_PROXY and `proxy-url` in the kubeconfig"
     if isinstance(error, errors.NameResolutionError):
-        return f"nobody knows the host of {url}; is the kubeconfig's `server` right, and the network up?"
+        return f"unknown host {url}: check the kubeconfig's `server` and the network"
     if isinstance(error, errors.NewConnectionError):  # a subclass of the timeout below
         return f"cannot reach the server at {url}: {_cause(error)}; is it running?"
     if isinstance(error, errors.ConnectTimeoutError):

@@ -151,7 +151,7 @@ def open_cluster(*, kubernetes: str, recreate: bool, report: Callable[[str], Non
     if there and recreate:
         delete_cluster()
     if not there or recreate:
-        report(f"making the kind cluster `{NAME}`; the first time, its node's image is fetched")
+        report(f"creating the kind cluster `{NAME}`; the first time, its node image is downloaded")
         _create(kubernetes)
     client = of_config(yaml.safe_load(_kind("get", "kubeconfig", "--name", NAME)), f"the kind cluster `{NAME}`")
     if there and not recreate:
@@ -198,7 +198,7 @@ def _kind(*arguments: str) -> str:
     try:
         done = subprocess.run(["kind", *arguments], capture_output=True, text=True, check=False)  # noqa: S603, S607 (the user's own kind)
     except FileNotFoundError:
-        raise JobspecError(f"there is no program `kind` on the PATH: {_INSTALL}, {_WAY_OUT}") from None
+        raise JobspecError(f"kind is not installed: {_INSTALL}, {_WAY_OUT}") from None
     if done.returncode:
         raise JobspecError(f"`kind {' '.join(arguments[:2])}` failed: {_complaint(done.stderr)}")
     return done.stdout
@@ -207,13 +207,13 @@ def _kind(*arguments: str) -> str:
 def _complaint(output: str) -> str:
     """The last line of kind's error output; where Docker is the cause, with the way out."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    last = lines[-1].removeprefix("ERROR: ").removeprefix("Command Output: ") if lines else "it says nothing"
+    last = lines[-1].removeprefix("ERROR: ").removeprefix("Command Output: ") if lines else "no output"
     if "permission denied" in output.lower():
         return f"{last} Get the right to use Docker (its group is `docker`), {_WAY_OUT}"
     if "docker daemon" in output.lower():
         return f"{last} Start Docker, {_WAY_OUT}"
     if 'exec: "docker"' in output or "executable file not found" in output:
-        return f"there is no program `docker` on the PATH: {_INSTALL}, {_WAY_OUT}"
+        return f"docker is not installed: {_INSTALL}, {_WAY_OUT}"
     return last
 
 
@@ -258,7 +258,7 @@ class Programs:
         """The last line that a program printed."""
         with open(self._log(name), encoding="utf-8", errors="replace") as log:
             lines = log.read().splitlines()
-        return lines[-1] if lines else "it says nothing"
+        return lines[-1] if lines else "no output"
 
     def end(self) -> None:
         """Kill all programs, then the guard; nothing that they hold is kept."""

@@ -41,11 +41,11 @@ def no_verdict(reply: Reply) -> str:
     failed = _CALL_FAILED.search(reply.message)
     if failed:
         why = failed[2].rpartition(": ")[2]
-        return f"the webhook `{failed[1]}`, which the server must ask, does not answer: {why}; is its operator running?"
+        return f"the webhook `{failed[1]}` does not answer: {why}; is its operator running?"
     denied = _RBAC.search(reply.message)
     if reply.status == 403 and denied:
         place = f" in the namespace `{denied[4]}`" if denied[4] else ""
-        return f"`{denied[1]}` may not {denied[2]} {denied[3]}{place} (403): a dry-run needs the rights to get, create and patch"
+        return f"`{denied[1]}` is not allowed to {denied[2]} {denied[3]}{place} (403): a dry-run needs the rights to get, create and patch"
     if reply.status >= 500 and not TYPED_PATCH.search(reply.message):
         return f"the server failed ({reply.status}): {reply.message}"
     return f"the server is too busy: {reply.message}" if reply.status == 429 else ""

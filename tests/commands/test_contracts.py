@@ -76,7 +76,7 @@ def test_a_contract_that_is_given_comes_before_that_of_the_project(tmp_path: Pat
     [
         ("none.json", "", "no contract at `none.json`: there is no such file"),
         ("../../etc.json", "", "no contract at `../../etc.json`: it leads out of the repository"),
-        ("bad.json", "{", "bad.json: this is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("bad.json", "{", "bad.json: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ("bad.json", "[]", "bad.json: this is not a contract: a JSON Schema whose `properties` are flags, such as `--epochs`"),
     ],
 )

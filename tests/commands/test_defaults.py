@@ -236,3 +236,11 @@ def test_fixes_are_listed_where_that_is_asked(tmp_path: Path) -> None:
     listed = done.stderr.splitlines()
     assert listed[0] == "bad.yaml: 2 problems fixed"
     assert [line.split(" [")[-1] for line in listed[1:]] == ["unknown-field]", "wrong-type]"]
+
+
+def test_fixes_alone_leave_the_report_to_another_run(tmp_path: Path) -> None:
+    write(tmp_path, {"bad.yaml": BAD + "  unheard: of\n"})
+    done = run_here("lint", "bad.yaml", "--fix-only", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "bad.yaml: 2 problems fixed\n")
+    left = run_here("lint", "bad.yaml", "-o", "concise", cwd=tmp_path)
+    assert left.returncode == 1 and "unknown field `unheard`" in left.stdout

@@ -107,7 +107,7 @@ def test_outside_of_a_working_tree_there_is_nothing_to_compare_with(tmp_path: Pa
 
 def test_without_git_the_error_names_it(tmp_path: Path) -> None:
     done = run("diff", cwd=_place(tmp_path), env=environment(PATH=str(tmp_path)))
-    assert (done.returncode, "there is no `git` on the path" in done.stderr) == (2, True)
+    assert (done.returncode, "git is not installed" in done.stderr) == (2, True)
 
 
 def test_a_project_in_a_subfolder_names_bases_beside_it(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_another_output_and_another_target_are_told(tmp_path: Path) -> None:
     assert (report["differs"], report["variants"]) == (True, [])
     write(tmp_path, {"jobspec.yaml": PROJECT.replace("spec:\n", 'spec:\n  target: {trainer: "2.2"}\n')})
     report = _report(tmp_path)
-    assert report["notes"] == ["the target changes from the newest to trainer 2.2: the cluster's operators must follow"]
+    assert report["notes"] == ["the target changes from the newest to trainer 2.2: update the cluster's operators as well"]
     assert (report["differs"], report["target"]["trainer"]) == (False, "2.2.1")
 
 
@@ -204,7 +204,7 @@ def test_other_objects_of_the_engines_are_told(tmp_path: Path) -> None:
     assert not _report(tmp_path)["differs"]
     write(tmp_path, {"jobspec.yaml": project("a", "other")})
     report = _report(tmp_path)
-    told = "the engines' objects change (flux/gitrepository-a.yaml): whoever runs the cluster applies them again"
+    told = "the engines' objects change (flux/gitrepository-a.yaml): they have to be applied again"
     assert (report["notes"], report["differs"], report["variants"]) == ([told], True, [])
     write(tmp_path, {"jobspec.yaml": PROJECT})
     assert re.match(r"the engines' objects change \(flux/\S+ and \d+ more\)", _report(tmp_path)["notes"][0])
@@ -242,7 +242,7 @@ def test_an_earlier_run_that_is_still_kept_is_no_new_one(tmp_path: Path) -> None
     write(tmp_path, {"base/job.yaml": base})
     (job,) = _report(tmp_path)["variants"][0]["objects"]
     assert (job["meaning"], job["isPruned"]) == ("ignored", False)
-    assert job["notes"] == ["this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"]
+    assert job["notes"] == ["this is an earlier run, which is still kept: it becomes the newest one, and nothing starts"]
     assert {each["meaning"] for each in job["fields"]} == {"ignored"}
 
 

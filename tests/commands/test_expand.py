@@ -199,7 +199,7 @@ def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_told_once(fold
     assert [each["kind"] for each in listed["items"]].count("Pod") == 2
     alone = run_here("expand", "job.yaml", "-o", "json", cwd=folder)
     assert (alone.returncode, json.loads(alone.stdout)["items"]) == (1, [])
-    assert "error: there is no TrainingRuntime `ours` at hand" in alone.stderr
+    assert "error: no TrainingRuntime `ours` in the files" in alone.stderr
     assert "warning" not in alone.stderr
 
 
@@ -273,9 +273,9 @@ def test_what_cannot_be_done(folder: Path) -> None:
     (folder / "nodes.yaml").write_text(TRAINJOB.replace("numNodes: 2", "numNodes: 2000000000"))
     (folder / "mpi.yaml").write_text((folder / "nodes.yaml").read_text().replace("torch-distributed", "deepspeed-distributed"))
     for arguments, words in (
-        (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: 100000 are the most\n"),
-        (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: 100000 are the most\n"),
-        (("mpi.yaml",), "jobspec: 1999999999 nodes of TrainJob `bert` are too many to expand: 100000 are the most\n"),
+        (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: the limit is 100000 are the most\n"),
+        (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: the limit is 100000 are the most\n"),
+        (("mpi.yaml",), "jobspec: 1999999999 nodes of TrainJob `bert` are too many to expand: the limit is 100000 are the most\n"),
         (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob and no TrainJob\n"),
         (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: remove `-o`, or write `-o yaml`\n"),
         (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),

@@ -129,10 +129,10 @@ def test_an_object_its_fields_and_those_of_other_releases() -> None:
                 "limits": ["1 to 8 (since 2.2.0)", "32 bits: -2147483648 to 2147483647", "at least 1 (2.1.0 only)"],
             },
         ),
-        (("limits",), {"each value": ["an integer, or text such as `500m` or `8Gi`"]}),
-        (("limits", "nvidia", "com/gpu"), {"limits": ["an integer, or text such as `500m` or `8Gi`"]}),
+        (("limits",), {"each value": ["an integer, or a string such as `500m` or `8Gi`"]}),
+        (("limits", "nvidia", "com/gpu"), {"limits": ["an integer, or a string such as `500m` or `8Gi`"]}),
         (("labels",), {"object": ["a server-side apply replaces it as a whole"]}),
-        (("tags",), {"list": ["no item stands twice"], "overlays": ["replace the list; `$append` adds to it"]}),
+        (("tags",), {"list": ["no duplicate items"], "overlays": ["replace the list; `$append` adds to it"]}),
     ],
 )
 def test_facts(steps: tuple[str, ...], facts: dict[str, list[str]]) -> None:
@@ -157,7 +157,7 @@ def test_a_field_of_an_earlier_release() -> None:
 
 def test_a_field_of_a_later_release() -> None:
     page = _page("when", release="2.1.0")
-    assert page.note == "trainer 2.1.0 does not have it yet: it came with 2.3.0."
+    assert page.note == "trainer 2.1.0 does not have it yet: added in 2.3.0."
     assert page.facts["releases"] == ["trainer: since 2.3.0"]
 
 
@@ -372,7 +372,7 @@ def test_a_built_in_kind_is_explained_in_the_version_that_clients_prefer() -> No
 def test_the_release_that_a_field_came_with_is_told() -> None:
     field = "Pod.spec.hostnameOverride"
     assert "releases  kubernetes: since 1.34" in _jobspec(field).stdout
-    assert "kubernetes 1.33 does not have it yet: it came with 1.34." in _jobspec(field, "--target=kubernetes=1.33").stdout
+    assert "kubernetes 1.33 does not have it yet: added in 1.34." in _jobspec(field, "--target=kubernetes=1.33").stdout
     assert "preferredHolder       string   since 1.31" in _jobspec("Lease.spec").stdout
     assert "  holderIdentity        string\n" in _jobspec("Lease.spec").stdout
 

@@ -111,7 +111,7 @@ def test_standard_input_is_shown_and_not_written(tmp_path: Path) -> None:
 def test_files_are_fixed_as_they_stand(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _BAD})
     done = run_here("validate", "--fix", "--overlay", "cpu", "a.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "jobspec: --fix and --diff are for files as they stand; leave --overlay out\n")
+    assert (done.returncode, done.stderr) == (2, "jobspec: --fix and --diff cannot be combined with --overlay\n")
 
 
 def test_an_item_of_a_list_and_a_link_are_mended_where_they_are_written(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
     assert [path for path, (why, _) in found.items() if why == "Helm chart file"] == charts
     assert [path for path, (why, _) in found.items() if why == "template"] == ["job.jinja.yaml"]
     note = run_here("lint", "job.jinja.yaml", "--skip-unknown", cwd=REPOSITORIES / "helm").stdout.splitlines()[0]
-    assert note == "job.jinja.yaml:4:1: info: a template, not judged: 1 line has an action, such as `{{ name }}` [unjudged-template]"
+    assert note == "job.jinja.yaml:4:1: info: a template, not checked: 1 line has an action, such as `{{ name }}` [unjudged-template]"
     errors = {path: errors for path, (_, errors) in found.items() if errors}
     assert errors == {"broken.yaml": ["yaml-syntax"], "chart/crds/broken.yaml": ["missing-field"]}  # a text with `{{` is no template
 
@@ -70,10 +70,10 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
         for each in files
     }
     restart = "no `restartPolicy`"
-    note = ("unjudged-template", "a template, not judged at {} places")
+    note = ("unjudged-template", "placeholders: {} values not checked")
     assert found == {
         "braces.yaml": (["partly"], [(9, note[0], note[1].format(1).removesuffix("s"))]),
-        "image.yaml": (["skipped"], [(8, note[0], "a template, not judged")]),
+        "image.yaml": (["skipped"], [(8, note[0], "a template, not checked")]),
         "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
         "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
         "server.yaml": (["partly"] * 3 + ["invalid"], [(4, note[0], note[1].format(9)), (29, "wrong-type", "`immutable`")]),
@@ -224,7 +224,7 @@ def test_flux_and_argo_cd_fill_in_values_and_namespaces(arguments: list[str], en
     errors = Counter((each["file"], each["line"], each["rule"]) for each in found if each["severity"] == "error")
     assert errors == _expected(engines)
     (note,) = [each["message"] for each in found if each["rule"] == "unjudged-template"]
-    assert note == "a template, not judged at 2 places"  # `suffix` and `ttl`
+    assert note == "placeholders: 2 values not checked"  # `suffix` and `ttl`
 
 
 def test_given_values_are_filled_in(engines: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_chart_that_helm_cannot_render() -> None:
 def test_without_helm_no_chart_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     done = run_here("lint", "--helm", "train", cwd=CHARTS)
-    assert (done.returncode, done.stderr) == (2, "jobspec: --helm: there is no `helm` on the path\n")
+    assert (done.returncode, done.stderr) == (2, "jobspec: --helm: helm is not installed\n")
 
 
 def test_without_a_path_the_project_here_or_the_working_folder_is_judged(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ AMBIGUOUS = {
     "{a: {b: 1},\n <<: {a: {b: true}}}": (
         "this `<<` sets `a` after line 1 did: kubectl takes the value from the merge, kustomize and Flux take the value from line 1"
     ),
-    "{<<: {a: 1}, <<: {a: x}}": 'this second `<<` sets `a` again: kubectl takes `"x"` from it, kustomize and Flux take no second `<<`',
+    "{<<: {a: 1}, <<: {a: x}}": 'this second `<<` sets `a` again: kubectl takes `"x"` from it, kustomize and Flux refuse a second `<<`',
     "{a: 1, <<: [{a: 2}, {a: 3}]}": (
         "this `<<` sets `a` after line 1 did: kubectl takes `2` from the merge, kustomize and Flux take `1` from line 1"
     ),
@@ -524,7 +524,7 @@ _SAID = """\
 {loaded}
 True False
 ['a control character that YAML does not allow']
-['the text that begins here has no closing quote']
+['unclosed quote: the string that begins here does not end']
 ['a value is missing here']
 ['no anchor `&a` stands before this alias']
 []

@@ -38,7 +38,7 @@ _FOLLOWS = {
     "status.storedVersions": ("spec", "spec.versions", *(f"spec.versions[{index}].storage" for index in range(4))),
 }
 #: Of a rule that does not compile the server says that it does not use `oldSelf`, of a default that it is of no type that there is;
-#: of an embedded object with a wrong `apiVersion` it says nothing more.
+#: of an embedded object with a wrong `apiVersion` no output more.
 _SECOND = ((".rule", ".optionalOldSelf"), (".type", ".default"), (".apiVersion", ".kind"))
 
 

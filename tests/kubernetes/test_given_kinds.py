@@ -143,7 +143,7 @@ def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -
         ('{"$ref": "none.json"}', "none.json: cannot be read as JSON: [Errno 2] No such file"),
         (
             '{"$ref": "https://example.com/a.json"}',
-            "it refers to https://example.com/a.json, which is not on this machine: jobspec fetches nothing",
+            "it refers to https://example.com/a.json, which is not a local file: jobspec downloads nothing",
         ),
     ],
 )

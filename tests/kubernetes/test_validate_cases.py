@@ -35,32 +35,32 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path)
 _COMMENTS_CANNOT_STAND_HERE = {
     "a tab": (
         "apiVersion: v1\nkind: List\nitems:\n\t- a\n",
-        [(4, 1, "yaml-syntax", "a tab stands where YAML wants spaces")],
+        [(4, 1, "yaml-syntax", "indented with a tab: YAML allows spaces only")],
     ),
     "a colon too many": (
         _HEAD + "spec:\n  a: b: c\n",
         [
             (
                 *(5, 7, "yaml-syntax"),
-                "a `:` follows where no key can stand: the line is indented too far, or a value with `: ` in it needs quotes",
+                "unexpected `:`: the line is indented too far, or a value with `: ` in it needs quotes",
             )
         ],
     ),
-    "an open quote": (_HEAD + 'spec:\n  ä: "b\n', [(5, 6, "yaml-syntax", "the text that begins here has no closing quote")]),
-    "an open list": (_HEAD + "spec: [a\n", [(4, 7, "yaml-syntax", "the list that begins here goes on without `,` or `]`")]),
-    "an open mapping": (_HEAD + "spec: {a: b\n", [(4, 7, "yaml-syntax", "the mapping that begins here goes on without `,` or `}`")]),
+    "an open quote": (_HEAD + 'spec:\n  ä: "b\n', [(5, 6, "yaml-syntax", "unclosed quote: the string that begins here does not end")]),
+    "an open list": (_HEAD + "spec: [a\n", [(4, 7, "yaml-syntax", "unclosed list: expected `,` or `]`")]),
+    "an open mapping": (_HEAD + "spec: {a: b\n", [(4, 7, "yaml-syntax", "unclosed mapping: expected `,` or `}`")]),
     "a key alone": (
         _HEAD + "spec:\n  a: 1\n  b\n",
-        [(6, 3, "yaml-syntax", "what begins here is a key without `:`, or text without quotes")],
+        [(6, 3, "yaml-syntax", "expected `:` after this key, or quotes around this string")],
     ),
     "another indentation": (
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n   name: a\n  labels: {}\n",
-        [(5, 3, "yaml-syntax", "this line is indented unlike the lines above it")],
+        [(5, 3, "yaml-syntax", "inconsistent indentation: this line does not fit the lines above")],
     ),
     "a reserved character": (_HEAD + "spec: @a\n", [(4, 7, "yaml-syntax", "a character that cannot begin a value")]),
     "a control character": (_HEAD + "spec: ä\x07\n", [(4, 8, "yaml-syntax", "a control character that YAML does not allow")]),
     "an unknown escape": (_HEAD + 'spec: "ä\\d"\n', [(4, 9, "yaml-syntax", "an unknown escape after `\\`")]),
-    "a template": (_HEAD + "spec: {{ .Values.spec }}\n", [(4, 8, "unsupported-value", "a key cannot be a mapping or list")]),
+    "a template": (_HEAD + "spec: {{ .Values.spec }}\n", [(4, 8, "unsupported-value", "a key must be a string, not a mapping or list")]),
     "another version of YAML": ("%YAML 1.2\n---\n" + _GOOD, [(1, 1, "yaml-syntax", "Kubernetes does not read YAML 1.2, only 1.1")]),
     "its own version of YAML": ("# why\n%YAML 1.1\n%TAG !e! tag:example.com,2000:\n---\n" + _GOOD.replace(" a}", " !e!x a}"), []),
     "no space after the colons": (
@@ -89,7 +89,7 @@ _COMMENTS_CANNOT_STAND_HERE = {
         (_HEAD + "spec: 1\n").replace("\n", "\r"),
         [(4, 7, "wrong-type", "`spec`: expected an object, got the number 1")],
     ),
-    "something after the end": (_GOOD + "...\na: b\n", [(6, 1, "yaml-syntax", "more text follows the end of the document")]),
+    "something after the end": (_GOOD + "...\na: b\n", [(6, 1, "yaml-syntax", "unexpected text after the end of the document")]),
     "nothing": ("", []),
     "a comment": ("# nothing\n", []),
     "empty documents": ("---\n---\n# nothing\n---\n" + _GOOD + "---\n...\n", []),

@@ -185,7 +185,7 @@ def test_flux_starts_the_program_on_all_nodes() -> None:
 
 def test_flux_needs_a_number_of_nodes() -> None:
     objects, told = _made("mlPolicy: {flux: {}}", "trainer: {image: b}")
-    assert told == ["the trainer fails on a job for Flux that does not say its number of nodes"]
+    assert told == ["the trainer crashes on a job for Flux without `numNodes`"]
     assert [each["kind"] for each in objects] == ["ConfigMap"]
 
 
@@ -198,5 +198,5 @@ def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, told: in
 
 def test_whom_others_manage_gets_nothing_from_2_3_on() -> None:
     own = "managedBy: kueue.x-k8s.io/multikueue"
-    assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job, so the trainer creates nothing of it here"])
+    assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job: the trainer creates nothing for it here"])
     assert len(_made("{}", own, release="2.2.1")[0]) == 4

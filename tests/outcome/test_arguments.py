@@ -82,7 +82,7 @@ def test_contracts_stand_in_the_project_or_in_a_file_of_ones_own(tmp_path: Path)
     [
         ("example.com/train", "--contract example.com/train: write IMAGE=FILE"),
         ("a=none.json", "none.json: No such file or directory"),
-        ("a=a.yaml", "a.yaml: this is not JSON: "),
+        ("a=a.yaml", "a.yaml: not valid JSON: "),
         ("a=list.json", "list.json: this is not a contract"),
     ],
 )

@@ -36,7 +36,7 @@ def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) 
     ("case", "hint"),
     [
         ("trainjob-gpu-request-only", "write `nvidia.com/gpu: 1` under `limits`"),
-        ("trainjob-no-trainer", "write `trainer: {}` into `spec`, for which the trainer looks"),
+        ("trainjob-no-trainer", "add `trainer: {}` to `spec`"),
         ("trainjob-patch-unknown-container", "the runtime has no container `sidecar`, so that the patch adds one; it has `node`"),
         ("trainjob-patch-unknown-job", "the runtime has `node`"),
     ],

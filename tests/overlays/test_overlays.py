@@ -286,9 +286,9 @@ def test_the_way_out_of_a_conflict_edits_no_overlay_that_is_shipped(tmp_path: Pa
     path = tmp_path / "mine.yaml"
     path.write_text(OVERLAY.format("mine") + "  pods: [{flags: {--backend: mpi}}]\n")
     hints = {
-        ("gpu-nccl", str(path)): "leave one of them out, or set `override: true` in `mine`",
-        (str(path), "gpu-nccl"): "leave one of them out, or apply `mine` after `gpu-nccl` and set `override: true` in it",
-        ("gpu-nccl", "cpu"): "leave one of them out",
+        ("gpu-nccl", str(path)): "remove one of them, or set `override: true` in `mine`",
+        (str(path), "gpu-nccl"): "remove one of them, or apply `mine` after `gpu-nccl` and set `override: true` in it",
+        ("gpu-nccl", "cpu"): "remove one of them",
     }
     for (first, second), hint in hints.items():
         sets = ("--set", "cpu.backend=gloo") if second == "cpu" else ()
@@ -314,7 +314,7 @@ def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -
 
 def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    for text, message in [(BASE, "this is not an overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
+    for text, message in [(BASE, "not an overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
         path.write_text(text)
         result = run_here("render", "-", "--overlay", str(path), stdin=BASE)
         assert result.returncode == 2

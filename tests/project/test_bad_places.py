@@ -78,9 +78,9 @@ def _is_empty(folder: Path) -> None:
         (_is_a_dangling_link, "is not a file that can be read"),
         (_is_a_link_to_itself, "is not a file that can be read"),
         (_is_huge, "the document is far over 3 MiB"),
-        (_is_another_kind, "a project's file holds one document, the project"),
-        (_is_two, "a project's file holds one document, the project"),
-        (_is_empty, "a project's file holds one document, the project"),
+        (_is_another_kind, "a project file must hold one document, the project"),
+        (_is_two, "a project file must hold one document, the project"),
+        (_is_empty, "a project file must hold one document, the project"),
     ],
 )
 def test_a_project_file_that_is_none(tmp_path: Path, spoil: Callable[[Path], None], words: str) -> None:

@@ -370,9 +370,9 @@ def test_a_companion_has_its_lines_too(repository: Path) -> None:
         (("rendered/one/kustomization.yaml",), "jobspec writes this file itself: it lists what engines read"),
         (("rendered/kustomization.yaml",), "jobspec writes this file itself: it lists what engines read"),
         (("rendered/.jobspec-inventory",), "jobspec writes this file itself: it holds the hashes"),
-        (("rendered/one",), "no rendered file: name one, such as"),
+        (("rendered/one",), "not a rendered file; name one, such as"),
         (("base/mnist.yaml",), "no project renders it: jobspec.yaml renders to rendered; `--project FILE` names the project"),
-        ((ONE, "--project", "base/mnist.yaml"), "base/mnist.yaml: a project's file holds one document, the project"),
+        ((ONE, "--project", "base/mnist.yaml"), "base/mnist.yaml: a project file must hold one document, the project"),
     ],
 )
 def test_what_it_cannot_tell_is_said_with_a_way_out(repository: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -151,7 +151,7 @@ def test_a_runtime_that_nobody_has_leaves_the_nodes_of_the_job() -> None:
     assert (found.number, found.gpus, found.notes) == (
         4,
         32,
-        ["its runtime is not among the given files, so only what the job itself says is counted"],
+        ["its runtime is not in the files: only the job's own requests are counted"],
     )
 
 

@@ -475,7 +475,7 @@ def test_an_object_without_a_namespace_is_an_error_at_its_place(tmp_path: Path) 
 
 def test_namespaces_that_argocd_cannot_make_are_an_error(tmp_path: Path) -> None:
     said = _refused(tmp_path, TWO, "    argocd: {repoURL: 'https://git.example/jobs', createNamespace: true}\n")
-    assert "jobspec.yaml:8:68: error: Argo CD makes one namespace of an application, and the objects are in lab and ml" in said
+    assert "jobspec.yaml:8:68: error: Argo CD creates one namespace for an application, and the objects are in lab and ml" in said
 
 
 def test_what_variants_share_is_an_application_too(tmp_path: Path) -> None:

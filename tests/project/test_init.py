@@ -206,7 +206,7 @@ def test_names_that_kubernetes_does_not_take_are_an_error(tmp_path: Path, argume
 @pytest.mark.parametrize("arguments", [("--name", "on"), ("--name", "null"), ("--namespace", "12"), ("--namespace", "1e3")])
 def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = run_here("init", tmp_path / "new", *arguments)
-    said = f"jobspec: {' '.join(arguments)}: without quotes, this is not a text in YAML; choose another\n"
+    said = f"jobspec: {' '.join(arguments)}: without quotes, YAML does not read this as a string; choose another\n"
     assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
 
 

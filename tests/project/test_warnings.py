@@ -76,7 +76,7 @@ def test_a_change_that_no_pod_heeds_is_a_warning_until_it_is_committed(tmp_path:
         assert message.startswith(
             "the job keeps its fixed name, and `spec.pytorchReplicaSpecs[Master].template.spec.containers[pytorch].image`"
         )
-        assert "nothing heeds the change" in message
+        assert "the change has no effect" in message
     _git(tmp_path, "add", "--all")
     _git(tmp_path, "commit", "--quiet", "--message", "x")
     assert _warnings(tmp_path) == []
@@ -106,7 +106,7 @@ def test_where_an_engine_replaces_the_job_that_is_said(tmp_path: Path) -> None:
     _git(tmp_path, "commit", "--quiet", "--message", "x")
     _change(tmp_path, "job.yaml", "train:v1", "train:v2")
     ((_, message),) = _warnings(tmp_path)
-    assert message.endswith("the engine deletes the job and recreates it, whatever runs in it")
+    assert message.endswith("the engine deletes the job and recreates it, even while it runs")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_variables_are_what_the_kubelet_makes_of_them(tmp_path: Path) -> None:
     assert shown["ARGUMENTS"][:2] == ["--to=train-worker-0", "--at"]
     assert re.fullmatch(r"127\.0\.0\.1:\d+", shown["ARGUMENTS"][2])
     assert "LOST" not in shown
-    assert "not set here, since only a cluster has the value: `LOST` of worker" in done.stderr
+    assert "not set here, where no cluster gives the value: `LOST` of worker" in done.stderr
 
 
 COUNT = "import pathlib, sys; p = pathlib.Path('{0}'); n = len(p.read_text()) if p.exists() else 0; p.write_text('x' * (n + 1)); "
@@ -267,7 +267,7 @@ def test_overlays_are_applied_first(tmp_path: Path) -> None:
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", [], "the files hold none", 2),
         (_job(runPolicy={"suspend": True}), [], "there is nothing to run", 2),
         (_job().replace("replicas", "replicaz"), [], "replicaz", 1),
-        (_job(worker="pass", elasticPolicy={"rdzvConf": []}), [], "the operator crashes on an empty list of settings", 1),
+        (_job(worker="pass", elasticPolicy={"rdzvConf": []}), [], "the operator crashes on an empty `rdzvConf`", 1),
     ],
 )
 def test_what_cannot_be_run_is_an_error(text: str, options: list[str], says: str, code: int, tmp_path: Path) -> None:
@@ -342,4 +342,4 @@ def test_a_jobset_starts_all_of_a_trainjob_again_after_its_job_has_failed(tmp_pa
     code = "import os, sys; sys.exit(0) if os.environ['JOB_COMPLETION_INDEX'] == '1' else None; " + COUNT.format("count") + "sys.exit(1)"
     done = _run(tmp_path, _trainjob(code))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (1, 4)  # two rounds of one start and one more
-    assert done.stderr.count("all of the job starts again (restart 1 of 1)") == 1
+    assert done.stderr.count("the whole job restarts (restart 1 of 1)") == 1

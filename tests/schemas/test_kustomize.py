@@ -263,7 +263,7 @@ def test_merging_twice_changes_nothing() -> None:
 def test_a_base_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "base.json").write_text(text)
     done = _jobspec("--base", str(tmp_path / "base.json"))
-    message = "no OpenAPI document of version 2 in JSON; `kubectl get --raw /openapi/v2` prints one"
+    message = "not an OpenAPI v2 document in JSON; `kubectl get --raw /openapi/v2` prints one"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: {tmp_path / 'base.json'}: {message}\n")
 
 

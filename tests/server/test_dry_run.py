@@ -237,12 +237,12 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
     done = dry_run.ask(tmp_path)
     assert done.code == 1
     assert list(zip(done.reported, done.hints, strict=True)) == [
-        (("b.yaml:2:7", "missing-kind", "kind"), f"its CRD stands in {tmp_path}/a.yaml: apply that first, since a dry-run stores nothing"),
+        (("b.yaml:2:7", "missing-kind", "kind"), f"its CRD is in {tmp_path}/a.yaml: apply that first: a dry-run stores nothing"),
         (
             ("c.yaml:5:14", "missing-namespace", "metadata.namespace"),
-            f"it stands in {tmp_path}/a.yaml: apply that first, since a dry-run stores nothing",
+            f"it stands in {tmp_path}/a.yaml: apply that first: a dry-run stores nothing",
         ),
-        (("d.yaml:5:14", "missing-namespace", "metadata.namespace"), "make it first: kubectl create namespace dry-run-nowhere"),
+        (("d.yaml:5:14", "missing-namespace", "metadata.namespace"), "create it first: kubectl create namespace dry-run-nowhere"),
         (("e.yaml:1:13", "missing-kind", "apiVersion"), "write `apiVersion: kubeflow.org/v1` and `kind: PyTorchJob`"),
         (("f.yaml:2:7", "missing-kind", "kind"), "install the CRD that defines it, or skip the document: --skip-unknown"),
     ]
@@ -419,7 +419,7 @@ def test_what_is_no_api_server_and_takes_the_user_for_nobody(dry_run: Runner, tm
     dry_run.kubeconfig = _changed(mine, tmp_path, user={})
     done = dry_run.ask(tmp_path / "map.yaml")
     assert (done.code, done.out) == (2, "")
-    assert f"the server at {url} takes you for nobody (403): the user of the context has no credentials" in done.err
+    assert f"the server at {url} treats you as anonymous (403): the user of the context has no credentials" in done.err
 
 
 def test_connections_that_are_closed_before_they_are_secure(dry_run: Runner, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_runtime_that_is_not_there_and_one_that_stands_in_the_set(dry_run: Run
         (
             ("b.yaml:21:3", "refused-by-webhook", "spec.runtimeRef"),
             f'TrainingRuntime.trainer.kubeflow.org "ours" not found: specified trainingRuntime must {told}',
-            f"it stands in {tmp_path}/b.yaml: apply that first, since a dry-run stores nothing",
+            f"it stands in {tmp_path}/b.yaml: apply that first: a dry-run stores nothing",
         ),
     ]
 

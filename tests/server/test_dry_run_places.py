@@ -198,7 +198,7 @@ def _home(place: Path) -> Path:
 def test_the_real_kind_program(tmp_path: Path) -> None:
     """Where Docker runs, a cluster is made, asked and deleted; where not, that is said. The user's kubeconfig stays as it is."""
     if not shutil.which("kind"):
-        pytest.skip("there is no program `kind` on the PATH (see CONTRIBUTING.md)")
+        pytest.skip("kind is not installed (see CONTRIBUTING.md)")
     config = _home(tmp_path)
     before = config.read_bytes(), config.stat().st_mtime_ns
     (tmp_path / "job.yaml").write_text(JOB)
@@ -219,7 +219,7 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(tmp_path))
     done = dry_run(tmp_path / "map.yaml")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("jobspec: there is no program `kind` on the PATH: install kind (https://kind.sigs.k8s.io")
+    assert done.err.startswith("jobspec: kind is not installed: install kind (https://kind.sigs.k8s.io")
     assert "say --envtest, which needs neither kind nor Docker" in done.err
 
 
@@ -236,7 +236,7 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
         ),
         (
             'command failed: exec: "docker": executable file not found in $PATH',
-            "failed: there is no program `docker` on the PATH: install kind",
+            "failed: docker is not installed: install kind",
         ),
         ("Creating cluster\nERROR: no space left", "failed: no space left\n"),
     ],

@@ -174,7 +174,7 @@ def test_a_given_crd_is_not_stored_on_a_cluster_of_the_user(user: Runner, own: C
     (tmp_path / "a.yaml").write_text((THING % ("a", 1)).replace("Thing", "Stranger"))
     done = user.ask(tmp_path / "a.yaml", "--crd", crd)
     assert done.reported == [("a.yaml:2:7", "missing-kind", "kind")]
-    assert done.hints == [f"its CRD stands in {crd}: apply that first, since a dry-run stores nothing"]
+    assert done.hints == [f"its CRD is in {crd}: apply that first: a dry-run stores nothing"]
     assert own.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/strangers.example.com").status == 404
 
 
@@ -274,7 +274,7 @@ def test_who_may_not_list_webhooks_is_told_so(user: Runner, own: Client, tmp_pat
     user.kubeconfig.write_text(quick_yaml.dump(config))
     done = user.ask(tmp_path / "job.yaml")
     assert [each[1] for each in done.reported] == ["training-container"]
-    may_not = "you may not list the webhooks of context `tests` (403)"
+    may_not = "not allowed to list the webhooks of context `tests` (403)"
     assert done.remarks == [f"{may_not}; the rules of training-operator 1.9.4 were applied beside the server"]
 
 

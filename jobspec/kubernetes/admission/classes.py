@@ -176,7 +176,7 @@ def _secrets(spec: Data, name: str, account: Data) -> Problems:
     allowed = {each.get("name") for each in sequence(account, "secrets")}
     for each in references(spec):
         if each.kind == SECRET and not each.is_projected and each.name not in allowed:
-            message = f"the ServiceAccount `{name}` lets its pods use no other Secrets than its own, and does not list `{each.name}`"
+            message = f"the ServiceAccount `{name}` restricts Secrets to its own, which do not include `{each.name}`"
             yield Problem("refused-by-account", each.path, message, "add it to the account's `secrets`")
     pulls = {each.get("name") for each in sequence(account, "imagePullSecrets")}
     for index, item in enumerate(sequence(spec, "imagePullSecrets")):

@@ -46,7 +46,7 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
         return []
     found = builtin_problems(limited, "v1", "Pod", target)
     before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)} if found else set()
-    hint = "a LimitRange of the namespace fills in what the container does not say: say it"
+    hint = "a LimitRange of the namespace sets defaults for what is missing: set it here"
     return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
 
 

@@ -39,7 +39,7 @@ class PodReview:
         self.warnings = warnings
         """What the server warns of, where it refuses nothing."""
         self.waits = waits
-        """What the accepted pod would wait for, for ever."""
+        """What the accepted pod would wait for, forever."""
 
 
 def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
@@ -150,7 +150,7 @@ def _diagnostics(document: Document, problems: Iterable[Problem], severity: Seve
     return [document.problem(each.rule, each.message, each.path, hint=each.hint, severity=severity) for each in problems]
 
 
-# What an accepted pod waits for, for ever: a claim, ConfigMap or Secret that does not exist, or a key that it does not have.
+# What an accepted pod waits for, forever: a claim, ConfigMap or Secret that does not exist, or a key that it does not have.
 
 
 _EVERYWHERE = "kube-root-ca.crt"

@@ -238,7 +238,7 @@ def semver(text: str, lenient: bool = False) -> Version:  # noqa: FBT001, FBT002
     full = _completed(text) if lenient else text
     numbers = full.partition("+")[0].partition("-")[0]
     if not re.fullmatch(_VERSION, full, re.ASCII) or any(int(number) >= _UINT64 for number in numbers.split(".")):
-        raise ValueError(f"{text} is no semantic version")
+        raise ValueError(f"{text} is not a semantic version")
     return {"semver": full.partition("+")[0]}
 
 
@@ -246,7 +246,7 @@ def _completed(text: str) -> str:
     """A lenient version in its full form: three numbers without leading zeros."""
     parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
     if len(parts) < 3 and re.search("[+-]", parts[-1]):
-        raise ValueError(f"{text} is too short for what stands after its numbers")
+        raise ValueError(f"{text} is too short for what follows its numbers")
     return ".".join([*parts, "0", "0"][:3])
 
 

@@ -218,7 +218,7 @@ def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpressio
 
 def _value_type(item: Any, kind: Type) -> Type:
     if not kind.inside:
-        raise CompileError(item.at, "an item with `?` is an optional value; the server falls over another one")
+        raise CompileError(item.at, "an item with `?` is an optional value; the server crashes on another one")
     return kind.inside[0]
 
 

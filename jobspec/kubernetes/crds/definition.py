@@ -328,7 +328,7 @@ def _selectable(fields: Sequence[dict[str, str]], schema: Data, path: Path) -> P
             if steps[0] == "metadata":
                 yield invalid(at, "a selectable field cannot be in metadata")
             if found.get("type") not in ("string", "boolean", "integer"):
-                yield invalid(at, f"`{text}` must be a text, an integer or a boolean")
+                yield invalid(at, f"`{text}` must be a string, an integer or a boolean")
             if text in seen:
                 yield invalid(at, f"duplicate `{text}`")
             seen.add(text)
@@ -363,7 +363,7 @@ def bundle_problems(conversion: Any, path: Path) -> Problems:
     """A `caBundle` that cannot be decoded from base64."""
     value = at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
-        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes text in base64")
+        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes a base64 string")
 
 
 def _webhook(webhook: Data, path: Path) -> Problems:
@@ -439,7 +439,7 @@ def update_problems(data: Data, old: Data) -> Problems:
     yield from _stored(data, old)
     bundle, before = at(data, _BUNDLE), at(old, _BUNDLE)
     if is_established and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
-        yield invalid(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
+        yield invalid(_BUNDLE, "`caBundle` holds no certificate: expected PEM certificates in base64")
 
 
 def _stored(data: Data, old: Data) -> Problems:

@@ -165,7 +165,7 @@ def _problems_of_rule(rule: Data, compiled: Compilation, context: SchemaContext,
     elif compiled.error:
         yield invalid((*path, "rule"), f"the rule does not compile: {compiled.error}")
     elif compiled.uses_old_self and context.uncorrelated:
-        message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
+        message = "`oldSelf` cannot be used here: the old item of the list is not known"
         yield invalid((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
     elif rule.get("optionalOldSelf") is not None and not compiled.uses_old_self:
         yield invalid((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")

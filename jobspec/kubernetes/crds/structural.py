@@ -42,7 +42,7 @@ def _root_problems(schema: Schema) -> Problems:
     if schema.get("type") != "object" and ("type" in schema or not untyped):
         yield invalid(("type",) if "type" in schema else (), "the root of the schema needs `type: object`")
     if "additionalProperties" in schema:
-        yield invalid(("additionalProperties",), "`additionalProperties` cannot stand at the root of the schema")
+        yield invalid(("additionalProperties",), "`additionalProperties` is not allowed at the root of the schema")
     metadata = (schema.get("properties") or {}).get("metadata")
     if metadata is not None:
         fields = metadata.get("properties") or {}
@@ -135,8 +135,8 @@ def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
 def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Problems:
     for keyword in _FORBIDDEN_INSIDE:
         if keyword in branch and (keyword, branch[keyword]) != _NO_OTHERS and (branch[keyword] or keyword not in COUNTED):
-            hint = "say it outside of `allOf`, `anyOf`, `oneOf` and `not`"
-            yield invalid((*path, keyword), f"`{keyword}` cannot stand in a branch of a structural schema", hint)
+            hint = "move it out of `allOf`, `anyOf`, `oneOf` and `not`"
+            yield invalid((*path, keyword), f"`{keyword}` is not allowed in a branch of a structural schema", hint)
     if "metadata" in (branch.get("properties") or {}):
         yield invalid((*path, "properties", Key("metadata")), "`metadata` cannot be limited in a branch")
     yield from _value_rules(branch, path, typed=typed)
@@ -195,7 +195,7 @@ def status_problems(keywords: list[str], schema: Schema) -> Problems:
         yield invalid(("type",), "with the status subresource, the root of the schema needs `type: object`")
     others = [each for each in keywords if each not in (*_WITH_STATUS, "nullable") and (is_object or each in _BEFORE_TYPE)]
     if others:
-        yield invalid((others[0],), f"with the status subresource, `{others[0]}` cannot stand at the root of the schema")
+        yield invalid((others[0],), f"with the status subresource, `{others[0]}` is not allowed at the root of the schema")
 
 
 def is_readable(schema: Schema) -> bool:
@@ -247,7 +247,7 @@ def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Problem
     if schema.get("default") is not None and context.default_hint:
         yield invalid((*path, "default"), context.default_hint)
     if context.in_meta and schema.get("x-kubernetes-embedded-resource"):
-        yield invalid((*path, "x-kubernetes-embedded-resource"), "an embedded resource cannot stand in metadata")
+        yield invalid((*path, "x-kubernetes-embedded-resource"), "an embedded resource is not allowed in metadata")
 
 
 def _list_and_map_types(schema: Schema, path: Path) -> Problems:

@@ -105,7 +105,7 @@ def _init(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
         return
     for field in _OF_RUNNING:
         if field in container:
-            message = f"an init container, which runs to its end before the others start, has no `{field}`"
+            message = f"an init container, which ends before the others start, cannot have `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
     for at, each in items_at(container, "resizePolicy", path):
         if each.get("restartPolicy") == "RestartContainer":
@@ -135,7 +135,7 @@ def image_problems(container: Data, path: Path) -> Problems:
     """The problem of blanks around an image, which pods cannot have, and templates can."""
     image = container.get("image", "")
     if image != image.strip(BLANKS):
-        message = f'there are blanks around the image "{image}"'
+        message = f'leading or trailing spaces in the image "{image}"'
         yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(BLANKS)}`" if image.strip(BLANKS) else "")
 
 
@@ -171,11 +171,11 @@ def _value_from(variable: Data, path: Path) -> Problems:
     for name in given:
         yield from _value_source(name, source[name], (*path, name))
     if not given:
-        yield Problem("missing-field", path, f"`valueFrom` names no source: it takes one of {', '.join(f'`{each}`' for each in _SOURCES)}")
+        yield Problem("missing-field", path, f"`valueFrom` needs one of {', '.join(f'`{each}`' for each in _SOURCES)}")
     elif variable.get("value"):
-        yield excluded(path, "a variable has either a `value` or `valueFrom`, and here it has both", "remove one of the two")
+        yield excluded(path, "`value` and `valueFrom` are mutually exclusive", "remove one of the two")
     elif len(given) > 1:
-        yield excluded(path, f"a variable has one source, and here it has {' and '.join(f'`{each}`' for each in given)}", "keep one")
+        yield excluded(path, f"a variable can have one source only, not {' and '.join(f'`{each}`' for each in given)}", "keep one")
 
 
 def _value_source(name: str, source: Data, path: Path) -> Problems:
@@ -213,9 +213,9 @@ def _env_from_item(source: Data, path: Path) -> Problems:
         what = "a ConfigMap" if name == "configMapRef" else "a Secret"
         yield from required_name(source[name], "name", what, lambda each: bad_subdomain(masked(each)), (*path, name), f"name {what}")
     if not given:
-        yield Problem("missing-field", path, "the item names no source: it takes `configMapRef` or `secretRef`")
+        yield Problem("missing-field", path, "the item needs `configMapRef` or `secretRef`")
     elif len(given) > 1:
-        yield excluded(path, "an item has one source, and here it has `configMapRef` and `secretRef`", "write an item for each")
+        yield excluded(path, "`configMapRef` and `secretRef` are mutually exclusive", "write an item for each")
 
 
 def file_volume_problems(spec: Data, path: Path) -> Problems:
@@ -293,7 +293,7 @@ def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Proble
     resource, divisor = reference.get("resource", ""), canonical_quantity(reference.get("divisor", "0"))  # 0: no divisor
     is_known = resource in _RESOURCES or resource.startswith(_HUGE_PAGES)
     if in_volume and not reference.get("containerName"):
-        yield missing("containerName", reference, path, "a volume belongs to no container, so name one")
+        yield missing("containerName", reference, path, "a volume needs the name of the container")
     elif not resource:
         yield missing("resource", reference, path, "name a resource, such as `limits.memory`")
     elif not is_known:
@@ -405,7 +405,7 @@ def _probe(name: str, probe: Data, path: Path, grace_period: int) -> Problems:
         yield from negative(probe.get(field, 0), (*path, field))
     seconds, successes = probe.get("terminationGracePeriodSeconds"), probe.get("successThreshold", 0)
     if seconds is not None and name == "readinessProbe":
-        message = "a readiness probe ends no container, so it has no time to end"
+        message = "a readiness probe cannot have `terminationGracePeriodSeconds`"
         yield excluded((*path, "terminationGracePeriodSeconds"), message)
     elif seconds is not None and seconds <= 0:
         message = f"`terminationGracePeriodSeconds` of a probe is at least 1, not {seconds}"
@@ -420,7 +420,7 @@ def _action(around: Data, known: tuple[str, ...], path: Path, grace_period: int)
     given = [name for name in known if name in around]
     if not given:
         choices = ", ".join(f"`{name}`" for name in known)
-        yield Problem("missing-field", path, f"`{path[-1]}` names nothing to do: it takes one of {choices}", at_key=True)
+        yield Problem("missing-field", path, f"`{path[-1]}` needs one of {choices}", at_key=True)
         return
     yield from _action_problems(given[0], around[given[0]], (*path, given[0]), grace_period)
     for name in given[1:]:
@@ -471,7 +471,7 @@ def _restarts(container: Data, path: Path, *, is_init: bool = False) -> Problems
     """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
     if policy is None and rules:
-        yield missing("restartPolicy", container, path, "it says what happens where no rule holds")
+        yield missing("restartPolicy", container, path, "it applies where no rule does")
     elif policy is not None:
         yield from one_of(policy, POLICIES, (*path, "restartPolicy"))
     if policy is None and is_init:
@@ -497,7 +497,7 @@ def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
         yield from required_choice(each, "resourceName", _RESIZABLE, at, "it is `cpu` or `memory`")
         yield from required_choice(each, "restartPolicy", _RESIZES, at, "it is `NotRequired` or `RestartContainer`")
         if of_pod == "Never" and each.get("restartPolicy") == "RestartContainer":
-            message = "nothing of a pod with `restartPolicy: Never` is restarted, so a resize cannot do it either"
+            message = "a pod with `restartPolicy: Never` cannot restart containers for a resize"
             yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
 
 

@@ -88,12 +88,12 @@ def _new(pod: Data) -> Problems:
 
         yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        message = "a pod that names its node cannot wait for `schedulingGates`"
+        message = "`nodeName` and `schedulingGates` are mutually exclusive"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
     if spec.get("priorityClassName"):
         yield from priority_problems(spec)
     if "overhead" in spec and not spec.get("runtimeClassName"):
-        message = "an overhead comes from a RuntimeClass, and the pod names none"
+        message = "`overhead` needs a `runtimeClassName`"
         hint = "remove it, or name the class by `runtimeClassName`"
         yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
     if spec.get("ephemeralContainers"):

@@ -49,9 +49,9 @@ def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], 
 def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Problems:
     if why := bad_name(name):
         hint = closest(name, OF_CONTAINERS) if "/" not in name else ""
-        yield Problem("invalid-name", path, f"`{name}` is not a resource that can stand here: {why}", hint, at_key=True)
+        yield Problem("invalid-name", path, f"`{name}` is not a valid resource here: {why}", hint, at_key=True)
     if is_endless(text):
-        yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
+        yield Problem("out-of-range", path, f"the exponent of {text} is so large that the API server hangs")
         return
     if amount_of(text) < 0:
         yield Problem("out-of-range", path, f"`{name}` must not be negative, got {text}")
@@ -77,7 +77,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     if wanted != most and not allows_overcommit(name):
         yield excluded(at, f"the request of `{name}` must be its limit, {limits[name]}, and is {text}", "remove the request")
     elif wanted > most:
-        yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
+        yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit, or lower the request")
 
 
 def _claims(resources: Data, known: set[str], path: Path) -> Problems:
@@ -230,7 +230,7 @@ def resource_claim_problems(spec: Data, path: Path) -> Problems:
 def _claim(claim: Data, names: set[str], path: Path) -> Problems:
     name = claim.get("name")
     if name and name in names:
-        yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "give one of the two another name")
+        yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "rename one of the two")
     else:
         yield from required_name(claim, "name", "a claim", bad_label_name, path)
     given = [source for source in _SOURCES if source in claim]

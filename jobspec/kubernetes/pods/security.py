@@ -134,7 +134,7 @@ def _app_armor_file(profile: Data, path: Path) -> Problems:
     elif not file:
         yield missing("localhostProfile", profile, path, "it names a profile that is loaded on the node")
     elif file != file.strip():
-        yield Problem("wrong-format", at, f'there are blanks around the profile "{file}"', f"write `{file.strip()}`")
+        yield Problem("wrong-format", at, f'leading or trailing spaces in the profile "{file}"', f"write `{file.strip()}`")
     elif len(file.encode()) > _LONGEST_PATH:
         yield Problem("wrong-size", at, f"the profile has {len(file.encode()):,} bytes, more than {_LONGEST_PATH:,}")
 

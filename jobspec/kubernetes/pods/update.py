@@ -30,7 +30,7 @@ _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod
 _MIRROR = "kubernetes.io/config.mirror"
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
-_ANEW = "restore the old value, or delete the pod and make another"
+_ANEW = "restore the old value, or delete and recreate the pod"
 
 
 def pod_update_problems(new: Data, old: Data) -> Problems:
@@ -39,7 +39,7 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
     for key in {**noted, **notes}:
         if (key == _MIRROR or key.startswith(_APP_ARMOR)) and notes.get(key) != noted.get(key):
             path: Path = ("metadata", "annotations", *((Key(key),) if key in notes else ()))
-            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod can be neither added, changed nor removed", _ANEW)
+            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod cannot be added, changed or removed", _ANEW)
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
@@ -165,7 +165,7 @@ def _described_change(path: Path, now: Data, was: Data) -> str:
     """What changed at a path of the spec, in words."""
     name, after, before = f"`{spell(path)}`", _at(path, now), _at(path, was)
     if before is None and after is not None:
-        return f"{name} cannot be added to a pod that is there"
+        return f"{name} cannot be added to an existing pod"
     value = "" if before is None or isinstance(before, dict | list) else f", and was {describe(before)}"
     return f"{name} of a pod cannot {'change' if after is not None else 'be removed'}{value}"
 

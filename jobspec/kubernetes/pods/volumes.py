@@ -156,7 +156,7 @@ def _flex_volume(data: Data, path: Path) -> Problems:
     for option in data.get("options") or ():
         domain = "." + option.partition("/")[0].lower()
         if domain.endswith((".kubernetes.io", ".k8s.io")):
-            message = f"the option `{option}` is one of Kubernetes' own, which it keeps for itself"
+            message = f"the option `{option}` is reserved for Kubernetes"
             yield Problem("invalid-name", (*path, "options", Key(option)), message, at_key=True)
 
 
@@ -242,7 +242,7 @@ def _quobyte(data: Data, path: Path) -> Problems:
     if len(tenant.encode()) > _MAX_TENANT:
         yield Problem("wrong-size", (*path, "tenant"), f"`tenant`: expected at most {_MAX_TENANT} characters, got {len(tenant)}")
     elif not all(_is_host_and_port(each) for each in registry.split(",")):
-        message = f"`registry`: expected `host:port`, several with commas between them,, got {describe(registry)}"
+        message = f"`registry`: expected `host:port`, or several separated by commas, got {describe(registry)}"
         yield Problem("wrong-format", (*path, "registry"), message)
 
 
@@ -314,7 +314,7 @@ def _fact(item: Data, path: Path) -> Problems:
     if "fieldRef" in item:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
         if "resourceFieldRef" in item:
-            message = "a file has one fact, and this has `fieldRef` and `resourceFieldRef`"
+            message = "`fieldRef` and `resourceFieldRef` are mutually exclusive"
             yield Problem("conflicting-values", (*path, "resourceFieldRef"), message, "remove one of the two", at_key=True)
     elif "resourceFieldRef" in item:
         yield from resource_problems(item["resourceFieldRef"], (*path, "resourceFieldRef"), in_volume=True)
@@ -336,7 +336,7 @@ def _projected(data: Data, path: Path) -> Problems:
                 elif file:
                     taken.add(file)
         if len(given) > 1:
-            message = f"a source of a projected volume is one thing, and this has `{'`, `'.join(given)}`"
+            message = f"a source of a projected volume can be one of these only: `{'`, `'.join(given)}`"
             yield Problem("conflicting-values", at, message, "make each an item of its own")
 
 
@@ -349,7 +349,7 @@ def _named(data: Data, path: Path) -> Problems:
 def _token(data: Data, path: Path) -> Problems:
     seconds, file = data.get("expirationSeconds", 3600), data.get("path")
     if not _SECONDS[0] <= seconds <= _SECONDS[1]:
-        message = f"a token is valid for 600 seconds, which are 10 minutes, to 2^32 seconds, not {seconds}"
+        message = f"`expirationSeconds`: expected 600 (10 minutes) to 2^32, got {seconds}"
         yield Problem("out-of-range", (*path, "expirationSeconds"), message)
     if not file:
         yield missing("path", data, path)
@@ -377,7 +377,7 @@ def leads_up(text: str) -> bool:
 def backstep_problems(text: str, path: Path) -> Problems:
     """The problem of a path with `..` in it."""
     if leads_up(text):
-        yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write where it leads to")
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write the resolved path")
 
 
 def relative_path_problems(text: str, path: Path) -> Problems:
@@ -392,7 +392,7 @@ def file_path_problems(text: str, path: Path) -> Problems:
     """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
     yield from relative_path_problems(text, path)
     if text.startswith("..") and not text.startswith("../") and not leads_up(text):
-        yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which the kubelet keeps for itself")
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot start with `..`, which is reserved for the kubelet")
 
 
 def mode_problems(mode: int | None, path: Path) -> Problems:
@@ -442,7 +442,7 @@ def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
             yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
         if mount.get("subPath") and mount.get("subPathExpr"):
-            message = "`subPath` and `subPathExpr` are two ways to say the same, and are mutually exclusive"
+            message = "`subPath` and `subPathExpr` are mutually exclusive"
             yield Problem("conflicting-values", (*at, "subPathExpr"), message, "remove one of the two", at_key=True)
         for field in ("subPath", "subPathExpr"):
             yield from relative_path_problems(mount.get(field, ""), (*at, field))
@@ -472,7 +472,7 @@ def _there(volumes: Data) -> str:
 def _propagation(propagation: str, container: Data, path: Path) -> Problems:
     yield from one_of(propagation, _PROPAGATIONS, path)
     if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
-        message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
+        message = "`mountPropagation: Bidirectional` needs a privileged container"
         yield Problem("conflicting-values", path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 

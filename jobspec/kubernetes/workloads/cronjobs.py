@@ -51,7 +51,7 @@ def _schedule(spec: Data, *, may_have_zone: bool) -> Problems:
     if why := bad_schedule(schedule):
         yield Problem("wrong-format", at, f'"{schedule}" is not a schedule: {why}')
     elif "TZ" in schedule and not may_have_zone:
-        yield Problem("wrong-format", at, "a schedule cannot name a time zone", "write it in `timeZone`")
+        yield Problem("wrong-format", at, "a schedule cannot contain a time zone", "write it in `timeZone`")
     elif "TZ" in schedule and is_given(spec, "timeZone"):
         yield Problem("conflicting-values", at, "the schedule names a time zone beside `timeZone`", "take it out of the schedule")
 

@@ -205,8 +205,8 @@ def _type_of_strategy(spec: Data, field: str, kinds: tuple[str, ...]) -> Problem
 
 
 def _standstill(path: Path) -> Problem:
-    message = "`maxUnavailable` and `maxSurge` are both 0, so that no pod could ever be replaced"
-    return Problem("conflicting-values", (*path, "maxUnavailable"), message, "let one of them be 1")
+    message = "`maxUnavailable` and `maxSurge` cannot both be 0: no pod could ever be replaced"
+    return Problem("conflicting-values", (*path, "maxUnavailable"), message, "set one of them to 1")
 
 
 def _or(data: Data, name: str, default: Any) -> Any:
@@ -224,7 +224,7 @@ def _lasting_pods(spec: Data, kind: str) -> Problems:
     policy = text(pod, "restartPolicy") or "Always"
     if policy != "Always":
         message = f"`restartPolicy` of a {kind}'s pods can only be `Always`, not {describe(policy)}"
-        yield Problem("unsupported-choice", (*at, "restartPolicy"), message, "for pods that come to an end, write a Job")
+        yield Problem("unsupported-choice", (*at, "restartPolicy"), message, "for pods that complete, use a Job")
     if is_given(pod, "activeDeadlineSeconds"):
         message = f"pods of a {kind} run for good, and cannot have `activeDeadlineSeconds`"
         yield Problem("conflicting-values", (*at, "activeDeadlineSeconds"), message, "remove it", at_key=True)

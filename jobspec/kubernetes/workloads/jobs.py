@@ -134,7 +134,7 @@ def _restarts(spec: Data, path: Path) -> Problems:
         message = "a Job's pods come to an end, so that `restartPolicy` is `OnFailure` or `Never`, not `Always`"
         yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
     else:
-        hint = "the default, `Always`, is none that a Job takes: write `Never` or `OnFailure`"
+        hint = "the default, `Always`, is not allowed in a Job: write `Never` or `OnFailure`"
         yield from required_choice(pod, "restartPolicy", ("OnFailure", "Never"), at, hint)
     if policy == "OnFailure" and is_given(spec, "podFailurePolicy"):
         message = f"with `podFailurePolicy`, `restartPolicy` is `Never`, not {describe(policy)}: the policy is about pods that failed"
@@ -238,7 +238,7 @@ def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bo
         yield from one_of(text(condition, "status") or "True", _STATUS, (*at, "status"))
     if (codes is not None) == bool(conditions):
         has = "has both" if conditions else "has neither"
-        message = f"a rule has either `onExitCodes` or `onPodConditions`, and this one {has}"
+        message = f"a rule needs either `onExitCodes` or `onPodConditions`; this one {has}"
         yield Problem("conflicting-values" if conditions else "missing-field", path, message)
 
 
@@ -255,12 +255,12 @@ def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
     yield from at_most(_MOST_CODES, len(values), "exit code", at)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
-            yield Problem("out-of-range", (*at, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
+            yield Problem("out-of-range", (*at, index), "exit code 0 is success, and not allowed with `In`")
         if value in values[:index]:
             yield Problem("duplicate-item", (*at, index), f"duplicate exit code {value}", "remove one of the two")
     numbers = [value for value in values if isinstance(value, int | float)]
     if numbers != sorted(numbers):
-        yield Problem("wrong-format", at, "the exit codes must stand in order", f"write `{sorted(numbers)}`")
+        yield Problem("wrong-format", at, "the exit codes must be in order", f"write `{sorted(numbers)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.
@@ -285,7 +285,7 @@ def success_policy(spec: Data, path: Path) -> Problems:
 def _success_rule(rule: Data, completions: int | None, path: Path) -> Problems:
     indexes, count = rule.get("succeededIndexes"), number(rule, "succeededCount")
     if indexes is None and count is None:
-        yield Problem("missing-field", path, "a rule has `succeededIndexes`, `succeededCount` or both, and this one has neither")
+        yield Problem("missing-field", path, "a rule needs `succeededIndexes`, `succeededCount` or both")
     if completions is None:
         return
     total = None
@@ -357,7 +357,7 @@ _SPEC: Path = ("spec",)
 _TEMPLATE: Path = ("spec", "template")
 _FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
-_ANEW = "restore the old value, or make a Job of another name"
+_ANEW = "restore the old value, or create a Job of another name"
 
 
 def job_update_problems(data: Data, old: Data) -> Problems:
@@ -415,11 +415,11 @@ def _template(new: Data, old: Data, job: Data) -> Problems:
     if not mapping(job, "spec").get("suspend"):
         if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
-            yield Problem("immutable-field", _TEMPLATE, message, "make a Job of another name", at_key=True)
+            yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
     elif _is_at_rest(job):
         if not same_pods(new_pod, _scheduled(new_pod, old_pod)):
             message = "of the pods of a suspended Job, only what decides on their nodes can change, their labels, annotations and resources"
-            yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "make a Job of another name", at_key=True)
+            yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
     elif not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
         message = "the pod template of a Job cannot change before all of its pods have gone"
         yield Problem("immutable-field", _TEMPLATE, message, "wait until the suspended Job has no pods", at_key=True)

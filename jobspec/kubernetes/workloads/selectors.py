@@ -112,7 +112,7 @@ def unmatched(selector: Any, spec: Data) -> Problems:
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     missed = misses(mapping(selector), labels)
     if missed:
-        message = f"the selector wants {', '.join(missed)}, and the labels of the pod template are not so"
+        message = f"the selector requires {', '.join(missed)}, which the pod template does not have"
         yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
 
 

@@ -52,7 +52,7 @@ def service_problems(data: Data, old: Data | None) -> Problems:
         yield from _traffic(data, kind)
     notes = string_map(mapping(data, "metadata"), "annotations")
     if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
-        message = f"the annotations `{_MODE}` and `{_HINTS}` are two names of the same, and differ"
+        message = f"the annotations `{_MODE}` and `{_HINTS}` mean the same, and differ"
         yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
@@ -65,7 +65,7 @@ def _external_name(spec: Data) -> Problems:
         yield Problem("conflicting-values", (*_SPEC, name), message, "remove it", at_key=True)
     name = text(spec, "externalName").removesuffix(".")
     if not name:
-        yield missing("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
+        yield missing("externalName", spec, _SPEC, "it is the DNS name behind the Service")
     elif why := bad_subdomain(name):
         yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is not a DNS name: {why}")
 
@@ -183,7 +183,7 @@ def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
 def _name(port: Data, path: Path, names: set[str], *, required: bool) -> Problems:
     name = text(port, "name")
     if not name and required:
-        yield missing("name", port, path, "of several ports, each has a name")
+        yield missing("name", port, path, "with several ports, each needs a name")
     elif name:
         yield from named(name, "a port", bad_label_name, (*path, "name"))
     if name and name in names:
@@ -295,7 +295,7 @@ def _bad_padded_range(text: str) -> str:
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
-    return Problem("conflicting-values", path, f"`{name}` is only for Services of type `{_BALANCER}`", "remove it", at_key=True)
+    return Problem("conflicting-values", path, f"`{name}` is only allowed for Services of type `{_BALANCER}`", "remove it", at_key=True)
 
 
 def is_external(spec: Data, kind: str) -> bool:
@@ -306,7 +306,7 @@ def is_external(spec: Data, kind: str) -> bool:
 def _external_policy(spec: Data, kind: str) -> Problems:
     policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
     if policy and not is_external(spec, kind):
-        message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
+        message = "`externalTrafficPolicy` has no effect without traffic from outside of the cluster"
         yield Problem("conflicting-values", path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
     elif policy:
         yield from one_of(policy, _TRAFFIC_POLICIES, path)
@@ -368,7 +368,7 @@ def _changed_addresses(new: Data, old: Data) -> Problems:
         return
     name = "clusterIPs" if texts(new, "clusterIPs") else "clusterIP"
     if now == [_NONE] and is_given(old, "clusterIP") is False and not was:
-        message = "a Service cannot become headless: the stored one says no `clusterIP: None`, so that it has an address"
+        message = "a Service cannot become headless: the stored one has an address"
         yield Problem("immutable-field", (*_SPEC, name), message, _ANEW)
     elif was and now[0] != was[0]:
         yield Problem("immutable-field", (*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)

@@ -28,19 +28,19 @@ _MOST = 2**31 - 1
 
 
 def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A replicated job can wait only for jobs that stand before it in the list, so the first cannot wait at all. Reorder them."""
+    """A replicated job can wait only for jobs before it in the list, so the first cannot wait at all. Reorder them."""
     before: set[str] = set()
     for number, job in enumerate(workload.roles):
         before.add(job.name)
         depends = job.data.get("dependsOn")
         if depends == [] and not is_at_least(target["jobset"], "0.10.1"):
-            yield Finding((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), "`dependsOn` is empty: the webhook crashes", "remove `dependsOn`")
         elif number == 0 and depends is not None:
-            yield Finding((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, cannot wait for others", "remove `dependsOn`")
             continue
         for inner, other in items_at(job.data, ("dependsOn",)):
             if other["name"] not in before:
-                message = f"`{job.name}` cannot wait for `{other['name']}`, which does not stand before it"
+                message = f"`{job.name}` cannot wait for `{other['name']}`, which is not before it"
                 yield Finding((*job.path, *inner, "name"), message, "put that job first")
 
 
@@ -166,7 +166,7 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES)):
         name = rule.get("name") or f"failurePolicyRule{number}"
         if not _is_rule_name(name):
-            message = f"`{name}` cannot be the name of a rule: it takes letters, digits, `_`, `,` and `:`, a letter first"
+            message = f"`{name}` cannot be the name of a rule: use letters, digits, `_`, `,` and `:`, starting with a letter"
             yield Finding((*path, "name"), message)
         if name in first:
             yield Finding((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
@@ -183,7 +183,7 @@ def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
     for rule, _ in items_at(workload.document.data, _FAILURE_RULES):
         for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
             if reason not in _REASONS:
-                yield Finding(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
+                yield Finding(path, f"unknown failure reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
 
 
 def disabled_feature(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -383,7 +383,7 @@ def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> 
 # The rules are those for JobSets in files; names that a cluster makes up count as long as they will be.
 
 
-_REFUSED = "the server refuses the JobSet of this job, so nothing runs"
+_REFUSED = "JobSet refused, so nothing runs"
 _JOBS_FIELD = "spec.replicatedJobs["
 
 
@@ -401,7 +401,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
     known = ", ".join(f"`{text(each, 'name')}`" for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
     for new in added:
         name = new.get("name") or new
-        message = f"{_REFUSED}: the runtime has no replicated job `{name.value}`, so that the patch adds one without containers"
+        message = f"{_REFUSED}: the runtime has no replicated job `{name.value}`: the patch adds one without containers"
         yield Diagnostic("jobset-refused", message, name.place(), document=job.index, hint=f"the runtime has {known}")
 
 

@@ -130,8 +130,8 @@ def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
 
 def _no_runtime(job: Document, target: Target) -> Diagnostic:
     ref = RuntimeReference(job.data)
-    message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
-    hint = "write the runtime into the job's file, or pass its file, too"
+    message = f"no {ref.kind} `{ref.name}` in the files or in trainer {target['trainer']}: what becomes of the job is not known"
+    hint = "add the runtime to the job's file, or pass its file, too"
     return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)
 
 
@@ -379,19 +379,19 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
     manager = text(job.tree, *map(str, _MANAGER))
     if not job.is_at_least("2.3.0") or manager in ("", _CONTROLLER):
         return None
-    message = f"`{manager}` manages the job, so the trainer creates nothing of it here"
+    message = f"`{manager}` manages the job: the trainer creates nothing for it here"
     return document.problem("no-pods-created", message, _MANAGER, severity="info")
 
 
 def failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
     if job.policy("flux") is not None and job.is_at_least("2.2.0") and job.trainer("numNodes") is None:
-        message = "the trainer fails on a job for Flux that does not say its number of nodes"
+        message = "the trainer crashes on a job for Flux without `numNodes`"
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
     launches = any(text(each, "name") == NODE for pods in sets if pods.name == LAUNCHER for each in pods.containers())
     if implementation and implementation.value != _OPEN_MPI and launches:
-        message = f"the trainer knows how to launch {_OPEN_MPI} alone, not `{implementation.value}`"
+        message = f"the trainer can launch {_OPEN_MPI} only, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
         yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
     if (
@@ -400,6 +400,6 @@ def failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime:
         and not job.is_at_least("2.3.0")
         and not any(each.trains for each in sets)
     ):
-        message = "the trainer fails on a runtime for JAX in which nothing is labelled as the trainer's"
-        hint = "label the template of a replicated job with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
+        message = "the trainer crashes on a runtime for JAX without a job labelled as the trainer's"
+        hint = "label a replicated job's template with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
         yield runtime.problem("operator-crash", message, ("spec", "template", "spec", "replicatedJobs"), hint=hint)

@@ -38,7 +38,7 @@ def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
 
 
 def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The operator sets the environment variables that tell each pod its rank and the number of pods; a job cannot set them.
+    """The operator sets the environment variables that give each pod its rank and the number of pods; a job cannot set them.
 
     Set `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook checks jobs with torch only where the latter is set.
     """
@@ -50,7 +50,7 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding
     for name, reserved in RESERVED.items():
         for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
-                message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
+                message = f"the trainer sets `{variable['name']}` itself: a job on a runtime with the policy `{name}` cannot"
                 field = "" if name == "xgboost" else "spec.trainer.env"
                 yield Finding((*path, "name"), message, "remove it", field=field, changes=[remove(path)])
 
@@ -62,7 +62,7 @@ def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     data = workload.document.data
     value = value_at(data, _PROCESSES)
-    number = "; an integer stands without quotes" if str(value).isdecimal() else ""
+    number = "; write an integer without quotes" if str(value).isdecimal() else ""
     if isinstance(value, str) and is_reviewed_by_torch(workload, target) and value not in ("auto", "cpu", "gpu"):
         yield Finding(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
     if isinstance(value, str) and policy(workload, "mpi") is not None:
@@ -78,7 +78,7 @@ def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
     if mpi.get("runLauncherAsNode") is True and nodes is not None and nodes >= 2:
         missing = [name for name in ("launcher", "node") if name not in pods_of(workload, target)]
         if missing:
-            message = f"on {nodes} nodes, MPI needs a replicated job `{missing[0]}`, which the runtime does not have"
+            message = f"MPI on {nodes} nodes needs a replicated job `{missing[0]}`, which the runtime does not have"
             yield Finding(_NODES, message, "write `numNodes: 1`, or name another runtime")
 
 
@@ -97,7 +97,7 @@ def reserved_container(workload: Workload, target: Target) -> Iterator[Finding]:
     node = pods_of(workload, target).get("node") if policy(workload, "flux") is not None else None
     if node and "flux-installer" in node.init:
         message = "the init container `flux-installer` of the job `node` is Flux's own"
-        yield Finding(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
+        yield Finding(("spec", "runtimeRef"), message, "rename it", field="spec.trainer.initContainers")
 
 
 def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -233,7 +233,7 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     known = _MODELS if is_at_least(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
-        message = f"the runtime's name `{RuntimeReference(workload.document.data).name}` stands for no model that torchtune is set up for"
+        message = f"the runtime's name `{RuntimeReference(workload.document.data).name}` is not a model that torchtune supports"
         yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
@@ -243,7 +243,7 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
         return
     model, nodes = _model(workload), _nodes(workload)
     if value_at(workload.document.data, _NODES) is None and not is_at_least(target["trainer"], "2.2.0"):
-        yield Finding(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
+        yield Finding(_NODES, "`tune run` needs `numNodes`: without it the webhook crashes", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
         yield Finding(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
     elif nodes > 1 and is_at_least(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
@@ -270,7 +270,9 @@ def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]
     for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
         if name in MANAGED:
-            yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
+            yield Finding(
+                path, f"`{name}` is set by the runtime, and cannot be set by a job", "remove it, or set it in a runtime of your own"
+            )
 
 
 def _gpus(workload: Workload) -> int:

@@ -50,10 +50,10 @@ def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]
     if value_at(workload.document.data, RUNTIME_REF) is None:
         yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
-        message = f"no runtime is of the group `{ref.group}`"
+        message = f"unknown runtime group `{ref.group}`"
         yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or remove it", field="spec.runtimeRef")
     elif ref.group_kind not in _RUNTIMES:
-        message = f"`{ref.kind}` is not a kind of runtime"
+        message = f"`{ref.kind}` is not a runtime kind"
         yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 
 
@@ -119,8 +119,8 @@ def repeated_job(workload: Workload, target: Target) -> Iterator[Finding]:
     for path, _ in items_at(workload.document.data, ("spec", "podSpecOverrides")):
         for inner, job in items_at(workload.document.data, (*path, "targetJobs")):
             if job["name"] in seen:
-                message = f"the pods of `{job['name']}` are changed in two places"
-                yield Finding((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
+                message = f"the pods of `{job['name']}` are overridden twice"
+                yield Finding((*inner, "name"), message, "merge the overrides", field="spec.podSpecOverrides")
             seen.add(job["name"])
 
 
@@ -190,7 +190,7 @@ def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
         message = f"the runtime `{cluster.name}` is deprecated"
         yield Finding(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
     elif workload.old is None and not _is_unreviewed(workload, target):
-        yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
+        yield Finding(_SUPPORT, "this runtime is deprecated", severity="warning")
 
 
 TRAINJOB_RULES = [
@@ -224,7 +224,7 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
         launcher = job.name == "launcher" and not is_at_least(target["trainer"], "2.1.0")
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
-            message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"
+            message = f"the job `{job.name}` has `replicas: {replicas}`; it must be 1"
             yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
 
 
@@ -291,8 +291,8 @@ def _refused(ref: RuntimeReference) -> Finding:
 def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
     known = [document.name for document in (*objects.in_file, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
-    outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
-    message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
+    outcome = "the server refuses the job" if objects.closed else "the job was not checked"
+    message = f"no {ref.kind} `{ref.name}` in the files or in trainer {target['trainer']}: {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
     elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
@@ -331,7 +331,7 @@ def _is_there(priority_class: str, objects: Objects) -> bool:
 
 
 def _no_priority_class(name: str, objects: Objects) -> Finding:
-    outcome = "the server refuses the job" if objects.closed else "nobody knows whether the server has it"
-    message = f"there is no PriorityClass `{name}`, which the runtime asks for, in this file or another given one, so {outcome}"
+    outcome = "the server refuses the job" if objects.closed else "it was not checked"
+    message = f"no PriorityClass `{name}` in the files, which the runtime names: {outcome}"
     severity: Severity = "error" if objects.closed else "warning"
     return Finding(RUNTIME_REF, message, "pass its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

@@ -215,8 +215,8 @@ def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]
     if not has_webhook(target["training-operator"]):
         yield from _by_operator(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
-        message = "the operator creates nothing of a job without replica types, and never looks at it again"
-        yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
+        message = "the operator ignores a job without replica types: no pods, no status"
+        yield document.problem("refused-by-operator", message, _REPLICAS, hint="add a `Master`, a `Worker` or both")
     yield from _by_operator(document, "operator-crash", _crashes_at_once(document))
 
 
@@ -249,16 +249,16 @@ def _crashes_at_once(document: Document) -> Iterator[Finding]:
     given = roles_in(document)
     for role in given:
         if not role.in_pod("containers"):
-            message = f"`{role.name}` has no container, and the operator looks for one"
+            message = f"`{role.name}` has no container: the operator crashes"
             yield Finding(role.at("containers"), message, "it needs one named `pytorch`")
     policy = value_at(document.data, _ELASTIC)
     has_workers = any(role.name.lower() == "worker" for role in given)
     if policy is not None and not has_workers and policy.get("minReplicas") is None and policy.get("maxReplicas") is None:
-        yield Finding(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
+        yield Finding(_ELASTIC, "no `Worker`: the operator crashes on the number of Workers", "add a `Worker`")
 
 
 def _not_found(job: TrainingJob) -> Iterator[Finding]:
-    """What the operator does not find in the job, and looks for again for ever."""
+    """What the operator does not find in the job, and looks for again forever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
@@ -272,9 +272,9 @@ def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
         return
     settings = policy.get("rdzvConf")
     if settings and not settings.value:
-        yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
+        yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty `rdzvConf`", "remove `rdzvConf`")
     if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
-        yield Finding(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
+        yield Finding(_ELASTIC, "no `Worker`: the operator crashes on the port of the Workers", "add a `Worker`")
     if job.processes is None and "Master" in job.replicas and not job.since_1_8:
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
         yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

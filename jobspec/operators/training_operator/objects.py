@@ -71,7 +71,7 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
         return unreadable
     manager = value_at(document.data, _MANAGER)
     if manager and manager != _OWN_NAME:
-        message = f"`{manager}` manages the job, so the operator creates nothing of it here"
+        message = f"`{manager}` manages the job: the operator creates nothing for it here"
         return [document.problem("no-pods-created", message, _MANAGER, severity="info")]
     return list(failures_at_once(document, target)) or suspension(document)
 

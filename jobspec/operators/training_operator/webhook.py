@@ -31,7 +31,7 @@ _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
     if workload.spec.get("pytorchReplicaSpecs") is None:
-        yield Finding(_REPLICAS, "the job has no `pytorchReplicaSpecs`, so it has no pods", "describe a Master, Workers or both")
+        yield Finding(_REPLICAS, "the job has no `pytorchReplicaSpecs`, and so no pods", "add a `Master`, a `Worker` or both")
 
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -49,10 +49,8 @@ def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
     for role in workload.roles:
         replicas = role.data.get("replicas")
         if role.name == "Master" and replicas != 1:
-            what = "the Master says nothing about `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
-            yield Finding(
-                (*role.path, "replicas"), f"{what}; it must be 1, and written down", "write `replicas: 1`; further pods are Workers"
-            )
+            what = "the Master has no `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
+            yield Finding((*role.path, "replicas"), f"{what}; it must be set to 1", "write `replicas: 1`; further pods are Workers")
 
 
 def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -71,7 +69,7 @@ def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
         if not names:
             yield Finding(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
         elif "pytorch" not in names:
-            message = f"none of `{role.name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
+            message = f"none of `{role.name}`'s containers is named `pytorch`, as the operator requires"
             (path, _), *others = role.items("containers")
             is_sure = not others and all(each["name"] != "pytorch" for _, each in role.items("initContainers"))
             changes = [set_to((*path, "name"), "pytorch")] if is_sure else []
@@ -89,7 +87,7 @@ def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
 def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
     if workload.spec.get("elasticPolicy") is not None and all(role.name != "Worker" for role in workload.roles):
-        message = "`elasticPolicy` is about Workers, and the job has none"
+        message = "`elasticPolicy` needs Workers, and the job has none"
         yield Finding((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 
 
@@ -116,7 +114,7 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
     manager = (workload.spec.get("runPolicy") or {}).get("managedBy")
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)
-        yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or remove it")
+        yield Finding(_MANAGED_BY, f"unknown controller `{manager}`", f"write {known}, or remove it")
 
 
 WEBHOOK_RULES = [
