@@ -154,7 +154,7 @@ ONE_POLICY = CelRule(
 ONE_ORDER = CelRule(
     "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && self.replicatedJobs.exists(x, has(x.dependsOn)))",
     _has_one_order,
-    "remove `startupPolicy`, and say in `dependsOn` of each replicated job what it waits for",
+    "remove `startupPolicy`, and set `dependsOn` of each replicated job",
 )
 NO_NAMESPACE = CelRule(
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",

@@ -484,8 +484,7 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
         for each in result.diagnostics:
             place = places.get(each.document or 0, (root, 0))
             is_in_source = each.mark.file == place[0] and place[0] not in built
-            words = (each.message, each.hint) if each.stage != "lint" or not is_in_source else ()  # numbers differ from build to build
-            key = (each.rule, str(each.mark), *words, *([*place, each.field] if is_in_source else []))
+            key = (each.rule, str(each.mark), each.message, each.hint, *([*place, each.field] if is_in_source else []))
             found.setdefault(key, []).append((root, place, each))
     for (path, number), by_root in objects.items():
         rows[path][number] = _combined(rows[path][number], [row for several in by_root.values() for row in several])

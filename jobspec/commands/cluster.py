@@ -61,7 +61,7 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
             if errors and (defining or found.named):
                 wrong[found.path] = errors
         if len(crds) == before and not wrong:
-            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {CRD[0]} in it")
+            raise JobspecError(f"--crd {path}: no CustomResourceDefinition of {CRD[0]} in it")
     return crds, wrong
 
 

@@ -152,7 +152,7 @@ def _unfit(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
     jobs = [each for each in checked.documents if is_workload(each)]
     if checked.result.valid and is_named and not jobs:
         hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
-        yield Diagnostic("no-workload", "there is no training job in the file to import", Mark(path), hint=hint)
+        yield Diagnostic("no-workload", "no training job in the file to import", Mark(path), hint=hint)
     for each in checked.documents if jobs else ():
         if not each.name and value_at(each.data, ("metadata", "generateName")):
             path_of_name = ("metadata", "generateName")

@@ -262,9 +262,7 @@ def project_among(paths: Sequence[str]) -> str | None:
         if os.path.lexists(FILE) and not os.path.isfile(FILE):
             raise JobspecError(f"{FILE} in the working folder is not a file that can be read")
         if not os.path.isfile(FILE):
-            raise JobspecError(
-                f"give the PATH of manifests to render; without one, {FILE} in the working folder is rendered: there is none"
-            )
+            raise JobspecError(f"give the PATH of manifests to render: there is no {FILE} in the working folder")
         return FILE
     if len(paths) > 1 or not os.path.isfile(paths[0]):
         return None

@@ -114,7 +114,7 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
     if is_completed and not found.wrong and not changed:
         return 0
     if not found.wrong and not changed:
-        raise JobspecError(f"nothing to migrate: no base of {path} is to be another one")
+        raise JobspecError(f"nothing to migrate: no base of {path} changes")
     is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.told))
     if not is_stopped:
         _write(changed, [], options)

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     command = Option("--command", metavar="COMMAND", what="run this in each pod instead of the container's `command`; its `args` are kept")
     arguments = Option("--args", metavar="ARGS", what="pass these to each program instead of the container's `args`")
     limits = [
-        Option("--max-restarts", metavar="NUMBER", what="fail after so many restarts in all, whatever the job says"),
+        Option("--max-restarts", metavar="NUMBER", what="fail after this number of restarts in all, whatever the job allows"),
         Option("--timeout", metavar="TIME", what="fail after this time, such as 90s or 10m"),
         Option(
             "--back-off",

@@ -37,7 +37,7 @@ def ask_about_files(options: Options) -> int:
     if not is_owned or options.envtest:
         for given, option in ((options.kubernetes, "--kubernetes"), (options.recreate, "--recreate"), (options.delete, "--delete")):
             if given:
-                raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
+                raise JobspecError(f"{option} is for the kind cluster, and cannot be combined with --context or --envtest")
     if not options.paths and not options.helm:
         if not options.delete:
             raise JobspecError("dry-run: name a PATH")

@@ -281,7 +281,7 @@ class _Decoder:
 
     def alias(self, event: Any) -> tuple[Any, Any]:
         if event.anchor not in self.anchors:
-            raise _Failure("yaml-syntax", f"no anchor `&{event.anchor}` stands before this alias", event.start_mark)
+            raise _Failure("yaml-syntax", f"unknown alias: no anchor `&{event.anchor}` before it", event.start_mark)
         found = self.anchors[event.anchor]
         if found is None:
             raise _Failure("recursive-alias", f"the alias `*{event.anchor}` is inside of its own anchor", event.start_mark)
@@ -528,7 +528,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
     if tag == _FLOAT and isinstance(value, int) and fits:
         fits, value = value <= _MAX_INT64, float(value)
     if not fits:
-        raise ValueError(f"`{text}` is no {tag.rpartition(':')[2]}, as its tag says")
+        raise ValueError(f"`{text}` is not a valid {tag.rpartition(':')[2]}, as its tag says")
     return _through_json(value)
 
 

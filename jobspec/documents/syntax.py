@@ -19,7 +19,7 @@ TAG = "found ',' after a tag"
 SLASH = "found '/' after a backslash"
 _SENTENCES = {
     "found character '\\t' that cannot start any token": ("indented with a tab: YAML allows spaces only", "indent with spaces"),
-    "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
+    "found character that cannot start any token": ("unexpected character at the start of a value", "put the value in quotes"),
     "mapping values are not allowed in this context": (
         "unexpected `:`: the line is indented too far, or a value with `: ` in it needs quotes",
         "",
@@ -42,16 +42,16 @@ _SENTENCES = {
         "unclosed mapping: expected `,` or `}`",
         "close it, or put a `,` between its entries",
     ),
-    "did not find expected node content": ("a value is missing here", ""),
+    "did not find expected node content": ("missing value", ""),
     "did not find expected <document start>": ("unexpected text after the end of the document", "begin another document with `---`"),
     "did not find expected alphabetic or numeric character": (
-        "an `&` or `*` without a name",
+        "`&` or `*` without a name",
         "put the value in quotes if a string is meant",
     ),
-    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
-    "found undefined tag handle": ("the prefix of this tag is not declared", "remove the tag"),
-    "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
-    "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
+    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a new line"),
+    "found undefined tag handle": ("undeclared prefix of a tag", "remove the tag"),
+    "found invalid Unicode character escape code": ("invalid Unicode escape", ""),
+    "found unknown escape character": ("unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
     QUESTION: ("unquoted `?` inside `[...]` or `{...}`: the YAML parser of Kubernetes refuses it", "put it in quotes"),
     SLASH: ("invalid escape `\\/`: the YAML parser of Kubernetes refuses it", "write `/`"),
     TAG: ("`,` right after a tag: the YAML parser of Kubernetes takes it as part of the tag", "put a space between them"),

@@ -158,9 +158,9 @@ def _behavior(rules: Data, path: Path) -> Problems:
         yield from _between(policy.get("periodSeconds", 0), 1, _LONGEST_PERIOD, (*at, "periodSeconds"))
     tolerance = rules.get("tolerance", "0")
     if amount_of(tolerance) < 0:
-        yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` cannot be negative, as {tolerance} is")
+        yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` must not be negative, got {tolerance}")
 
 
 def _between(value: int, least: int, most: int, path: Path) -> Problems:
     if not least <= value <= most:
-        yield Problem("out-of-range", path, f"`{path[-1]}` is from {least} to {most:,}, and {value:,} is not")
+        yield Problem("out-of-range", path, f"`{path[-1]}`: expected {least} to {most:,}, got {value:,}")

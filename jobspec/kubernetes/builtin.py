@@ -245,7 +245,7 @@ def _parent_above(name: str, data: Data, empty: list[str], shape: Shape | None, 
 
 
 def _message(name: str, parent: str) -> str:
-    return f"`{name}` stands beside `{parent}:`, which is empty, and belongs inside it"
+    return f"`{name}` belongs inside of `{parent}:`, which is empty: lost indentation"
 
 
 class _Line:

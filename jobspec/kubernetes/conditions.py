@@ -78,7 +78,7 @@ def _unmet_number(value: float, shape: Shape, path: Path) -> Problems:
             yield Problem("out-of-range", path, message)
     factor = asked.get("multipleOf")
     if factor is not None and not _is_multiple(value, factor, kind, bits):
-        yield Problem("out-of-range", path, f"{name_of(path)} takes multiples of {factor}, and {value} is none")
+        yield Problem("out-of-range", path, f"{name_of(path)}: expected a multiple of {factor}, got {value}")
 
 
 def _holds(number: float, bits: int) -> bool:

@@ -185,9 +185,9 @@ class JSONSchema:
             whole = Resource.from_contents(schema, default_specification=DRAFT7)
             registry = Registry(retrieve=cache(retrieve)).with_resource(uri, whole).crawl()  # type: ignore[call-arg]  # of attrs
         except SchemaError as error:
-            raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
+            raise JobspecError(f"{file}: not a JSON Schema: {error.message}") from None
         except (AttributeError, TypeError) as error:
-            raise JobspecError(f"{file}: no JSON Schema: {error}") from None
+            raise JobspecError(f"{file}: not a JSON Schema: {error}") from None
         self._validator = kind({"$ref": uri}, registry=registry)
         self.covers: Literal["partly"] = "partly"
 
@@ -217,7 +217,7 @@ class JSONSchema:
         except RecursionError:
             raise JobspecError(f"{self._file}: the JSON Schema refers to itself without an end, or is nested too deep") from None
         except (AttributeError, TypeError) as error:
-            raise JobspecError(f"{self._file}: no JSON Schema, or what it refers to is none: {error}") from None
+            raise JobspecError(f"{self._file}: not a JSON Schema, or what it refers to is not: {error}") from None
         except Unresolvable as error:
             raise JobspecError(f"{self._file}: it refers to {_reference(error)}, which {_why(error)}") from None
 

@@ -55,7 +55,7 @@ def _names(metadata: Data, rule: str) -> Problems:
     if isinstance(prefix, str) and prefix:
         is_generated = not name and rule != "address"
         if why := bad_prefix(prefix) or (bad_name(generated_name(prefix)) if is_generated else ""):
-            yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
+            yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` is not a valid prefix of a name: {why}")
 
 
 def generation_problems(metadata: Any) -> Problems:
@@ -136,7 +136,9 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Problems:
     if not isinstance(api_version, str) or not api_version:
         return
     if api_version.count("/") > 1 or api_version.endswith("/"):
-        yield Problem("invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is not a API version: it is `v1`, or `group/version`")
+        yield Problem(
+            "invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is not a valid API version: expected `v1` or `group/version`"
+        )
     elif api_version in ("v1", "/v1") and kind == "Event":
         yield Problem("invalid-metadata", (*path, "kind"), "an Event cannot be an owner")
 

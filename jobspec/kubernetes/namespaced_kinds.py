@@ -55,7 +55,7 @@ def configmap_problems(config: Data, _: Any) -> Problems:
             if why := bad_data_key(key):
                 yield Problem("invalid-name", (field, Key(key)), f'"{key}" is not a key of a ConfigMap: {why}', at_key=True)
     for key in data.keys() & binary.keys():
-        yield Problem("duplicate-item", ("data", Key(key)), f"`{key}` stands in `binaryData`, too", "remove one of the two", at_key=True)
+        yield Problem("duplicate-item", ("data", Key(key)), f"`{key}` is in `binaryData`, too", "remove one of the two", at_key=True)
     size = sum(len(value.encode()) for value in data.values()) + sum(len(decoded(value)) for value in binary.values())
     if size > _MAX_CONFIGMAP_SIZE:
         path = ("data",) if data else ("binaryData",)
@@ -278,7 +278,7 @@ def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
     if of_urls and namespaced:
         yield excluded(at, "`nonResourceURLs` are not allowed in a Role, which is for one namespace", "write a ClusterRole")
     elif of_urls and any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-        yield excluded(at, "one rule is about resources or about `nonResourceURLs`, not about both", "write two rules")
+        yield excluded(at, "resources and `nonResourceURLs` are mutually exclusive in a rule", "write two rules")
     if not of_urls and not rule.get("apiGroups"):
         yield missing("apiGroups", rule, path, 'the core group is `""`')
     if not of_urls and not rule.get("resources"):
@@ -676,9 +676,9 @@ def share_problems(value: Any, path: Path) -> Problems:
             yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
     elif not re.fullmatch(r"[0-9]+%", value, re.ASCII):
         hint = f"write `{value}`, without quotes, or `{value}%`" if value.isdecimal() else ""
-        yield Problem("wrong-format", path, f'`{path[-1]}` is a number of pods or a percentage such as `50%`, not "{value}"', hint)
+        yield Problem("wrong-format", path, f'`{path[-1]}`: expected a number of pods or a percentage such as `50%`, got "{value}"', hint)
     elif int(value[:-1]) > 100:
-        yield Problem("out-of-range", path, f"`{path[-1]}` cannot be more than 100%, as {value} is")
+        yield Problem("out-of-range", path, f"`{path[-1]}` must not be more than 100%, got {value}")
 
 
 #: Kind -> the rules on each object, and those on an update besides.

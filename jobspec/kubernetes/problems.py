@@ -279,7 +279,7 @@ def near(value: str, known: Iterable[str]) -> str:
     names = sorted(set(known) - {""})
     if suggestion := closest(value, names):
         return suggestion
-    return f"there is {listed(names)}" if 0 < len(names) <= 5 else ""
+    return f"known: {listed(names)}" if 0 < len(names) <= 5 else ""
 
 
 def negative(value: Any, path: Path) -> Problems:

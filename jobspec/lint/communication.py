@@ -225,7 +225,7 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
     for role in job.training:
         own = _labels_of(role.pod_tree)
         peers = [_labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
-        found = _blocking(policies.of(own), role.name, own, peers)
+        found = _blocking(policies.of(own), own, peers)
         if found:
             policy, what, hint = found
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
@@ -314,9 +314,7 @@ def _labels_of(pod: MarkedTree) -> dict[str, str]:
     return {name: str(each.value) for name, each in metadata.entries("labels")} if metadata else {}
 
 
-def _blocking(
-    policies: Sequence[Document], role: str, own: Mapping[str, str], peers: Sequence[Mapping[str, str]]
-) -> tuple[Document, str, str] | None:
+def _blocking(policies: Sequence[Document], own: Mapping[str, str], peers: Sequence[Mapping[str, str]]) -> tuple[Document, str, str] | None:
     """The policy that keeps the pods of a role from others, what it does to them, and the remedy; None where there is none.
 
     *own*, *peers*: the labels of the role's pods, and of all that they have to reach.
@@ -329,7 +327,7 @@ def _blocking(
     if leaving and not all(any(_allows(each, "egress", "to", peer) for each in leaving) for peer in peers):
         return leaving[0], f"traffic from {role} to the job's other pods", between
     if leaving and not any(_lets_ask_for_names(each) for each in leaving):
-        return leaving[0], f"DNS queries of {role} for the other pods' names", "allow egress to the cluster DNS, on port 53"
+        return leaving[0], "DNS queries for the other pods' names", "allow egress to the cluster DNS, on port 53"
     return None
 
 

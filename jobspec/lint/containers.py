@@ -315,7 +315,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
         if known:
-            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", f"there is {listed(known)}")
+            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", f"known: {listed(known)}")
 
 
 def _is_token(value: str) -> bool:

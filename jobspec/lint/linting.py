@@ -89,7 +89,8 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
     known = set()
     for path, diagnostics in found.items():
         for each in diagnostics:
-            identity = (each.rule, str(each.mark), each.message) if each.mark.line else (each.rule, path, each.document, each.field)
+            words = each.message if each.mark.file == path else ""  # of another file, such as a base, where numbers differ by overlay
+            identity = (each.rule, str(each.mark), words) if each.mark.line else (each.rule, path, each.document, each.field)
             if identity not in known:
                 known.add(identity)
                 by_path[each.mark.file if each.mark.file in paths else path].append(each)

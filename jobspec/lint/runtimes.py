@@ -47,7 +47,7 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
     at_pods = [(*role.path, *_POD_LABELS) for role in roles if value_at(role.data, _POD_LABELS)]
     misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
     place = next(iter([*at_pods, *misspelt]), ("spec", "template", "spec", "replicatedJobs"))
-    why = "the label stands at the pod template" if at_pods else "no replicated job is labelled as the trainer's"
+    why = "the label is on the pod template" if at_pods else "no replicated job is labelled as the trainer's"
     yield Finding(place, f"{why}: a TrainJob's image, command and nodes are dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`")
 
 

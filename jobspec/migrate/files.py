@@ -114,7 +114,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
 
 
 def _rendered(document: Document) -> Diagnostic:
-    why = "jobspec has rendered it: migrate what it is rendered from, and render again"
+    why = "rendered by jobspec: migrate its sources, and render again"
     return cannot(document, why, severity="warning")
 
 

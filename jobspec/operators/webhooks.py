@@ -156,7 +156,7 @@ def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape
 def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
     """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
-        yield Finding(path, f"the operator cannot read {why}")
+        yield Finding(path, f"the operator cannot decode {why}")
     if isinstance(value, dict):
         fields, values = shape.fields, shape.values
         for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
@@ -173,7 +173,7 @@ def _unreadable(value: Any, shape: Shape) -> str:
     if isinstance(value, list) and shape.format == "date-time":
         return "a list as a time; only the API server accepts it"
     if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
-        return f"the quantity `{value}`, whose exponent is not an integer that it can hold"
+        return f"the quantity `{value}`, whose exponent is not a 64-bit integer"
     if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
         return f"the time `{value}`, which would be one as `2026-01-31T12:00:00Z`"
     is_number = isinstance(value, int) and shape.type == "int-or-string" and shape.format != "quantity"

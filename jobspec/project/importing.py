@@ -258,7 +258,7 @@ def _lines(entries: Sequence[Entry], indent: str) -> Iterator[str]:
 
 def _comments(entry: Entry) -> Iterator[str]:
     if entry.comments:
-        yield f"# comments of {entry.item.original.file} on what stands here now:".replace("\n", " ")
+        yield f"# comments of {entry.item.original.file} on what is here now:".replace("\n", " ")
         yield from entry.comments
 
 

@@ -317,4 +317,4 @@ def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:
             yield Diagnostic("invalid-project", message, flux.place("ref", name), hint=f"write one of {', '.join(allowed)}")
     if len(said) > 1 and said.keys() != {"branch", "commit"} and said.keys() <= set(allowed):
         message = f"{' and '.join(said)} each name what is synced, and Flux takes only one of them"
-        yield Diagnostic("invalid-project", message, flux.place("ref"), hint="leave one; only a commit can stand beside its branch")
+        yield Diagnostic("invalid-project", message, flux.place("ref"), hint="keep one; only a commit can be combined with its branch")

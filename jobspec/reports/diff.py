@@ -120,7 +120,7 @@ def markdown_report(view: View) -> str:
         text += details
         left += 0 if details else len(group)
     if left:
-        text += f"\nThe fields of {counted(left, 'variant')} are left out here; `jobspec diff {view.ref}` tells them.\n"
+        text += f"\nThe fields of {counted(left, 'variant')} are left out here; `jobspec diff {view.ref}` shows them.\n"
     return f"{text}\n<sub>{_escaped(judged_by(view))}</sub>\n"
 
 

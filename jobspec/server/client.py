@@ -182,7 +182,7 @@ def _reason_of_tls(what: str, url: str) -> str:
         why = what.partition("certificate verify failed: ")[2].partition(" (_ssl")[0] or what
         return (
             f"the certificate of {url} is not one that the kubeconfig trusts ({why}): "
-            "its `certificate-authority-data` is of another cluster or older, or something else answers there"
+            "its `certificate-authority-data` is of another cluster or outdated, or another server answers"
         )
     if "WRONG_VERSION_NUMBER" in what or "RECORD_LAYER_FAILURE" in what:
         return f"what answers at {url} does not speak TLS; is the kubeconfig's `server` right?"

@@ -65,19 +65,26 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
     found = {
         each["path"]: (
             [row["status"] for row in each["documents"]],
-            [(one["line"], one["rule"], one["message"].partition(":")[0]) for one in each["diagnostics"] if one["rule"] not in ADVICE],
+            [(one["line"], one["rule"], one["message"]) for one in each["diagnostics"] if one["rule"] not in ADVICE],
         )
         for each in files
     }
-    restart = "no `restartPolicy`"
-    note = ("unjudged-template", "placeholders: {} values not checked")
+    restart = "no `restartPolicy`: failed pods restart (OnFailure)"
+    template = "a template, not checked: 1 line has an action, such as `{{ name }}`"
+    ((wrong,),) = (rows for path, (_, rows) in found.items() if path == "wrong.yaml")
+    immutable = found["server.yaml"][1][-1]
+    assert immutable[:2] == (29, "wrong-type") and immutable[2].startswith("`immutable`: ")
+    assert wrong[:2] == (5, "invalid-name") and wrong[2].startswith("`MNIST` is not a valid name: ")
     assert found == {
-        "braces.yaml": (["partly"], [(9, note[0], note[1].format(1).removesuffix("s"))]),
-        "image.yaml": (["skipped"], [(8, note[0], "a template, not checked")]),
-        "job.yaml": (["partly"], [(4, note[0], note[1].format(4)), (10, "implicit-restart-policy", restart)]),
-        "secret.yaml": (["partly"], [(5, note[0], note[1].format(2))]),
-        "server.yaml": (["partly"] * 3 + ["invalid"], [(4, note[0], note[1].format(9)), (29, "wrong-type", "`immutable`")]),
-        "wrong.yaml": (["invalid"], [(5, "invalid-name", "`MNIST` is not a valid name")]),
+        "braces.yaml": (["partly"], [(9, "unjudged-template", "placeholders: 1 value not checked")]),
+        "image.yaml": (["skipped"], [(8, "unjudged-template", template)]),
+        "job.yaml": (
+            ["partly"],
+            [(4, "unjudged-template", "placeholders: 4 values not checked"), (10, "implicit-restart-policy", restart)],
+        ),
+        "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
+        "server.yaml": (["partly"] * 3 + ["invalid"], [(4, "unjudged-template", "placeholders: 9 values not checked"), immutable]),
+        "wrong.yaml": (["invalid"], [wrong]),
     }
     strict = _reported(folder, "job.yaml")["job.yaml"]
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
@@ -273,10 +280,11 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _expected(folder: Path) -> Counter[tuple[str, int, str]]:
     """What the comments of the files say: path, line, rule."""
     return Counter(
-        (str(path.relative_to(folder)), number, line.rpartition("# reported: ")[2])
+        (str(path.relative_to(folder)), number, rule)
         for path in folder.rglob("*.yaml")
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if "# reported: " in line
+        for rule in line.rpartition("# reported: ")[2].split(", ")
     )
 
 
@@ -310,6 +318,14 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "ConfigMap invalid": 1,
         "ConfigMap valid": 7,
     }
+
+
+@builder
+def test_a_platform_repository_is_told_each_cause_once() -> None:
+    """Tenants with their policies, what SOPS encrypts, a base with two overlays, jobs of several teams, one of them in no namespace."""
+    folder = REPOSITORIES / "platform"
+    files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
+    assert Counter((each["file"], each["line"], each["rule"]) for file in files for each in file["diagnostics"]) == _expected(folder)
 
 
 @builder

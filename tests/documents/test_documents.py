@@ -525,7 +525,7 @@ _SAID = """\
 True False
 ['a control character that YAML does not allow']
 ['unclosed quote: the string that begins here does not end']
-['a value is missing here']
+['missing value']
 ['no anchor `&a` stands before this alias']
 []
 """

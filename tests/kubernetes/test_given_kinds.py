@@ -137,7 +137,7 @@ def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -
         ("{", "cannot be read as JSON"),
         ("1.5", "no JSON Schema"),
         ('{"$schema": {"a": 1}}', "no JSON Schema"),
-        ('{"type": 5}', "no JSON Schema: 5 is not valid"),
+        ('{"type": 5}', "not a JSON Schema: 5 is not valid"),
         ('{"$ref": "#"}', "refers to itself without an end"),
         ('{"$ref": "#/definitions/none"}', "it refers to #/definitions/none, which is not there"),
         ('{"$ref": "none.json"}', "none.json: cannot be read as JSON: [Errno 2] No such file"),

@@ -82,7 +82,7 @@ spec:
             - {name: SEED, value: "1"}
 """
 VARIANT = """\
-    # comments of mnist.yaml on what stands here now:
+    # comments of mnist.yaml on what is here now:
     # of the team
     # two of them
     - name: mnist
@@ -402,7 +402,7 @@ def test_a_list_of_jobs_is_taken_apart_and_its_comments_go_to_the_first(tmp_path
 
 def test_a_file_without_a_job_is_an_error_where_it_is_named_and_told_where_it_is_met(tmp_path: Path) -> None:
     _place(tmp_path, {"k8s/job.yaml": JOB, "k8s/config.yaml": CONFIG})
-    assert "k8s/config.yaml: error: there is no training job in the file to import [no-workload]" in _refused(tmp_path, "k8s/config.yaml")
+    assert "k8s/config.yaml: error: no training job in the file to import [no-workload]" in _refused(tmp_path, "k8s/config.yaml")
     assert "skipped k8s/config.yaml: no training job\n" in run_here("import", "k8s", cwd=tmp_path).stdout
     shutil.rmtree(tmp_path / "base")
     (tmp_path / "jobspec.yaml").unlink()

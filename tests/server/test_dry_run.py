@@ -476,7 +476,7 @@ def test_a_context_that_is_not_there(dry_run: Runner, tmp_path: Path) -> None:
     dry_run.kubeconfig = tmp_path / "none"
     assert dry_run(tmp_path, "--context", "nowhere").code == 2
     both = dry_run(tmp_path, "--context", "nowhere", "--recreate")
-    assert (both.code, both.err) == (2, "jobspec: --recreate is for the kind cluster, and goes neither with --context nor with --envtest\n")
+    assert (both.code, both.err) == (2, "jobspec: --recreate is for the kind cluster, and cannot be combined with --context or --envtest\n")
 
 
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

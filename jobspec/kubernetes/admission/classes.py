@@ -108,7 +108,7 @@ def _nodes(spec: Data, scheduling: Data, name: str) -> Problems:
     own = mapping(spec, "nodeSelector")
     for label, value in mapping(scheduling, "nodeSelector").items():
         if label in own and own[label] != value:
-            message = f"the runtime class `{name}` is for nodes with `{label}: {value}`, and the pod wants `{own[label]}`"
+            message = f"the runtime class `{name}` is for nodes with `{label}: {value}`, and the pod selects `{own[label]}`"
             yield Problem("refused-by-class", ("spec", "nodeSelector", Key(label)), message)
 
 

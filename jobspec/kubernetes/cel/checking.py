@@ -161,7 +161,7 @@ class CheckedExpression:
             self.calls[node.at] = Resolved(function, None, [_LOGICAL])
             return BOOL
         if function not in FUNCTIONS:
-            raise CompileError(node.at, f"there is no function `{function}`")
+            raise CompileError(node.at, f"unknown function `{function}`")
         results = [(each, self._overload_result(each, arguments)) for each in FUNCTIONS[function] if each.is_member == is_member]
         found = [result for _, result in results if result is not None]
         overloads = [each for each, result in results if result is not None]

@@ -226,7 +226,7 @@ def _check_format(text: Literal, items: Sequence[Any], checked: CheckedExpressio
     used = 0
     for used, clause in enumerate(_clauses(text), start=1):
         if used > len(items):
-            raise CompileError(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
+            raise CompileError(text.at, f"the format has more than {len(items)} clauses than values")
         _check_clause(clause, items[used - 1], checked)
     if used < len(items):
         raise CompileError(text.at, f"the format has {used} clauses, and {len(items)} values are given")

@@ -187,7 +187,7 @@ def _names(names: Data) -> Problems:
     for name in ("plural", "singular", "kind", "listKind"):
         value = names.get(name) or ""
         if value and (why := bad_dns1035_label(value.lower() if name in ("kind", "listKind") else value)):
-            yield invalid((*at, name), f"`{value}` is no {name}: {why}")
+            yield invalid((*at, name), f"`{value}` is not a valid {name}: {why}")
     if not names.get("listKind") and kind and len(kind) <= _LONGEST < len(f"{kind}List"):
         yield invalid((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
     if kind and names.get("listKind") == kind:
@@ -363,7 +363,7 @@ def bundle_problems(conversion: Any, path: Path) -> Problems:
     """A `caBundle` that cannot be decoded from base64."""
     value = at(conversion, ("webhook", "clientConfig", "caBundle"))
     if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
-        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes a base64 string")
+        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle`: expected a base64 string")
 
 
 def _webhook(webhook: Data, path: Path) -> Problems:

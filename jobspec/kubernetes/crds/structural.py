@@ -162,13 +162,13 @@ def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Problems:
         if isinstance(items, dict):
             yield from _complete(branch["items"], items, (*path, "items"), (*at, "items"))
         else:
-            yield invalid(path, f"`items` is missing, which `{spell((*at, 'items'))}` speaks of")
+            yield invalid(path, f"`items` is missing, which `{spell((*at, 'items'))}` refers to")
     for name, inner in (branch.get("properties") or {}).items():
         inside: Path = (*at, "properties", Key(name))
         if name in fields:
             yield from _complete(inner, fields[name], (*path, "properties", Key(name)), inside)
         else:
-            yield invalid((*path, "properties") if fields else path, f"the field `{name}` is missing, which `{spell(inside)}` speaks of")
+            yield invalid((*path, "properties") if fields else path, f"the field `{name}` is missing, which `{spell(inside)}` refers to")
 
 
 # Check single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
@@ -471,7 +471,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
         elif keyword == "items" and isinstance(inner, list):
             yield from _list(inner, shape, (*path, keyword), loose=True)
         elif keyword != "items" and inner is not None and not isinstance(inner, bool):
-            yield Problem("wrong-type", (*path, keyword), f"`{keyword}` takes a schema, `true` or `false`")
+            yield Problem("wrong-type", (*path, keyword), f"`{keyword}`: expected a schema, `true` or `false`")
 
 
 def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
@@ -480,7 +480,7 @@ def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
             if path[-1] != "dependencies" or isinstance(inner, dict):
                 yield from decode_problems(inner, shape, (*path, Key(name)), loose=loose)
     elif value is not None:
-        yield Problem("wrong-type", path, f"{name_of(path)} takes a mapping of names to schemas")
+        yield Problem("wrong-type", path, f"{name_of(path)}: expected an object of names to schemas")
 
 
 def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
@@ -488,7 +488,7 @@ def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
         for index, inner in enumerate(value):
             yield from decode_problems(inner, shape, (*path, index), loose=loose)
     elif value is not None:
-        yield Problem("wrong-type", path, f"{name_of(path)} takes a list of schemas")
+        yield Problem("wrong-type", path, f"{name_of(path)}: expected a list of schemas")
 
 
 def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:

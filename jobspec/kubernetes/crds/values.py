@@ -129,7 +129,7 @@ def _as_resources(found: list[tuple[Data, Path]], meta: Shape) -> list[Problem]:
 def _decoding(value: Data, path: Path, meta: Shape) -> Problems:
     for name in _META[:2]:
         if name in value and not isinstance(value[name], str):
-            yield Problem("wrong-type", (*path, name), f"it takes text, not {describe(value[name])}")
+            yield Problem("wrong-type", (*path, name), f"expected a string, got {describe(value[name])}")
     found = typed_problems_at(value.get("metadata"), meta, (*path, "metadata"))
     yield from (problem for problem in found if problem.rule != "unknown-field")  # which the server prunes in metadata
 

@@ -230,7 +230,7 @@ def file_volume_problems(spec: Data, path: Path) -> Problems:
             if name not in volumes:
                 yield Problem("unsupported-choice", at, f"the pod has no volume `{name}`", near(name, volumes))
             elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
-                message = f"variables are read from a file in an `emptyDir`, and the volume `{name}` is none"
+                message = f"a file of variables must be in an `emptyDir`, not in the volume `{name}`"
                 yield excluded(at, message, "name an `emptyDir`")
 
 
@@ -382,7 +382,7 @@ def bad_port_name(name: str) -> str:
     if not _NAME.issuperset(name) or _LETTERS.isdisjoint(name):
         return "it must consist of lower-case letters, digits and `-`, with at least one letter"
     if "--" in name or name[0] == "-" or name[-1] == "-":
-        return "dashes cannot stand at its begin or end, nor two of them together"
+        return "it cannot begin or end with a dash, or have two in a row"
     return ""
 
 
@@ -424,7 +424,7 @@ def _action(around: Data, known: tuple[str, ...], path: Path, grace_period: int)
         return
     yield from _action_problems(given[0], around[given[0]], (*path, given[0]), grace_period)
     for name in given[1:]:
-        yield excluded((*path, name), f"`{path[-1]}` does one thing, and has `{given[0]}` already", "remove one of the two")
+        yield excluded((*path, name), f"`{path[-1]}` can do one thing only, and has `{given[0]}` already", "remove one of the two")
 
 
 def _action_problems(name: str, action: Data, path: Path, grace_period: int) -> Problems:
@@ -492,7 +492,7 @@ def _resizes(container: Data, path: Path, of_pod: str) -> Problems:
     for at, each in items_at(container, "resizePolicy", path):
         resource = each.get("resourceName", "")
         if resource in seen:
-            yield Problem("duplicate-item", at, f"the resource `{resource}` has a policy already", "remove one of the two")
+            yield Problem("duplicate-item", at, f"duplicate resize policy of `{resource}`", "remove one of the two")
         seen.add(resource)
         yield from required_choice(each, "resourceName", _RESIZABLE, at, "it is `cpu` or `memory`")
         yield from required_choice(each, "restartPolicy", _RESIZES, at, "it is `NotRequired` or `RestartContainer`")

@@ -122,7 +122,7 @@ def bad_container_resource(name: str) -> str:
         return "" if known else "without a domain, as in `nvidia.com/gpu`, it is `cpu`, `memory`, `ephemeral-storage` or `hugepages-SIZE`"
     if is_native(name) or is_extended(name):
         return ""
-    return "extended resources do not start with `requests.`, and stay names where that is put before them"
+    return "extended resources cannot start with `requests.`, and need a valid name behind that prefix"
 
 
 def _bad_pod_resource(name: str) -> str:
@@ -160,7 +160,7 @@ def pod_resources_problems(spec: Data, path: Path) -> Problems:
         return
     at = (*path, "resources")
     if spec.get("os", {}).get("name") == "windows":
-        yield excluded(at, "a pod on Windows has no resources as a whole", "give them to its containers")
+        yield excluded(at, "a pod for Windows cannot have resources as a whole", "give them to its containers")
         return
     if "claims" in resources:
         yield excluded((*at, "claims"), "a pod as a whole claims no devices", "claim them in a container")

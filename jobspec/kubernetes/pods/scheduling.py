@@ -361,7 +361,7 @@ def annotation_rule_problems(annotations: Annotations, spec: Data, path: Path) -
     for key, value in annotations.items():
         at = (*path, Key(key))
         if key == _MIRROR and not spec.get("nodeName"):
-            yield excluded(at, "a mirror pod, which a kubelet makes of a file of its own, has a `nodeName`", "remove the annotation")
+            yield excluded(at, "a mirror pod (created by a kubelet from a file) needs a `nodeName`", "remove the annotation")
         elif key == _COST and not _is_cost(value):
             yield Problem("wrong-format", at, f'the deletion cost must be a 32-bit integer, not "{value}"')
         elif key == _SECCOMP_OF_POD or key.startswith(_SECCOMP):

@@ -83,7 +83,7 @@ def container_security_problems(security: Data, spec: Data, path: Path) -> Probl
     mount = security.get("procMount", "Default")
     yield from one_of(mount, _PROC_MOUNTS, (*path, "procMount"))
     if mount == "Unmasked" and spec.get("hostUsers", True):
-        message = "`procMount: Unmasked` needs a pod with users of its own"
+        message = "`procMount: Unmasked` needs `hostUsers: false`"
         yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or remove it")
     at, has_none = (*path, "allowPrivilegeEscalation"), security.get("allowPrivilegeEscalation") is False
     if has_none and security.get("privileged"):

@@ -74,7 +74,7 @@ def _sources(volume: Data, path: Path) -> Problems:
     for source in given[:1]:
         yield from _source(source, volume[source], (*path, source))
     for source in given[1:]:
-        message = f"a volume has one source, and this has `{given[0]}` and `{source}`"
+        message = f"a volume can have one source only, not `{given[0]}` and `{source}`"
         yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
     iscsi = volume.get("iscsi", {})
     if "initiatorName" in iscsi:
@@ -149,7 +149,7 @@ def _host_path(data: Data, path: Path) -> Problems:
 def _nfs(data: Data, path: Path) -> Problems:
     folder = data.get("path")
     if folder and not folder.startswith("/"):
-        yield Problem("wrong-format", (*path, "path"), f"`path` is absolute on the server, unlike {describe(folder)}", f"write `/{folder}`")
+        yield Problem("wrong-format", (*path, "path"), f"`path` must be absolute, got {describe(folder)}", f"write `/{folder}`")
 
 
 def _flex_volume(data: Data, path: Path) -> Problems:
@@ -231,7 +231,7 @@ def _azure_disk(data: Data, path: Path) -> Problems:
     start = "/subscriptions/" if kind == "Managed" else "https://"
     if uri and not uri.startswith(start):
         hint = "" if "kind" in data or not uri.startswith("/subscriptions/") else "add `kind: Managed`; the default is `Shared`"
-        message = f"the URI of a disk of kind `{kind}` starts with `{start}`, unlike {describe(uri)}"
+        message = f"the URI of a disk of kind `{kind}` starts with `{start}`, got {describe(uri)}"
         yield Problem("wrong-format", (*path, "diskURI"), message, hint)
 
 
@@ -259,7 +259,7 @@ def _is_host_and_port(text: str) -> bool:
 def _storage_os(data: Data, path: Path) -> Problems:
     for field in ("volumeName", "volumeNamespace"):
         if data.get(field) and (why := bad_label_name(data[field])):
-            yield Problem("invalid-name", (*path, field), f"`{data[field]}` cannot stand here: {why}")
+            yield Problem("invalid-name", (*path, field), f"`{data[field]}` is not allowed here: {why}")
     yield from _secret(data, path)
 
 
@@ -267,7 +267,7 @@ def _flocker(data: Data, path: Path) -> Problems:
     name = data.get("datasetName", "")
     yield from _one_name(data, "datasetName", "datasetUUID", "dataset", path, "name the dataset, or give its `datasetUUID`")
     if "/" in name:
-        yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
+        yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset cannot contain `/`, got {describe(name)}")
 
 
 def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str) -> Problems:
@@ -337,7 +337,7 @@ def _projected(data: Data, path: Path) -> Problems:
                     taken.add(file)
         if len(given) > 1:
             message = f"a source of a projected volume can be one of these only: `{'`, `'.join(given)}`"
-            yield Problem("conflicting-values", at, message, "make each an item of its own")
+            yield Problem("conflicting-values", at, message, "make each a separate item")
 
 
 def _named(data: Data, path: Path) -> Problems:
@@ -377,7 +377,7 @@ def leads_up(text: str) -> bool:
 def backstep_problems(text: str, path: Path) -> Problems:
     """The problem of a path with `..` in it."""
     if leads_up(text):
-        yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, as {describe(text)} does", "write the resolved path")
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot contain `..`, got {describe(text)}", "write the resolved path")
 
 
 def relative_path_problems(text: str, path: Path) -> Problems:

@@ -83,7 +83,7 @@ def bad_schedule(schedule: str) -> str:
         if not blank:
             return "nothing follows the time zone"
         if place not in ("", "Local") and place not in time_zones():
-            return f"there is no time zone `{place}`"
+            return f"unknown time zone `{place}`"
         schedule = rest.strip(BLANKS)
     return bad_schedule_in_place(schedule)
 
@@ -121,7 +121,7 @@ def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, 
     else:
         numbers = [_number(end, names) for end in ends]
         if None in numbers:
-            return f"`{text}` is no {what}"
+            return f"`{text}` is not a valid {what}"
         first, last = numbers[0] or 0, numbers[-1] or 0
     if len(steps) > 1:
         return f"`{text}` has too many slashes"
@@ -162,5 +162,5 @@ def bad_time_zone(zone: str) -> str:
     if not zone:
         return "`timeZone` is empty"
     if zone.lower() == "local":
-        return "the time zone must be named; `Local` is another one on each machine"
-    return "" if zone in time_zones() else f'there is no time zone "{zone}"'
+        return "`Local` is not a time zone: it differs between machines"
+    return "" if zone in time_zones() else f'unknown time zone "{zone}"'

@@ -116,7 +116,7 @@ def _indexed(spec: Data, path: Path) -> Problems:
 
 
 def _needs_indexes(name: str, path: Path) -> Problem:
-    message = f"`{name}` is about the indexes of pods, which they have only with `completionMode: Indexed`"
+    message = f"`{name}` needs `completionMode: Indexed`"
     return Problem("conflicting-values", (*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
 
 
@@ -137,7 +137,7 @@ def _restarts(spec: Data, path: Path) -> Problems:
         hint = "the default, `Always`, is not allowed in a Job: write `Never` or `OnFailure`"
         yield from required_choice(pod, "restartPolicy", ("OnFailure", "Never"), at, hint)
     if policy == "OnFailure" and is_given(spec, "podFailurePolicy"):
-        message = f"with `podFailurePolicy`, `restartPolicy` is `Never`, not {describe(policy)}: the policy is about pods that failed"
+        message = f"`podFailurePolicy` needs `restartPolicy: Never`, not {describe(policy)}: it counts failed pods"
         yield Problem("conflicting-values", (*at, "restartPolicy"), message)
 
 
@@ -199,7 +199,7 @@ def _generated(spec: Data, name: str, uid: str) -> Problems:
     yield from wrong
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
     if missed:
-        message = f"the server writes the selector of a Job; this one wants {', '.join(missed)}, which its pods are not"
+        message = f"the server writes the selector of a Job; this one requires {', '.join(missed)}, which its pods do not have"
         yield Problem("conflicting-values", ("spec", "selector"), message, "remove `selector`", at_key=True)
 
 
@@ -260,7 +260,7 @@ def _exit_codes(codes: Data, path: Path, containers: list[str]) -> Problems:
             yield Problem("duplicate-item", (*at, index), f"duplicate exit code {value}", "remove one of the two")
     numbers = [value for value in values if isinstance(value, int | float)]
     if numbers != sorted(numbers):
-        yield Problem("wrong-format", at, "the exit codes must be in order", f"write `{sorted(numbers)}`")
+        yield Problem("wrong-format", at, "the exit codes must be in ascending order", f"write `{sorted(numbers)}`")
 
 
 # A Job's `successPolicy`: which of its indexes, or how many, are enough.

@@ -226,8 +226,8 @@ def _allocated(ports: list[Data]) -> Problems:
         if asked and asked in taken:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
         if wanted and not 1 <= wanted <= _MOST:
-            message = f"a node port is a number from 1 to {_MOST:,}, and of most clusters from 30,000 to 32,767; {wanted:,} is none"
-            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "remove it; the server chooses one that is free")
+            message = f"expected a node port from 1 to {_MOST:,}, mostly 30,000 to 32,767, got {wanted:,}"
+            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "remove it: the server chooses a free one")
         taken.add(asked)
         if first:
             shared.setdefault(own, first)

@@ -94,7 +94,7 @@ def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
         longest = f"{child}-{completions - 1}-abcde" if indexed and completions is not None else child
         why = bad_dns1035_label(child) or bad_dns1035_label(longest)
         if why:
-            message = f"`{longest}` cannot be the name of what `{job.name}` makes: {why}"
+            message = f"`{longest}`, made for `{job.name}`, is not a valid name: {why}"
             at = ("metadata", key) if bad_dns1035_label(name) else (*job.path, "name")
             yield Finding(at, message, "shorten the names", field=f"spec.replicatedJobs[{job.path[-1]}].name")
 
@@ -206,7 +206,7 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
         return
     job = next((job for job in workload.roles if job.name == wanted["replicatedJob"]), None)
     if job is None:
-        yield Finding((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
+        yield Finding((*place, "replicatedJob"), f"unknown replicated job `{wanted['replicatedJob']}`")
         return
     completions = value_at(job.data, ("template", "spec", "completions"))
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
