@@ -36,7 +36,7 @@ def test_lint_reports_what_the_command_does() -> None:
     assert {each.rule for each in api.lint(LATEST, select=["unpinned-image"]).diagnostics} == {"unpinned-image"}
     assert "unpinned-image" not in {each.rule for each in api.lint(LATEST, ignore=["unpinned-image"]).diagnostics}
     assert repr(result).startswith("<job.yaml: 1 document, ")
-    with pytest.raises(jobspec.JobspecError, match="there is no rule `unpined-image`; did you mean `unpinned-image`"):
+    with pytest.raises(jobspec.JobspecError, match="unknown rule `unpined-image`; did you mean `unpinned-image`"):
         api.lint(LATEST, ignore=["unpined-image"])
 
 

@@ -57,7 +57,14 @@ _SENTENCES = {
     TAG: ("`,` right after a tag: the YAML parser of Kubernetes takes it as part of the tag", "put a space between them"),
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
-_FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
+#: What is reported where the key, list, mapping or string begins, not where the parser gave up.
+_FROM_THE_START = (
+    "could not find expected ':'",
+    "found unexpected end of stream",
+    "did not find expected ',' or ']'",
+    "did not find expected ',' or '}'",
+    SLASH,
+)
 
 
 #: What libyaml says of a text nested more than 1,000 levels deep, from PyYAML 6.0.4 on.
@@ -78,7 +85,7 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
     """Mark, message and hint for a parser's *error* in a *text*."""
     if isinstance(error, MarkedYAMLError):
         problem = str(error.problem)
-        begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark
+        begins = problem in _FROM_THE_START and error.context_mark
         start = begins or error.problem_mark or error.context_mark
         assert start
     else:

@@ -337,7 +337,7 @@ class _Check:
         removals = "`null` instead of a value removes it, and `$remove: true` an item of a list"
         hint = removals if key == "$patch" else f"here, there are {' and '.join(directives)}"
         mark = child.key or child.mark
-        self.problems.append(Diagnostic("invalid-overlay", f"unknown `{key}`", mark, hint=closest(key, directives) or hint))
+        self.problems.append(Diagnostic("invalid-overlay", f"`{key}` is not allowed here", mark, hint=closest(key, directives) or hint))
 
     def _problem(self, message: str, tree: MarkedTree, hint: str = "") -> None:
         self.problems.append(Diagnostic("invalid-overlay", message, tree.place(), hint=hint))

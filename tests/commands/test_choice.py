@@ -88,7 +88,7 @@ def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--ignore", "unknown-fild"], "the options: there is no rule `unknown-fild`; did you mean `unknown-field`?"),
+        (["--ignore", "unknown-fild"], "the options: unknown rule `unknown-fild`; did you mean `unknown-field`?"),
         (["--fail-on", "fatal"], "the options: what fails is one of error, warning, info, not fatal"),
         (["--baseline", "none.json"], "none.json: No such file or directory; --write-baseline none.json writes one"),
         (["--baseline", "a.yaml"], "a.yaml: this is not a baseline; --write-baseline writes one"),
@@ -113,7 +113,7 @@ def test_settings_stand_in_the_project_or_in_pyproject(tmp_path: Path) -> None:
     assert "has no field `ignor`" in done.stderr or "unknown field `ignor`" in done.stderr
     write(tmp_path, {"jobspec.yaml": project, "pyproject.toml": "[tool.jobspec]\nselect = ['no-rule']\n"})
     done = run_here("validate", "a.yaml", cwd=tmp_path)
-    assert done.stderr.startswith("jobspec: pyproject.toml: there is no rule `no-rule`")
+    assert done.stderr.startswith("jobspec: pyproject.toml: unknown rule `no-rule`")
     write(tmp_path, {"pyproject.toml": "[tool.jobspec\n"})
     assert run_here("validate", "a.yaml", cwd=tmp_path).stderr.startswith("jobspec: pyproject.toml: ")
 

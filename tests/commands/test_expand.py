@@ -273,9 +273,9 @@ def test_what_cannot_be_done(folder: Path) -> None:
     (folder / "nodes.yaml").write_text(TRAINJOB.replace("numNodes: 2", "numNodes: 2000000000"))
     (folder / "mpi.yaml").write_text((folder / "nodes.yaml").read_text().replace("torch-distributed", "deepspeed-distributed"))
     for arguments, words in (
-        (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: the limit is 100000 are the most\n"),
-        (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: the limit is 100000 are the most\n"),
-        (("mpi.yaml",), "jobspec: 1999999999 nodes of TrainJob `bert` are too many to expand: the limit is 100000 are the most\n"),
+        (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: the limit is 100000\n"),
+        (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: the limit is 100000\n"),
+        (("mpi.yaml",), "jobspec: 1999999999 nodes of TrainJob `bert` are too many to expand: the limit is 100000\n"),
         (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob and no TrainJob\n"),
         (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: remove `-o`, or write `-o yaml`\n"),
         (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),

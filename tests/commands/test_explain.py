@@ -188,7 +188,7 @@ def test_items_and_values_are_passed_through(steps: tuple[str, ...], title: str)
         (("wrods",), "unknown field `wrods` in `Thing`: did you mean `Thing.words`?"),  # which another release has
         (("byName", "sise"), "unknown field `sise` in `Thing.byName[]`: did you mean `Thing.byName[].size`?"),
         (("part", "qqq"), "unknown field `qqq` in `Thing.part`: the fields are name, size"),
-        (("part", Key("0")), "`Thing.part` is not a list or map, so `[0]` is nothing in it"),
+        (("part", Key("0")), "`Thing.part` is not a list or map, and has no `[0]`"),
         (("count", "a"), "`Thing.count` (integer) has no fields, so no `a`"),
     ],
 )

@@ -113,7 +113,7 @@ def test_everything_wrong_with_the_function_config_is_told_at_once() -> None:
         "OPERATOR=RELEASE",
     ):
         assert part in said
-    assert "say what is to be done" in _krm(_list("{}"))[1]["results"][0]["message"]
+    assert "set `overlays: [cpu]`" in _krm(_list("{}"))[1]["results"][0]["message"]
 
 
 @pytest.mark.parametrize("text", ["", "kind: Pod\n", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {}\n", "a: [\n"])

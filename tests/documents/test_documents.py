@@ -526,7 +526,7 @@ True False
 ['a control character that YAML does not allow']
 ['unclosed quote: the string that begins here does not end']
 ['missing value']
-['no anchor `&a` stands before this alias']
+['unknown alias: no anchor `&a` before it']
 []
 """
 _AFTER = [

@@ -92,7 +92,7 @@ def test_a_crd_that_is_twice_in_a_folder_is_told_when_it_is_used(tmp_path: Path,
 
 def test_a_file_without_a_crd_is_no_crd(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", _CRD, "--crd", str(ROOT / "tests" / "cases" / "validate" / "claim.yaml")]) == 2
-    assert "there is no CustomResourceDefinition" in capsys.readouterr().err
+    assert "no CustomResourceDefinition" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_json_schema_is_asked_about_built_in_kinds_that_are_checked_partly(tmp
 @pytest.mark.parametrize("location", ["default", "https://example.com/{{.ResourceKind}}.json"])
 def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", _CRD, "--schema-location", location]) == 2
-    assert "jobspec fetches nothing" in capsys.readouterr().err
+    assert "jobspec downloads nothing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

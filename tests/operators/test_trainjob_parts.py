@@ -106,7 +106,7 @@ def test_two_ports_without_a_name_become_one_twice() -> None:
     pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     assert [each["containerPort"] for each in pod["containers"][0]["ports"]] == [2, 2]
     assert len(told) == 1
-    assert "refuses the JobSet" in told[0]
+    assert "JobSet refused" in told[0]
 
 
 def test_pods_after_the_first_follow_it_into_its_topology() -> None:

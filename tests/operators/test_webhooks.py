@@ -135,19 +135,19 @@ def test_of_two_given_runtimes_nobody_knows_which_is_meant(tmp_path: Path) -> No
     (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(_RUNTIME.format(name="team", spec=_MOUNTING))
-    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "warning")]
-    assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "error")]
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("job.yaml", "unresolved-reference", "warning")]
+    assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == [("job.yaml", "unresolved-reference", "error")]
 
 
 def test_a_runtime_that_is_refused_is_none(tmp_path: Path) -> None:
     refused = _RUNTIME.format(name="team", spec="{mlPolicy: {numNodes: many}}")
     (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
     (tmp_path / "runtime.yaml").write_text(refused)
-    both = [("./job.yaml", "unresolved-reference", "error"), ("./runtime.yaml", "wrong-type", "error")]
+    both = [("job.yaml", "unresolved-reference", "error"), ("runtime.yaml", "wrong-type", "error")]
     assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == both
     (tmp_path / "runtime.yaml").unlink()
     (tmp_path / "job.yaml").write_text(f"{_JOB.format(name='a', runtime='team')}---\n{refused}")
-    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "wrong-type", "error")]
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("job.yaml", "wrong-type", "error")]
     _, report = _jobspec(".", "--closed-world", cwd=tmp_path)
     assert [document["status"] for document in report["files"][0]["documents"]] == ["invalid", "invalid"]
 
@@ -170,11 +170,11 @@ def test_what_a_given_runtime_needs_is_looked_for_too(tmp_path: Path) -> None:
     spec = f"{{podGroupPolicy: {{volcano: {{}}}}, template: {{spec: {{replicatedJobs: {jobs}}}}}}}"
     (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team").replace(", initializer: {dataset: {}}", ""))
     (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec=spec))
-    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "warning")]
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("job.yaml", "unresolved-reference", "warning")]
     (tmp_path / "class.yaml").write_text("apiVersion: example.com/v1\nkind: PriorityClass\nmetadata: {name: high}\n")
     (tmp_path / "crd.yaml").write_text(_PRIORITY_CLASSES_OF_OTHERS)
     code, report = _jobspec(".", "--crd", "crd.yaml", cwd=tmp_path)
-    assert (code, _rules(report)) == (0, [("./job.yaml", "unresolved-reference", "warning")])
+    assert (code, _rules(report)) == (0, [("job.yaml", "unresolved-reference", "warning")])
     (tmp_path / "class.yaml").write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n")
     assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == []
 

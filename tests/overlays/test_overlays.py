@@ -314,7 +314,7 @@ def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -
 
 def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    for text, message in [(BASE, "not an overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
+    for text, message in [(BASE, "not an overlay, but a PyTorchJob"), ("", "must hold one document, not 0")]:
         path.write_text(text)
         result = run_here("render", "-", "--overlay", str(path), stdin=BASE)
         assert result.returncode == 2
