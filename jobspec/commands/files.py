@@ -174,7 +174,7 @@ def left_out(paths: Iterable[str]) -> list[Found]:
             is_hidden = any(part.startswith(".") for part in os.path.relpath(here, path).split(os.sep) if part != os.curdir)
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
-                files = [_below(here, name) for name in sorted(names) if name.endswith(ENDINGS)]
+                files = [_below(here, name) for name in sorted(names) if name.lower().endswith(ENDINGS)]
                 found += [_skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
     return found
 

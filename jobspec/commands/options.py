@@ -136,6 +136,9 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
     return Options(paths=paths, **values)
 
 
+_FEW = 4  # choices
+
+
 def declare(parser: ArgumentParser, options: Sequence[Option]) -> None:
     """Add the same options to a parser of argparse."""
     group = parser.add_mutually_exclusive_group() if any(option.exclusive for option in options) else parser
@@ -145,14 +148,15 @@ def declare(parser: ArgumentParser, options: Sequence[Option]) -> None:
             action = "store_false" if option.default else "store_true"
             add(*_shortest_first(option), dest=option.dest, action=action, help=option.what)
         else:
+            is_long = len(option.choices) > _FEW  # which would stand in each usage, and twice in the help
             add(
                 *_shortest_first(option),
                 dest=option.dest,
                 action="append" if option.repeatable else "store",
                 default=[] if option.repeatable else option.default,
                 choices=_Choices(option) if option.choices else None,
-                metavar=option.metavar or None,
-                help=option.what,
+                metavar="FORMAT" if is_long else option.metavar or None,
+                help=f"{option.what}; FORMAT is one of {', '.join(option.choices)}" if is_long else option.what,
             )
 
 
@@ -183,12 +187,15 @@ def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentPa
                 self.exit(2, f"{prog}: {unknown}\n")
             if message.startswith(_OWN):
                 self.exit(2, f"{prog}: {message}\n")
-            super().error(message)
+            if message.startswith(_INCOMPLETE):
+                super().error(message)  # with the usage
+            self.exit(2, f"{prog}: {_unknown_value(message) or f'{message}; see `{prog} --help`'}\n")
 
     return Parser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=formatter)
 
 
 _OWN = "unknown command "
+_INCOMPLETE = "the following arguments are required"
 
 
 def _unknown_option(message: str, known: Iterable[str]) -> str:
@@ -201,6 +208,20 @@ def _unknown_option(message: str, known: Iterable[str]) -> str:
 
     meant = closest(option, known)
     return f"unknown option `{option}`{f'; {meant}' if meant else ''}"
+
+
+def _unknown_value(message: str) -> str:
+    """What to say where argparse does not know a value of an option: it, and the one that it seems to mean; empty for other messages."""
+    option, _, rest = message.removeprefix("argument ").partition(": invalid choice: ")
+    value, _, known = rest.partition(" (choose from ")
+    if not known:
+        return ""
+    from jobspec.kubernetes.problems import closest
+
+    choices = [each.strip(" ')") for each in known.split(",")]
+    name = value.strip("'").partition("=")[0]
+    listed = ", ".join(choices)
+    return f"{option}: unknown value `{name}`; {closest(name, choices) or f'the values are {listed}'}"
 
 
 def formatter(prog: str) -> HelpFormatter:

@@ -26,6 +26,8 @@ def test_alone_it_prints_the_help() -> None:
         (["xyz"], "jobspec: unknown command `xyz`; `jobspec --help` lists the commands\n"),
         (["validate", "--overlya", "cpu"], "jobspec validate: unknown option `--overlya`; did you mean `--overlay`?\n"),
         (["validate", "--qqqq"], "jobspec validate: unknown option `--qqqq`\n"),
+        (["validate", "-o", "jsn"], "jobspec validate: -o/--output: unknown value `jsn`; did you mean `json`?\n"),
+        (["lint", "--fail-on"], "jobspec lint: argument --fail-on: expected one argument; see `jobspec lint --help`\n"),
     ],
 )
 def test_a_misspelt_word_is_one_line_with_what_was_meant(arguments: list[str], said: str) -> None:
