@@ -81,9 +81,9 @@ def parse_target(wish: str) -> tuple[str, str]:
 def _known(component: str, release: str, *, options: bool) -> str:
     """The newest known patch of a release; of Kubernetes, the release of a patch."""
     if component not in CHOSEN:
-        raise JobspecError(f"no operator `{component}`: the operators are {', '.join(OPERATORS)}, and there is `kubernetes`")
+        raise JobspecError(f"unknown operator `{component}`: the operators are {', '.join(OPERATORS)}, and `kubernetes`")
     if not isinstance(release, str):
-        raise JobspecError(f'{component}: a release is text, such as "{list(RELEASES[component])[-1]}", not {release!r}')
+        raise JobspecError(f'{component}: a release is a string, such as "{list(RELEASES[component])[-1]}", not {release!r}')
     known = known_releases(component, release)
     if known:
         return known[-1]

@@ -397,7 +397,7 @@ def test_a_volume_of_the_base_whose_name_an_overlay_takes_is_told(tmp_path: Path
     (tmp_path / "job.yaml").write_text(f"{JOB}          volumes: [{{name: data, hostPath: {{path: /data}}}}]\n")
     done = run_here("render", "job.yaml", "--overlay", "pvc-output", cwd=tmp_path)
     assert done.returncode == 0
-    assert "warning: `hostPath` of a volume of the base goes" in done.stderr
+    assert "warning: `hostPath` of a volume of the base is replaced" in done.stderr
 
 
 def test_nothing_to_render_leaves_the_folder_alone(tmp_path: Path) -> None:

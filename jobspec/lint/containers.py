@@ -315,7 +315,8 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
         if known:
-            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", f"known: {listed(known)}")
+            hint = closest(text(said), known) or f"known: {listed(known)}"
+            yield Finding(said, f"no ServiceAccount `{text(said)}` in the job's namespace among the files", hint)
 
 
 def _is_token(value: str) -> bool:

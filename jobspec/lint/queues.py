@@ -104,7 +104,7 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
         return
     if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"known: {listed(known)}"
+        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(text(said), known) or f"known: {listed(known)}"
         message = f"no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")
 
@@ -156,7 +156,9 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
         return
     known = sorted({each.name for each in document.documents.of_kind(_CLUSTER_QUEUE)})
     if known:
-        yield Finding(("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", f"known: {listed(known)}")
+        yield Finding(
+            ("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", closest(name, known) or f"known: {listed(known)}"
+        )
 
 
 def deprecated_kueue_api(document: LintedDocument) -> Iterator[Finding]:

@@ -330,7 +330,7 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
                 said = volume.get(*path)
                 known = _known(job, kind)
                 if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
-                    hint = _hash_hint(text(said), known) or f"known: {listed(known[:3])}"
+                    hint = _hash_hint(text(said), known) or closest(text(said), known) or f"known: {listed(known[:3])}"
                     yield Finding(said, f"no {kind[1]} `{text(said)}` in the job's namespace among the files", hint)
 
 

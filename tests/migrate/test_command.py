@@ -264,7 +264,7 @@ def test_what_jobspec_has_rendered_is_left_to_render(to: str, tmp_path: Path) ->
     before = {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")}
     done = _migrate(folder, "rendered", "base", "--to", to, "--in-place", "--strict")
     assert done.returncode == 0, done.stderr
-    assert "stays as it is: jobspec has rendered it" in done.stdout
+    assert "stays as it is: rendered by jobspec" in done.stdout
     assert {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")} == before
 
 
@@ -298,7 +298,7 @@ def test_a_manifest_that_is_set_in_on_a_page_stays(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(page)
     done = _migrate(tmp_path, "README.md", "--to", "TrainJob", "--in-place")
     assert done.returncode == 1
-    assert "its fence is set in" in done.stdout
+    assert "its fence is indented" in done.stdout
     assert (tmp_path / "README.md").read_text() == page
 
 

@@ -405,7 +405,7 @@ def _change(folder: Path) -> str:
 
 def _lose(folder: Path) -> str:
     (folder / ONE).unlink()
-    return "is not there"
+    return "does not exist"
 
 
 @pytest.mark.parametrize("spoil", [_edit, _change, _lose])
@@ -418,7 +418,7 @@ def test_a_file_that_is_not_as_rendered_is_told_beside_what_it_would_be(reposito
     assert "base/mnist.yaml:15:20" in done.stdout
     assert "v9" not in done.stdout
     state = json.loads(run_here("blame", ONE, "-o", "json", cwd=repository).stdout)["state"]
-    assert state == {"was edited by hand": "edited", "is stale": "stale", "is not there": "missing"}[said]
+    assert state == {"was edited by hand": "edited", "is stale": "stale", "does not exist": "missing"}[said]
 
 
 def test_a_job_that_would_be_renamed_is_stale_under_its_old_name(repository: Path) -> None:

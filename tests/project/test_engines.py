@@ -465,7 +465,7 @@ def test_only_leaves_the_engines_as_they_are(tmp_path: Path) -> None:
 def test_where_no_variant_can_be_rendered_that_alone_is_told(tmp_path: Path) -> None:
     variant = "  - {name: one, base: base/trainjob.yaml, namespace: ml, overlays: [istio-off]}\n"
     said = _refused(tmp_path, variant, f"{BOTH}  target: {{trainer: '2.0'}}\n")
-    assert "a TrainJob of trainer 2.0.0 has no place for `metadata` of its pods [not-expressible]" in said
+    assert "a TrainJob of trainer 2.0.0 has no field for `metadata` of its pods [not-expressible]" in said
 
 
 def test_an_object_without_a_namespace_is_an_error_at_its_place(tmp_path: Path) -> None:

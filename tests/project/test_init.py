@@ -212,7 +212,7 @@ def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: 
 
 def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> None:
     whole, there = files_in(_init(tmp_path / "whole")), tmp_path / "there"
-    assert "--checks is for a project that is there" in run_here("init", there, "--checks").stderr
+    assert "--checks needs a project" in run_here("init", there, "--checks").stderr
     shutil.copytree(tmp_path / "whole", there)
     for name in (".gitattributes", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
         (there / name).unlink()
@@ -223,8 +223,8 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     (there / ".github/workflows/jobspec.yaml").unlink()
     done = run_here("init", "--checks", cwd=there)
     assert (done.returncode, (there / ".pre-commit-config.yaml").read_text()) == (0, ours)
-    assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.gitattributes exists and stays as it is; add to it")
-    assert "\n.pre-commit-config.yaml exists and stays as it is; add to it" in done.stdout
+    assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.gitattributes exists and is unchanged; add what is missing")
+    assert "\n.pre-commit-config.yaml exists and is unchanged; add what is missing" in done.stdout
     assert "          - id: jobspec-render-check\n" in done.stdout
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
