@@ -229,7 +229,7 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
     (there / "jobspec.yaml").write_text("a: 1\n")
-    assert "is not a project that can be checked" in run_here("init", "--checks", cwd=there).stderr
+    assert "is not a valid project" in run_here("init", "--checks", cwd=there).stderr
 
 
 @pytest.mark.slow
