@@ -546,7 +546,7 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
         yield _fact("succeeds", "once all nodes have", mark)
     ttl = policy.get("ttlSecondsAfterFinished")
     if ttl is not None and ttl.value is not None:
-        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and so is the job", ttl)
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, with the job", ttl)
     if len(nodes) > 1:
         yield _fact("others after a failure", others, mark)
     yield _fact("finished pods", "stay" if leaves_finished_pods(cleaning) else "are deleted", mark)
@@ -589,7 +589,7 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
             yield from _of_jobset(each, list(jobs.values()), nodes)
     limits = [jobs[name].get("spec", "backoffLimit") for name in dict.fromkeys(map(_job_of, nodes))]
     if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
-        yield _fact("restarts are counted", "for each Job by itself", spec)
+        yield _fact("restarts are counted", "for each Job separately", spec)
     if len(nodes) > 1:
         yield _fact("others after a failure", "are ended", spec)
     yield _fact("finished pods", "stay", spec)

@@ -152,8 +152,8 @@ class Merge:
         self._problem("list-replaced", message, patch, path, hint, severity="warning")
 
     def _warn_other_volume(self, name: str, patch: MarkedTree, path: Path) -> None:
-        message = f"`{name}` of a volume of the base goes, and whatever mounts it now mounts this one"
-        hint = "give the overlay's volume another name, if both are wanted"
+        message = f"`{name}` of a volume of the base is replaced: its mounts now use this one"
+        hint = "rename the overlay's volume to keep both"
         self._problem("volume-replaced", message, patch, (*path, name), hint, severity="warning")
 
     def _problem(self, rule: str, message: str, tree: MarkedTree, path: Path, hint: str = "", *, severity: Severity = "error") -> None:

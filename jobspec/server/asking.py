@@ -252,7 +252,7 @@ def _stands_in(found: Sequence[Document]) -> str:
 
 
 def _apply_first(document: Document) -> str:
-    return f"{document.file}: apply that first, since a dry-run stores nothing"
+    return f"{document.file}: apply that first: a dry-run stores nothing"
 
 
 # The operators' webhooks that a server does not have: which they are, and their answers, from jobspec's own rules.
@@ -275,7 +275,7 @@ def absent_webhooks(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tu
         return {}
     reply = server.client.get(_CONFIGURATIONS)
     if not reply.ok:
-        return dict.fromkeys(ours, f"you may not list the webhooks of {server.client.name} ({reply.status})")
+        return dict.fromkeys(ours, f"not allowed to list the webhooks of {server.client.name} ({reply.status})")
     webhooks = [
         webhook
         for each in reply.body.get("items") or ()
@@ -329,7 +329,7 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
     return [
         Diagnostic(
             "offline-webhooks",
-            f"{server.client.name} takes this and {release} does not, so the rules of its webhooks were not applied: {first.message}",
+            f"{server.client.name} accepts this and {release} does not: its webhooks' rules were not applied: {first.message}",
             first.mark,
             field=first.field,
             document=first.document,
