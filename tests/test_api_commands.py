@@ -52,7 +52,7 @@ def test_results_and_models_are_readable() -> None:
 
 
 def test_errors_speak_of_arguments() -> None:
-    for target, said in (({"trainer": "9.9"}, "trainer=9.9: the known releases"), ({"trainer": 2.2}, "a release is text, such as")):
+    for target, said in (({"trainer": "9.9"}, "trainer=9.9: the known releases"), ({"trainer": 2.2}, "a release is a string, such as")):
         with pytest.raises(jobspec.JobspecError, match=said) as raised:
             jobspec.Cluster(target)  # type: ignore[arg-type]
         assert "--" not in str(raised.value)

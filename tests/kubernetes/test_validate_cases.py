@@ -128,7 +128,7 @@ def test_a_page_that_lost_its_indentation_has_one_mistake(tmp_path: Path) -> Non
     file.write_text(textwrap.dedent(page[first:last]))
     (found,) = _diagnostics(file)
     assert (found.mark.line, found.mark.column, found.rule) == (4, 1, "wrong-indentation")
-    assert found.message == "`name` stands beside `metadata:`, which is empty, and belongs inside it"
+    assert found.message == "`name` belongs inside of `metadata:`, which is empty: lost indentation"
 
 
 def test_the_same_page_with_its_indentation_is_valid(tmp_path: Path) -> None:

@@ -144,4 +144,4 @@ def test_public_manifests_stay_as_valid_as_they_were() -> None:
             fixed += len(done.done)
             assert [each for each in left if each.severity == "error"] == []
             assert done.refused == []
-    assert fixed > 10
+    assert fixed > 5
