@@ -59,7 +59,7 @@ def _write_checks(folder: str) -> int:
         raise JobspecError(f"--checks needs a project: {folder} has no {FILE}")
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
-        raise JobspecError(f"{path} is not a project that can be checked: see `jobspec validate {path}`")
+        raise JobspecError(f"{path} is not a valid project: see `jobspec validate {path}`")
     wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write(folder, {name: text for name, text in wanted.items() if name not in there})

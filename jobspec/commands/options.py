@@ -78,6 +78,7 @@ class Options:
     reports: Sequence[str] = ()
     """Formats of reports; of those that go into files, FORMAT=FILE."""
     statistics = False
+    fix_only = False
     skip_unknown = False
     admission = True
     outcome = True

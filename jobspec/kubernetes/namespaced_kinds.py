@@ -461,7 +461,7 @@ def limitrange_problems(made: Data, _: Any) -> Problems:
         elif "/" not in kind:
             yield from one_of(kind, _LIMITED, (*path, "type"))
         if kind in seen:
-            yield Problem("duplicate-item", (*path, "type"), f"there are limits of the type `{kind}` already", "put both in one item")
+            yield Problem("duplicate-item", (*path, "type"), f"duplicate limits of the type `{kind}`", "put both in one item")
         seen.add(kind)
         yield from _item(item, kind, path)
 
@@ -478,7 +478,7 @@ def _item(item: Data, kind: str, path: Path) -> Problems:
             if why := bad_name(name):
                 yield Problem("invalid-name", (*path, field, Key(name)), f"`{name}` is not a resource of a {kind}: {why}", at_key=True)
     if kind == "PersistentVolumeClaim" and not any("storage" in given[field] for field in ("min", "max")):
-        message = "limits of claims need the least or the most `storage`"
+        message = "limits of claims need a minimum or maximum of `storage`"
         yield Problem("missing-field", (*path, "limits"), message, "write `max: {storage: 1Ti}`")
     filled = given
     if kind == "Container":  # the server fills in limits from the most, requests from limits or else from the least
@@ -510,7 +510,7 @@ def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
     if ratio is None:
         return
     if ratio < 1000:
-        yield Problem("out-of-range", path, f"a limit is no less than its request, so that the ratio of `{name}` is 1 or more")
+        yield Problem("out-of-range", path, f"the ratio of `{name}` must be at least 1: a limit is not below its request")
     least, most = amounts.get("min"), amounts.get("max")
     if least and most is not None and _exceeds(ratio, most, least):
         yield Problem("conflicting-values", path, f"the ratio of `{name}` is more than that of its `max` to its `min`")
@@ -561,13 +561,13 @@ def resourcequota_problems(quota: Data, _: Any) -> Problems:
 def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
     """The problem of other scopes."""
     if set(quota.get("spec", {}).get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
-        yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "make another quota")
+        yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "create another quota")
 
 
 def _amount(name: str, text: str, path: Path) -> Problems:
     if why := bad_quota_resource(name):
         hint = closest(name, (*COUNTED, "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage"))
-        yield Problem("invalid-name", path, f"`{name}` is nothing that a quota counts: {why}", hint, at_key=True)
+        yield Problem("invalid-name", path, f"`{name}` is not a resource that a quota counts: {why}", hint, at_key=True)
     if amount_of(text) < 0:
         yield Problem("out-of-range", path, f"`{name}` must not be negative, got {text}")
     elif (name in COUNTED or is_extended(name)) and not is_whole(text):
@@ -628,7 +628,7 @@ def bad_quota_resource(name: str) -> str:
     if why := bad_qualified_name(name):
         return why
     is_known = "/" in name or is_of_quota(name)
-    return "" if is_known else "it is not a resource of Kubernetes, and others have a domain, as `nvidia.com/gpu` has"
+    return "" if is_known else "it is not a resource of Kubernetes, and others need a domain, such as `nvidia.com/gpu`"
 
 
 def _bad_limited_resource(name: str) -> str:

@@ -47,7 +47,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
             host = _host(said)
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
                 severity: Severity | None = None if _looks_generated(host.partition(".")[0]) else "info"  # else another Service may have it
-                yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
+                yield Finding(place, f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
 def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
@@ -322,10 +322,10 @@ def _blocking(policies: Sequence[Document], own: Mapping[str, str], peers: Seque
     between = "allow traffic between the pods of the job"
     entering = [each for each in policies if _isolates(each, own)]
     if entering and not all(any(_allows(each, "ingress", "from", peer) for each in entering) for peer in peers):
-        return entering[0], f"traffic from the job's pods to those of {role}", between
+        return entering[0], "ingress from the job's other pods", between
     leaving = [each for each in policies if _isolates(each, own, "Egress")]
     if leaving and not all(any(_allows(each, "egress", "to", peer) for each in leaving) for peer in peers):
-        return leaving[0], f"traffic from {role} to the job's other pods", between
+        return leaving[0], "egress to the job's other pods", between
     if leaving and not any(_lets_ask_for_names(each) for each in leaving):
         return leaving[0], "DNS queries for the other pods' names", "allow egress to the cluster DNS, on port 53"
     return None

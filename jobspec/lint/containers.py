@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import SERVICE_ACCOUNT
-from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedContainer, LintedJob
 from jobspec.programs.command_lines import JAX, TORCH
 from jobspec.workloads import value_at

@@ -8,7 +8,7 @@ from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.go.quantities import Quantity
-from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob, nanos, requested
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.workloads import items_at, suspend_of, value_at

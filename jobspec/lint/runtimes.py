@@ -144,8 +144,8 @@ def launcher_only_image(job: LintedJob) -> Iterator[Finding]:
 def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
     """No TrainJob can run with this runtime, or none can end.
 
-    Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
-    event tells. Where the files have a job of it, this is told of the job.
+    Why: the server takes the runtime, and only what is made of it for a job is refused: then no pods are created, and at most an event
+    says why. Where the files have a job that uses it, that job is reported instead.
     Instead: fix the runtime before anybody uses it.
     Before: template: {spec: {restartPolicy: Always}}
     After: template: {spec: {restartPolicy: Never}}

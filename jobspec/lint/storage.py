@@ -8,7 +8,7 @@ from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
-from jobspec.kubernetes.problems import listed
+from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedContainer, LintedJob, amount, bytes_of, volumes_of, written
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.workloads import value_at

@@ -219,7 +219,7 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document, gon
 def _sentence(key: Key, difference: Difference, gone: str) -> str:
     before, after = (_value(each) for each in (difference.before, difference.after))
     if key[-2] == "life" and difference.after is None:
-        return f"`{key[-1]}` {gone}; it was: {difference.before.value if difference.before else 'not said'}"
+        return f"`{key[-1]}` {gone}; before: {difference.before.value if difference.before else 'not set'}"
     if key[-2] == "life":
         before, after = (str(each.value) if each else "not set" for each in (difference.before, difference.after))
         return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; before: {{before}}").format(before=before, after=after)
@@ -227,7 +227,7 @@ def _sentence(key: Key, difference: Difference, gone: str) -> str:
     if difference.after is None:
         shown = "" if difference.before and isinstance(difference.before.value, (list, dict)) else f" {before}"
         return f"{what}{shown} {gone}"
-    return f"{what} is {after}, and was {before}" if difference.before else f"{what} is new: {after}"
+    return f"{what} is {after}; before: {before}" if difference.before else f"{what} is new: {after}"
 
 
 def _what(key: Key) -> str:

@@ -151,8 +151,8 @@ def cleans_up_at_limits_too(release: str) -> bool:
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _RUN_POLICY: Path = ("spec", "runPolicy")
-_PODS_STAY = "the operator leaves the pods that run as they are; only pods that it makes later are of the new spec"
-_NODES_STAY = "running pods keep the number of nodes that they started with"
+_PODS_STAY = "running pods stay as they are; only new pods get the new spec"
+_NODES_STAY = "running pods keep the old number of nodes"
 
 
 def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
@@ -160,7 +160,7 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
     if path == suspend_of(PYTORCHJOB):
         return suspension_effect(old, new)
     if path == (*_RUN_POLICY, "managedBy"):
-        return Effect("the training-operator leaves a job to another controller with the pods that it has")
+        return Effect("the training-operator leaves the job and its pods to another controller")
     if path[:2] == _RUN_POLICY:
         return Effect()
     if _is_scaled(path, old, new):
@@ -182,7 +182,7 @@ def _of_autoscaler(path: Path, new: Document) -> Effect:
     if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
         return Effect(_NODES_STAY)
     if path[2] == "metrics":
-        return Effect("the operator leaves its HorizontalPodAutoscaler", heeded=False)
+        return Effect("its HorizontalPodAutoscaler stays", heeded=False)
     return Effect(_PODS_STAY, heeded=False)
 
 
@@ -191,7 +191,7 @@ def _of_pods(path: Path, old: Document, new: Document) -> Effect:
     if is_suspended(old) or is_suspended(new):
         return Effect()
     if value_at(new.data, path[:3]) is None and path[:2] == _REPLICAS:
-        return Effect("the operator leaves the pods of a role that is gone", heeded=False)
+        return Effect("pods of a removed role stay", heeded=False)
     return Effect(_PODS_STAY, heeded=False)
 
 
@@ -244,4 +244,4 @@ def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
         return suspension_effect(old, new)
     if path[1] in _PATCHES:  # the webhook takes them from suspended jobs only
         return Effect()
-    return Effect("the trainer does not change a JobSet that it has made", heeded=False)
+    return Effect("the trainer does not change an existing JobSet", heeded=False)

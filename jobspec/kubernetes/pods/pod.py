@@ -334,12 +334,12 @@ def _dns(spec: Data, path: Path) -> Problems:
 def _dns_config(config: Data, path: Path) -> Problems:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MAX_SERVERS:
-        message = f"a resolver asks at most {_MAX_SERVERS} name servers, and here are {len(servers)}"
+        message = f"expected at most {_MAX_SERVERS} name servers, got {len(servers)}"
         yield Problem("wrong-size", (*path, "nameservers"), message)
     for at, server in items_at(config, "nameservers", path):
         yield from _address(server, at)
     if len(searches) > _MAX_SEARCHES:
-        yield Problem("wrong-size", (*path, "searches"), f"a resolver tries at most {_MAX_SEARCHES} domains, and here are {len(searches)}")
+        yield Problem("wrong-size", (*path, "searches"), f"expected at most {_MAX_SEARCHES} search domains, got {len(searches)}")
     if len(" ".join(searches).encode()) > _MAX_SEARCH_LIST:
         yield Problem("wrong-size", (*path, "searches"), f"the domains have more than {_MAX_SEARCH_LIST} characters together")
     for at, domain in items_at(config, "searches", path):
@@ -408,18 +408,18 @@ def _system(spec: Data, path: Path) -> Problems:
             yield from _on_windows(spec, path)
         for at, security in _contexts(spec, path) if name == "linux" else ():
             if "windowsOptions" in security:
-                yield excluded((*at, "windowsOptions"), "a pod on Linux has no options for Windows")
+                yield excluded((*at, "windowsOptions"), "a pod for Linux cannot have `windowsOptions`")
     yield from _on_the_host(spec, path)
 
 
 def _on_windows(spec: Data, path: Path) -> Problems:
     given = [field for field in _OF_POD if field in spec] + [field for field in _OF_HOST if spec.get(field)]
-    yield from (excluded((*path, field), f"a pod on Windows has no `{field}`") for field in given)
+    yield from (excluded((*path, field), f"a pod for Windows cannot have `{field}`") for field in given)
     if spec.get("securityContext", {}).get("sysctls"):
-        yield excluded((*path, "securityContext", "sysctls"), "a pod on Windows has no `sysctls`")
+        yield excluded((*path, "securityContext", "sysctls"), "a pod for Windows cannot have `sysctls`")
     for at, security in _contexts(spec, path):
         fields = _OF_POD_SECURITY if at == (*path, "securityContext") else _OF_CONTAINER_SECURITY
-        yield from (excluded((*at, field), f"a pod on Windows has no `{field}`") for field in fields if field in security)
+        yield from (excluded((*at, field), f"a pod for Windows cannot have `{field}`") for field in fields if field in security)
 
 
 def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
@@ -437,7 +437,7 @@ def _on_the_host(spec: Data, path: Path) -> Problems:
     own = [(at, _host_process(each)) for at, each in containers_of(spec, path)]
     for at, value in own:
         if of_pod is not None and value is not None and value != of_pod:
-            message = f"`hostProcess` is the same everywhere in a pod, and the pod's own is {str(of_pod).lower()}"
+            message = f"`hostProcess` must be the same in the whole pod, whose own is {str(of_pod).lower()}"
             yield excluded((*at, "securityContext", "windowsOptions", "hostProcess"), message)
     on_host = [bool(of_pod if value is None else value) for _, value in own]
     if any(on_host) and not all(on_host):

@@ -66,7 +66,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     at = (*path, "requests", Key(name))
     if name not in limits:
         if not allows_overcommit(name):
-            message = f"`{name}` has a request and no limit, and of such a resource both must be the same"
+            message = f"`{name}` has a request and no limit; both must be equal"
             place, hint = (*path, "limits", Key(name)), f"write `{name}: {text}` under `limits`"
             remedy = set_to(place, int(text) if text.isdecimal() else text)
             yield Problem("missing-field", place, message, hint, at_key=True, remedy=remedy)

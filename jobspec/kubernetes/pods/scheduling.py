@@ -270,7 +270,7 @@ def toleration_annotation_problems(text: str, path: Path) -> Problems:
         return
     tolerations = _decoded(text)
     if tolerations is None:
-        message = "the annotation holds tolerations as a list in JSON, and this is none"
+        message = "the annotation must be a JSON list of tolerations"
         yield Problem("wrong-format", path, message, "use `spec.tolerations`")
         return
     for index, toleration in enumerate(tolerations):

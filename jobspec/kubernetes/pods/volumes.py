@@ -61,7 +61,7 @@ def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is not a valid name for a volume: {why}", hint)
     elif name in taken:
         message = f"the volume {path[-1]} has the name of the volume {taken[name]}, `{name}`"
-        yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
+        yield Problem("duplicate-item", (*path, "name"), message, "rename one of the two, or remove it")
 
 
 def source_of(volume: Data) -> str:
@@ -137,7 +137,7 @@ def _secret(data: Data, path: Path) -> Problems:
 def _empty_dir(data: Data, path: Path) -> Problems:
     limit = data.get("sizeLimit", "0")
     if amount_of(limit) < 0:
-        yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` cannot be negative, as {describe(limit)} is")
+        yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` must not be negative, got {describe(limit)}")
 
 
 def _host_path(data: Data, path: Path) -> Problems:
@@ -332,7 +332,7 @@ def _projected(data: Data, path: Path) -> Problems:
             for place, item in items_at(source[name], "items", (*at, name)):
                 file, hint = item.get("path", ""), "give one of the two another path"
                 if file in taken:
-                    yield Problem("duplicate-item", (*place, "path"), f"two files of the volume are `{file}`", hint)
+                    yield Problem("duplicate-item", (*place, "path"), f"duplicate file `{file}` in the volume", hint)
                 elif file:
                     taken.add(file)
         if len(given) > 1:

@@ -111,7 +111,7 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
     jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in spec.get("replicatedJobs") or ()] for spec in (now, before))
     if jobs != jobs_before:
-        yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "make a new JobSet")
+        yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "create a new JobSet")
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
     for place in (("spec", "successPolicy"), *rules):
         for path, name in items_at(data, (*place, "targetReplicatedJobs")):
             if name not in names:
-                yield Finding(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
+                yield Finding(path, f"unknown replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
 
 
 def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
