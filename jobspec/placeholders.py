@@ -286,5 +286,6 @@ def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mappi
         return False
     end = mark.end_column - 1 if mark.end_line == mark.line else None
     value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
-    place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if found.rule in ("wrong-type", "wrong-format") else None)
+    takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
+    place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

@@ -240,7 +240,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
         (("b.yaml:2:7", "missing-kind", "kind"), f"its CRD is in {tmp_path}/a.yaml: apply that first: a dry-run stores nothing"),
         (
             ("c.yaml:5:14", "missing-namespace", "metadata.namespace"),
-            f"it stands in {tmp_path}/a.yaml: apply that first: a dry-run stores nothing",
+            f"it is in {tmp_path}/a.yaml: apply that first: a dry-run stores nothing",
         ),
         (("d.yaml:5:14", "missing-namespace", "metadata.namespace"), "create it first: kubectl create namespace dry-run-nowhere"),
         (("e.yaml:1:13", "missing-kind", "apiVersion"), "write `apiVersion: kubeflow.org/v1` and `kind: PyTorchJob`"),
@@ -329,7 +329,7 @@ def test_webhooks_that_refuse_warn_and_do_not_answer(dry_run: Runner, server: Se
         server.call("DELETE", f"{HOOKS}/{NAMESPACE}-down")
     assert done.code == 2
     assert done.statuses == ["skipped", "invalid"]
-    assert "down.yaml:1:1: no verdict: the webhook `down.dry-run.example.com`, which the server must ask, does not answer: " in done.err
+    assert "down.yaml:1:1: no verdict: the webhook `down.dry-run.example.com` does not answer: " in done.err
 
 
 RUNTIME = placed(manifests.RUNTIME.replace("name: ours", "name: live"), NAMESPACE)
@@ -465,7 +465,7 @@ def test_a_user_without_rights_is_told_which_are_missing(dry_run: Runner, server
         server.call("DELETE", f"{account}/reader")
     who = f"system:serviceaccount:{NAMESPACE}:reader"
     assert (done.code, done.statuses) == (2, ["skipped"])
-    assert f"`{who}` may not get configmaps in the namespace `{NAMESPACE}` (403)" in done.err
+    assert f"`{who}` is not allowed to get configmaps in the namespace `{NAMESPACE}` (403)" in done.err
 
 
 def test_a_context_that_is_not_there(dry_run: Runner, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_runtime_that_is_not_there_and_one_that_stands_in_the_set(dry_run: Run
         (
             ("b.yaml:21:3", "refused-by-webhook", "spec.runtimeRef"),
             f'TrainingRuntime.trainer.kubeflow.org "ours" not found: specified trainingRuntime must {told}',
-            f"it stands in {tmp_path}/b.yaml: apply that first: a dry-run stores nothing",
+            f"it is in {tmp_path}/b.yaml: apply that first: a dry-run stores nothing",
         ),
     ]
 
@@ -192,7 +192,7 @@ def test_the_server_says_to_public_manifests_what_validate_says(dry_run: Runner,
     asked = _ask(dry_run, corpus, "--skip-unknown")
     judged = dry_run.validate(corpus, "--skip-unknown", "--closed-world", "--no-outcome", *_TARGETS)
     assert len(asked.statuses) > 350
-    assert [each for each in asked.remarks if "not judged" not in each] == []  # of placeholders
+    assert [each for each in asked.remarks if "not checked" not in each] == []  # of placeholders
     otherwise = refused(asked.report, aside="field-conflict")
     assert (otherwise ^ refused(judged.report)) - _OF_ARGO_CD == set(_RUNTIME_FIRST)
     assert refused(asked.report) - otherwise == _contradictions(server, corpus) - otherwise != set()

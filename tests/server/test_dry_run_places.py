@@ -140,7 +140,13 @@ def test_a_bare_server_says_to_public_manifests_what_validate_says(dry_run: Runn
     arguments = (folder("corpus"), "--skip-unknown", "--no-admission")
     asked, judged = dry_run(*arguments, "--envtest"), dry_run.validate(*arguments, "--no-outcome")
     assert len(asked.statuses) > 350
-    assert refused(asked.report) ^ refused(judged.report) == set()
+    unserved = {
+        f"{Path(file['path']).name}[{each['index']}]"
+        for file in asked.report["files"]
+        for each in file["documents"]
+        if each["status"] == "skipped"
+    }
+    assert (refused(asked.report) ^ refused(judged.report)) - unserved == set()
 
 
 def _listens(url: str) -> bool:

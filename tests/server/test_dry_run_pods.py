@@ -55,8 +55,8 @@ def test_pods_are_refused_at_the_lines_of_their_job(dry_run: Runner, tmp_path: P
     ]
     by_policy, by_code, *others = [each for each in done.messages if each.startswith("the server refuses")]
     assert len(others) == 2
-    assert by_policy.startswith("the server refuses the pods of Worker: ") and "host namespaces" in by_policy
-    assert by_code == 'the server refuses the pods of Master: Not found: "dat"'
+    assert by_policy.startswith("the server refuses the job's pods: ") and "host namespaces" in by_policy
+    assert by_code == 'the server refuses the job\'s pods: Not found: "dat"'
     assert [each["runs"] for each in done.report["files"][0]["documents"]] == [None, False]
     assert done.statuses == ["valid", "valid", "valid"]
 
