@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from threading import local
 from typing import Any
 
 from cel_expr_python import cel
@@ -14,9 +15,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
+from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
-from jobspec.kubernetes.cel.signatures import DYN
+from jobspec.kubernetes.cel.signatures import DYN, Type
 from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
@@ -57,34 +58,71 @@ def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, 
     return name if is_member else found[1], ", ".join(each.name() for each in takes), overload
 
 
+#: The variables of rules in CRDs, with their types: they may be anything.
+_OF_RULES = {"self": DYN, "oldSelf": DYN}
+UNKNOWN = "nobody knows the value"
+"""The message of the error that stands for a value which nobody knows before the object is sent."""
+
+
+def _unknown() -> Any:
+    raise ValueError(UNKNOWN)
+
+
+_current = local()
+
+
+def _variable(name: str) -> Any:
+    """The value of a variable of the expression that this thread evaluates. Raises ValueError where it has none."""
+    return _as_returned(_current.variables(name))
+
+
 @cache
-def environment() -> cel.Env:
-    """The environment in which expressions are evaluated, without types: `self` and `oldSelf` may be anything."""
+def environment(variables: tuple[str, ...] = tuple(_OF_RULES)) -> cel.Env:
+    """The environment in which expressions are evaluated, without types: the variables may be anything."""
     made: dict[str, dict[str, cel.Overload]] = {}
     for signature, implementation in FUNCTIONS:
         name, parameters, overload = _overload(signature, implementation)
         made.setdefault(name, {}).setdefault(parameters, overload)
     functions = [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
+    functions.append(cel.FunctionDecl(_UNKNOWN, [cel.Overload(_UNKNOWN, cel.Type.DYN, [], False, _unknown)]))
+    functions.append(cel.FunctionDecl(_VARIABLE, [cel.Overload(_VARIABLE, cel.Type.DYN, [cel.Type.STRING], False, _variable)]))
     config = cel.NewEnvConfigFromYaml(f"{EXTENSIONS}- name: bindings\n")
-    return cel.NewEnv(config=config, variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}, functions=functions)
+    return cel.NewEnv(config=config, variables=dict.fromkeys(variables, cel.Type.DYN), functions=functions)
 
 
 class Program:
     """A CEL expression, ready to be evaluated."""
 
-    def __init__(self, text: str) -> None:
-        """Raises RuntimeError, with the reason, for an expression that cannot be compiled."""
-        tree = parse(text, environment())
-        try:
-            checked = CheckedExpression(tree, {"self": DYN, "oldSelf": DYN}, {}, lenient=True)
-        except CompileError as error:
-            raise RuntimeError(f"{tree.position(error.at)}: {error}") from None
-        self._expression = environment().deserialize(adapted(tree, checked))
+    def __init__(
+        self,
+        text: str,
+        variables: Mapping[str, Type] = _OF_RULES,
+        fields: Fields | None = None,
+        *,
+        unknown: Collection[tuple[str, ...]] = (),
+    ) -> None:
+        """*fields*: as of `CheckedExpression`. *unknown*: paths, from a variable on, of values that are errors wherever they are read.
 
-    def run(self, variables: dict[str, Any]) -> Any:
-        """The value of the expression for *variables*. Raises ValueError with the library's message where the evaluation fails."""
+        Raises RuntimeError, with the reason, for an expression that cannot be compiled.
+        """
+        within = environment(tuple(variables))
+        self.tree = parse(text, within)
         try:
-            answer = self._expression.eval(data=variables)
+            checked = CheckedExpression(self.tree, variables, fields or {}, lenient=True)
+        except CompileError as error:
+            raise RuntimeError(f"{self.tree.position(error.at)}: {error}") from None
+        self.result = checked.result
+        """The type of its value."""
+        self._expression = within.deserialize(adapted(self.tree, checked, unknown, composed=VARIABLES in variables))
+
+    def run(self, given: Mapping[str, Any] | cel.Activation, variables: Callable[[str], Any] | None = None) -> Any:
+        """The value of the expression. Raises ValueError with the library's message where the evaluation fails.
+
+        *given*: the values of what it reads. *variables*: gives that of `variables.name`, or raises ValueError.
+        """
+        _current.variables = variables
+        try:
+            answer = self._expression.eval(given) if isinstance(given, cel.Activation) else self._expression.eval(data=given)
             value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
         except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
             raise ValueError(str(error)) from None
@@ -108,13 +146,30 @@ _RENAMED = {
 _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 
-def adapted(tree: SyntaxTree, checked: CheckedExpression) -> bytes:
-    """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one."""
+_UNKNOWN = "@unknown"
+_VARIABLE = "@variable"
+
+
+VARIABLES = "variables"
+"""What policies name their variables by, as in `variables.name`."""
+
+
+def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tuple[str, ...]] = (), *, composed: bool = False) -> bytes:
+    """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one.
+
+    *composed*: `variables.name` stands for an expression of its own.
+    """
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
     message.CopyFrom(tree.message)
     for expr in _expressions(message.expr):
-        if expr.HasField("call_expr"):
+        path = _path(expr) if composed else ()
+        if path in unknown:
+            expr.call_expr.Clear()
+            expr.call_expr.function = _UNKNOWN
+        elif len(path) == 2 and path[0] == VARIABLES:
+            _read_variable(expr, path[1])
+        elif expr.HasField("call_expr"):
             _adapt_call(expr, checked)
     packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
     return packed.SerializeToString()
@@ -136,6 +191,28 @@ def _expressions(message: Any) -> Iterator[Any]:
                 yield from _expressions(each)
     if isinstance(message, Expr):
         yield message
+
+
+def _read_variable(expr: Any, name: str) -> None:
+    if expr.HasField("select_expr") and expr.select_expr.test_only:
+        expr.const_expr.bool_value = True
+        return
+    expr.call_expr.Clear()
+    expr.call_expr.function = _VARIABLE
+    expr.call_expr.args.add().const_expr.string_value = name
+
+
+def _path(expr: Any) -> tuple[str, ...]:
+    """The names on the way to a value, as in `request.userInfo`; empty where it is no chain of names."""
+    if expr.HasField("ident_expr"):
+        return (expr.ident_expr.name,)
+    if expr.HasField("select_expr"):
+        inner, field = _path(expr.select_expr.operand), expr.select_expr.field
+    elif expr.HasField("call_expr") and expr.call_expr.function in ("_[_]", "_?._", "_[?_]"):
+        inner, field = _path(expr.call_expr.args[0]), expr.call_expr.args[1].const_expr.string_value
+    else:
+        return ()
+    return (*inner, field) if inner and field else ()
 
 
 def _adapt_call(expr: Any, checked: CheckedExpression) -> None:
