@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, JobspecError, Rule, has_error
 from jobspec.documents.document import Document
 from jobspec.kinds import (
+    ADMISSION_POLICIES,
     CLUSTER_TRAINING_RUNTIME,
     GENERATING_KINDS,
     JOBSET,
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
+    from jobspec.diagnostics import Data
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.policies import Decision
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
 
@@ -203,6 +206,10 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     What refers to others is reviewed last, since only accepted objects can be referred to.
     """
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
+    if has_policies(documents) or has_policies(cluster.objects):
+        objects = objects_for(judged, cluster)
+        policies = policies_for(objects)
+        return [reviewed(each, objects, cluster, policies) for each in judged]
     if not any(_is_reviewed(each, cluster) for each in judged):
         return judged
     judged = [each if _refers(each) else reviewed(each, Objects(), cluster) for each in judged]
@@ -229,6 +236,9 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
     found = [each for each in judged if each.document.group_kind in _REFERRED]
     accepted = [each.seen for each in found if each.can_be_looked_up]
+    if has_policies(accepted) or has_policies(cluster.objects):
+        others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
+        accepted += parameters_in(others, [*accepted, *cluster.objects])
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
 
@@ -242,6 +252,19 @@ def policies_for(objects: Objects) -> PolicyObjects | None:
     from jobspec.kubernetes.admission.objects import policies_of
 
     return policies_of(found, closed=objects.closed)
+
+
+def has_policies(documents: Iterable[Document]) -> bool:
+    """Whether admission policies with rules in CEL are among some documents, or bindings of such."""
+    return any(each.group_kind in ADMISSION_POLICIES for each in documents)
+
+
+def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -> list[Document]:
+    """The documents that are of a kind which policies have for parameters."""
+    from jobspec.kubernetes.admission.policies import parameter_kinds
+
+    wanted = parameter_kinds([each.data for each in policies])
+    return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
@@ -276,8 +299,10 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
     if judged.by_server.status not in ("valid", "partly"):
         return judged
     if judged.document.group_kind in PLUGIN_REVIEWED:
-        return _by_plugins(judged, policies, cluster)
-    return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
+        judged = _by_plugins(judged, policies, cluster)
+    elif cluster.webhooks:
+        judged = _by_webhooks(judged, objects, cluster)
+    return _by_policies(judged, policies, cluster) if policies and policies.have_policies else judged
 
 
 def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
@@ -310,6 +335,55 @@ def _by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
         return judged.reviewed((), seen=seen, old=old)
     answer = review(seen, cluster.target, objects, old=old)
     return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
+
+
+def _by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Judged:
+    """The judgement with what policies say that are written in CEL."""
+    document = judged.document
+    if document.is_held or document.group_kind[0] == "jobspec.dev":
+        return judged
+    from jobspec.kubernetes.admission.policies import Request, decisions
+
+    request = Request(
+        _as_admitted(judged.seen, judged, policies, cluster),
+        old=_as_admitted(judged.old, judged, policies, cluster) if judged.old else None,
+        namespace=document.namespace,
+        plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
+        equivalent_versions=_other_versions(document),
+    )
+    found = [_of_decision(document, each) for each in decisions(request, policies)]
+    return judged.reviewed([*judged.by_webhooks, *found], judged.wanted)
+
+
+def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Data:
+    """An object as policies see it: with the defaults of its type, and what the server's other plugins fill in."""
+    from jobspec.operators.api_defaults import as_admitted
+
+    custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
+    data = as_admitted(document, cluster.target, custom)
+    if judged.old is None:
+        data.pop("status", None)
+    if document.group_kind == POD and judged.old is None:
+        from jobspec.kubernetes.admission.review import review_pod
+
+        data = {**data, "spec": {**data["spec"], **review_pod(data, document.namespace, policies, cluster.target).pod["spec"]}}
+    return data
+
+
+def _other_versions(document: Document) -> tuple[str, ...]:
+    kind = find(document.api_version, document.kind)
+    return tuple(each for each in kind.versions if each != document.api_version.rpartition("/")[2]) if kind else ()
+
+
+def _of_decision(document: Document, decision: Decision) -> Diagnostic:
+    policy = f"policy `{decision.policy}` (binding `{decision.binding}`)"
+    if not decision.is_evaluated:
+        message = f"{policy} was not evaluated: {decision.message}"
+        return document.problem("policy-not-evaluated", message, ("metadata", "name"), hint=decision.hint, severity="info")
+    verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[decision.severity]
+    message = f"{verb} by {policy}: {decision.message}"
+    path = decision.path or ("metadata", "name")
+    return document.problem("refused-by-policy", message, path, hint=decision.hint, severity=decision.severity)
 
 
 def names_of(document: Document) -> list[Name]:

@@ -35,6 +35,8 @@ SECRET: GroupKind = ("", "Secret")
 SERVICE: GroupKind = ("", "Service")
 NETWORK_POLICY: GroupKind = ("networking.k8s.io", "NetworkPolicy")
 POD_DISRUPTION_BUDGET: GroupKind = ("policy", "PodDisruptionBudget")
+VALIDATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
+VALIDATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
@@ -46,8 +48,10 @@ WORKLOADS: tuple[GroupKind, ...] = (
 
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
-#: The kinds of objects by which the server's own admission plugins decide on pods and claims.
-POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT)
+#: The kinds of objects that hold rules in CEL about objects of any kind.
+ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING)
+#: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.
+POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
 #: The kinds of objects that an accepted pod waits for.
 MOUNTED_KINDS: tuple[GroupKind, ...] = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 #: The kinds of objects that controllers and kustomize make ConfigMaps and Secrets of.

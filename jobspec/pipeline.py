@@ -5,15 +5,17 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
-from jobspec.cluster import MOUNTED, judge, names_of, objects_for, policies_for, reviewed
+from jobspec.cluster import MOUNTED, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.kinds import (
+    ADMISSION_POLICIES,
     CUSTOM_RESOURCE_DEFINITION,
     KUSTOMIZATION,
     LIMIT_RANGE,
+    NAMESPACE,
     OVERLAY,
     PRIORITY_CLASS,
     RESOURCE_QUOTA,
@@ -206,9 +208,14 @@ def check_files(
 
     checked = all_in(cluster, files)
     folders = folders or [""] * len(files)
-    clusters = _clusters_with_policies(checked, folders, cluster) if outcome and len(files) > 1 else {}
+    several = len(files) > 1
+    rules = _policies_of_files(checked, lambda: run(files, lambda each: _read_only(load(each, cluster))), cluster) if several else []
+    for_all = cluster.with_objects(rules) if rules else cluster
+    clusters = _clusters_with_policies(checked, folders, for_all) if outcome and several else {}
+    if rules:
+        clusters = {folder: clusters.get(folder, for_all) for folder in folders}
     for folder, with_policies in clusters.items():
-        again = [number for number, each in enumerate(checked) if each.has_jobs and folders[number] == folder]
+        again = [number for number, each in enumerate(checked) if (rules or each.has_jobs) and folders[number] == folder]
         for number, each in zip(again, all_in(with_policies, [files[number] for number in again]), strict=True):
             checked[number] = each
     resolved = resolve(checked, cluster, folders)
@@ -395,6 +402,9 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in MOUNTED)]
+    if has_policies(shared):
+        accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
+        shared += parameters_in(accepted, shared)
     return Checked(result, documents, shared, pending, comments=manifests.comments)
 
 
@@ -577,6 +587,28 @@ def _policies_in(documents: Sequence[Document], cluster: Cluster, others: Policy
     from jobspec.outcome.programs import policies_among
 
     return policies_among(documents, others, closed=cluster.closed)
+
+
+def _read_only(manifests: Manifests) -> Checked:
+    """A file's documents, which are not checked."""
+    return Checked(FileResult(manifests.name, (), ()), manifests.documents)
+
+
+def _policies_of_files(files: Sequence[Checked], read_all: Callable[[], Sequence[Checked]], cluster: Cluster) -> list[Document]:
+    """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
+
+    Files are read once more where policies have parameters: objects of any kind can be one.
+    """
+    found = [each for file in files for each in file.objects if each.group_kind in ADMISSION_POLICIES]
+    if not found and not has_policies(cluster.objects):
+        return []
+    namespaces = [each for file in files for each in file.objects if each.group_kind == NAMESPACE]
+    policies = [*cluster.objects, *found]
+    from jobspec.kubernetes.admission.policies import parameter_kinds
+
+    if not parameter_kinds([each.data for each in policies]):
+        return [*found, *namespaces]
+    return [*found, *namespaces, *parameters_in([each for file in read_all() for each in file.documents], policies)]
 
 
 def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:

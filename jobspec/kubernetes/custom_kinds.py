@@ -112,6 +112,16 @@ class CustomKinds:
         name = (document.api_version.rpartition("/")[0], document.kind)
         return name in self._crds or any(each.may_define(*name) for each in self._unread)
 
+    def shape(self, document: Document) -> Shape | None:
+        """The structure of a document that was judged by its CRD; None where it was not."""
+        found = self._compiled.get((document.api_version, document.kind))
+        return found.shape if found else None
+
+    def plural(self, document: Document) -> str:
+        """The resource of a document's kind, as its CRD names it; empty without one."""
+        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
+
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
         if name in self._crds:

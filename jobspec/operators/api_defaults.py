@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_missing
+from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
+from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import job_defaults
 from jobspec.operators.made import RANDOM, api_server
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 
@@ -38,8 +43,74 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context)),
         "Service": lambda made: where_given(made, "spec", lambda spec: service_defaults(spec, server)),
     }
-    kinds = [each.value["kind"].value for each in objects]
-    return [fillers[kind](each) if kind in fillers else each for kind, each in zip(kinds, objects, strict=True)]
+    named = [(each.value["kind"].value, each) for each in objects]
+    return [fillers[kind](each) if kind in fillers else each for kind, each in named]
+
+
+# An object of a manifest as the server has it when admission policies look at it.
+#
+# Follows `SetObjectDefaults_*`, k8s.io/kubernetes pkg/apis/apps/v1 and pkg/apis/batch/v1, 1.36. Of a rolling update, the numbers are left
+# out where a manifest says a part of it; of a Service, the addresses.
+
+
+_HISTORY = 10
+_QUARTER = "25%"
+_ROLLING = {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER}
+#: Kinds with a pod template -> the defaults of their spec.
+_OF_WORKLOADS: dict[kinds.GroupKind, dict[str, Any]] = {
+    ("batch", "CronJob"): {"concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1},
+    ("apps", "DaemonSet"): {
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
+        "revisionHistoryLimit": _HISTORY,
+    },
+    ("apps", "Deployment"): {
+        "replicas": 1,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": _ROLLING},
+        "revisionHistoryLimit": _HISTORY,
+        "progressDeadlineSeconds": 600,
+    },
+    ("apps", "ReplicaSet"): {"replicas": 1},
+    ("", "ReplicationController"): {"replicas": 1},
+    ("apps", "StatefulSet"): {
+        "replicas": 1,
+        "podManagementPolicy": "OrderedReady",
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        "revisionHistoryLimit": _HISTORY,
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    },
+}
+
+
+def as_admitted(document: Document, target: Target, custom: Shape | None = None) -> dict[str, Any]:
+    """An accepted object with the defaults of its type; *custom*: the structure that a CRD gives it."""
+    known = kinds.find(document.api_version, document.kind)
+    shape = custom or shapes.load(document.api_version, document.kind, target)
+    if shape is None:
+        return dict(document.data)
+    if custom or not known or not known.is_builtin:
+        return dict(filled(document.data, shape))
+    data, server = decode_as_go(document.data, shape), api_server(target)
+    if not isinstance(data.get("spec"), dict):
+        return dict(data)
+    tree = set_by(server, data)
+    if document.group_kind in (kinds.POD, *kinds.POD_TEMPLATES):
+        pod = shapes.load("v1", "Pod", target)
+        assert pod and pod.fields
+        path, own = (*kinds.POD_TEMPLATES.get(document.group_kind, ()), "spec"), pod.fields["spec"]
+        tree = changed(tree, path, lambda spec: set_by(server, encode_as_go(spec.data(), own)))
+    if document.group_kind == kinds.SERVICE:
+        tree = changed(tree, ("spec",), lambda spec: _service_of_any_type(spec, server))
+    elif document.group_kind in _OF_WORKLOADS:
+        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, _OF_WORKLOADS[document.group_kind], server))
+        tree = changed(tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server))
+    else:
+        (tree,) = with_api_defaults([tree], (), target)
+    return dict(tree.data())
+
+
+def _service_of_any_type(spec: MarkedTree, server: Mark) -> MarkedTree:
+    spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"].value}, server))
+    return with_missing(spec, {"internalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP"}, server)
 
 
 # The defaults of a pod: those of its spec, those that only pods get, and what the server's admission plugins add.

@@ -45,6 +45,10 @@ def judged(
             return list(expansion.diagnostics)
         expanded = ExpandedJob(job, expansion.objects, cluster.target, expansion.counts)
         refused = [] if accepted else list(refused_objects(expanded))
+        if policies and policies.have_policies:
+            from jobspec.outcome.programs import refused_by_policies
+
+            refused += refused_by_policies(expanded, policies, context)
         return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job)]
     except JobspecError:
         return None

@@ -379,6 +379,12 @@ def decides(document: Document, *, closed: bool) -> bool:
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
     """The objects that decide on pods: those among *documents*, and those that are *there* already; None without any."""
     found = [each for each in documents if decides(each, closed=closed)]
+    rules = [each.data for each in found if each.group_kind in kinds.ADMISSION_POLICIES]
+    if rules:
+        from jobspec.kubernetes.admission.policies import parameter_kinds
+
+        read = {kinds.NAMESPACE, *parameter_kinds(rules)}
+        found += [each for each in documents if each.group_kind in read and each not in found]
     if not found:
         return there
     from jobspec.kubernetes.admission.objects import data_of, policies_of
@@ -408,6 +414,60 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+
+
+#: Who creates objects: the accounts of the operators and of the Job controller, as their own manifests name them.
+_ACCOUNTS = {
+    "training-operator": "system:serviceaccount:kubeflow:training-operator",
+    "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+    "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "Job": "system:serviceaccount:kube-system:job-controller",
+}
+#: Kind of an object that an operator creates -> the rule that tells of its refusal.
+_REFUSED = {
+    "HorizontalPodAutoscaler": "autoscaler-refused",
+    "Job": "job-refused",
+    "JobSet": "jobset-refused",
+    "PersistentVolumeClaim": "claim-refused",
+    "Pod": "pods-refused",
+    "Service": "service-refused",
+}
+
+
+def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Iterator[Finding]:
+    """What admission policies in CEL say of the objects of a job: one of all pods of a role, and all others but ConfigMaps and the like."""
+    from jobspec.operators.api_defaults import with_api_defaults
+
+    pods = [(role.pod_tree, "pods") for role in job.roles]
+    others = [(each, str(each.value["kind"].value)) for each in job.objects if each.value["kind"].value in _REFUSED]
+    named = [(each, f"{kind} `{text(each, 'metadata', 'name')}`") for each, kind in others if kind != "Pod"]
+    made = [*named, *pods]
+    for stored, (_, what) in zip(with_api_defaults([each for each, _ in made], context, job.target), made, strict=True):
+        yield from _of_policies(stored, what, job, policies)
+
+
+def _of_policies(made: MarkedTree, what: str, job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
+    from jobspec.kubernetes.admission.policies import Request, decisions
+
+    kind, data = made.value["kind"].value, with_generated_names(made)
+    request = Request(data, namespace=job.job.namespace, user=_creator(job, made))
+    for each in decisions(request, policies):
+        policy = f"policy `{each.policy}` (binding `{each.binding}`)"
+        place = place_in(made, each.path)
+        if not each.is_evaluated:
+            message = f"{what}: {policy} was not evaluated: {each.message}"
+            yield Finding(place, message, each.hint, rule="policy-not-evaluated", severity="info")
+            continue
+        verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[each.severity]
+        yield Finding(place, f"{what} {verb} by {policy}: {each.message}", each.hint, rule=_REFUSED[kind], severity=each.severity)
+
+
+def _creator(job: ExpandedJob, made: MarkedTree) -> str:
+    """The account that creates an object of a job."""
+    kind, operator = made.value["kind"].value, job.operator.partition(" ")[0]
+    if operator != "trainer" or kind == "JobSet":
+        return _ACCOUNTS[operator]
+    return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

@@ -10,33 +10,47 @@ from jobspec.kubernetes.admission.generated import ANY, generated_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 
+    T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
 
 
 _KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
-_CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
+_CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
 
 
 class PolicyObjects:
     """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
 
-    __slots__ = ("_by_place", "closed")
+    __slots__ = ("_by_place", "_prepared", "closed")
 
     def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False, there: PolicyObjects | None = None) -> None:
         before = there._by_place if there else {}
         self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in _by_place(objects).items()}}
         self.closed = closed
         """Whether what is not among the objects does not exist; else nobody knows."""
+        self._prepared: Any = None
 
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
         return PolicyObjects(objects, closed=self.closed, there=self)
+
+    @property
+    def have_policies(self) -> bool:
+        """Whether policies with rules in CEL are among them, and bindings."""
+        return all((kind, "") in self._by_place for kind in kinds.ADMISSION_POLICIES)
+
+    def prepared(self, prepare: Callable[[PolicyObjects], T]) -> T:
+        """What the policies with rules in CEL among them are made ready to, once."""
+        if self._prepared is None:
+            self._prepared = prepare(self)
+        found: T = self._prepared
+        return found
 
     def apply_to(self, namespace: str) -> bool:
         """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
@@ -76,10 +90,9 @@ def _by_place(objects: Iterable[Data]) -> _ByPlace:
     found: _ByPlace = {}
     for each in objects:
         kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
-        if kind in _KINDS:
-            metadata = mapping(each, "metadata")
-            namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
-            found.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
+        metadata = mapping(each, "metadata")
+        namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
+        found.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
     return found
 
 

@@ -1,5 +1,7 @@
 """Every case file of policies: the lines that a rule is written beside are the lines that `validate` reports it for."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.kubernetes.admission.objects import PolicyObjects
-from jobspec.pipeline import Source, checked, resolve
+from jobspec.pipeline import Source, check_files, load
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import result
 from tests.support.reference import ROOT
@@ -33,7 +35,7 @@ def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
     documents = path.read_text().split("---\n")
     files = [Source(f"{number}.yaml", text) for number, text in enumerate(documents)]
     cluster = _cluster(path)
-    found = resolve([checked(each, (), cluster) for each in files], cluster)
+    found = check_files(files, lambda each, cluster: load(each, (), cluster), cluster, outcome=False)
     together = result(path, cluster)
     assert sorted(each.message for file in found for each in file.result.diagnostics) == sorted(
         each.message for each in together.diagnostics
@@ -60,3 +62,14 @@ def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, 
     monkeypatch.setattr("jobspec.kubernetes.admission.objects.policies_of", policies_of)
     assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3
     assert gathered == [["none"]]
+
+
+def test_what_a_policy_is_for_loads_the_cel_library_and_nothing_else_does() -> None:
+    """Not even a policy for other kinds."""
+    script = "import sys; from jobspec.cli import main; main(sys.argv[1:]); sys.exit('jobspec.kubernetes.cel.library' in sys.modules)"
+
+    def loads(name: str) -> bool:
+        path = ROOT / "tests" / "cases" / "policies" / name
+        return subprocess.run([sys.executable, "-c", script, "validate", path], capture_output=True, check=False).returncode == 1
+
+    assert [loads(name) for name in ("quotas.yaml", "validating-warns.yaml")] == [False, True]

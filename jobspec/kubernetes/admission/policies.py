@@ -1,0 +1,775 @@
+"""Evaluate ValidatingAdmissionPolicies on a request, as far as that can be done without a server.
+
+Follows k8s.io/apiserver pkg/admission/plugin/policy (`Matcher.Matches`, `CollectParams`, `dispatcher.Dispatch`, `validator.Validate`) and
+pkg/admission/plugin/cel, 1.36. The CEL library is imported where the first policy matches. What nobody knows before the object is sent,
+such as the user, is an error to CEL: an expression whose value does not depend on it still has one. Cost limits at run time are left out,
+and so are objects in other versions than their own. Where an expression reads several fields of a null, the message names the first.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from jobspec import kinds
+from jobspec.diagnostics import Data, Path
+from jobspec.go.values import mapping
+from jobspec.kinds import VALIDATING_POLICY, VALIDATING_POLICY_BINDING, group_kind, is_cluster_scoped
+from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Any, Literal
+
+    from jobspec.diagnostics import Severity
+    from jobspec.kinds import GroupKind
+    from jobspec.kubernetes.cel.library import Program
+    from jobspec.kubernetes.cel.signatures import Type
+
+    Operation = Literal["CREATE", "UPDATE"]
+    #: The names on the way to a value in an expression, from a variable on.
+    Names = tuple[str, ...]
+
+
+class Request(NamedTuple):
+    """A request that creates or updates an object."""
+
+    object: Data
+    """As the server has it when it asks the policies: with the defaults of its type."""
+    old: Data | None = None
+    """The stored object that it updates; None for a new object."""
+    namespace: str = ""
+    """Empty where nobody says it, and for kinds without one."""
+    user: str = ""
+    """The name of the account that sends it; empty where nobody knows that."""
+    plural: str = ""
+    """The resource, such as `pytorchjobs`; empty where its kind tells."""
+    equivalent_versions: tuple[str, ...] = ()
+    """Further versions of the group in which the server has the same object."""
+
+    @property
+    def operation(self) -> Operation:
+        """What is done."""
+        return "CREATE" if self.old is None else "UPDATE"
+
+    @property
+    def kind(self) -> GroupKind:
+        """Group and kind of the object."""
+        return group_kind(self.object["apiVersion"], self.object["kind"])
+
+    @property
+    def version(self) -> str:
+        """The version of the object, without its group."""
+        return str(self.object["apiVersion"]).rpartition("/")[2]
+
+    @property
+    def resource(self) -> str:
+        """The resource, as rules of policies name it."""
+        return self.plural or plural_of(self.object["kind"])
+
+    @property
+    def is_namespaced(self) -> bool:
+        """Whether the object is in a namespace."""
+        return not is_cluster_scoped(self.object["apiVersion"], self.object["kind"])
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`, empty where the server makes a name."""
+        return str(mapping(self.object, "metadata").get("name") or "")
+
+
+class Decision(NamedTuple):
+    """What one policy says of a request by one of its bindings: why it refuses it, or why nobody can tell whether it does."""
+
+    policy: str
+    binding: str
+    """Empty where the policy itself cannot be evaluated."""
+    message: str
+    severity: Severity
+    """By the actions of the binding; `info` where it was not evaluated."""
+    is_evaluated: bool = True
+    path: Path = ()
+    """The path of the value that the expression reads; of several, what they have in common."""
+    hint: str = ""
+
+
+def plural_of(kind: str) -> str:
+    """The resource of a kind, as clients guess it: `UnsafeGuessKindToResource`, k8s.io/apimachinery pkg/api/meta."""
+    name = kind.lower()
+    if name.endswith("endpoints"):
+        return name
+    return f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def parameter_kinds(policies: Sequence[Data]) -> set[GroupKind]:
+    """The kinds of the objects that policies among some objects have for parameters."""
+    found = (mapping(each, "spec", "paramKind") for each in policies if _is_of(each, VALIDATING_POLICY))
+    return {group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
+
+
+def _is_of(data: Data, kind: GroupKind) -> bool:
+    return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == kind
+
+
+def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
+    """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
+    if request.kind[0] == "admissionregistration.k8s.io":  # exempt, so that nobody locks themselves out
+        return []
+    policies, by_resource = objects.prepared(_policies)
+    key = (request.kind, request.version, request.operation, request.plural)
+    if key not in by_resource:
+        by_resource[key] = [each for each in policies if each.constraints.may_match(request)]
+    concerned = by_resource[key]
+    if not concerned:
+        return []
+    inputs = _Inputs(request, objects)
+    return list(dict.fromkeys(found for policy in concerned for found in _of_policy(policy, inputs)))
+
+
+class _Policy:
+    """A policy, with its bindings."""
+
+    __slots__ = ("bindings", "constraints", "expressions", "fails", "name", "spec")
+
+    def __init__(self, name: str, spec: Data, bindings: Sequence[_Binding]) -> None:
+        self.name = name
+        self.spec = spec
+        self.bindings = bindings
+        self.constraints = _Constraints(mapping(spec, "matchConstraints"))
+        self.expressions: dict[frozenset[Names], _Expressions] = {}
+        """Compiled, by what nobody knows."""
+        self.fails = spec.get("failurePolicy") != "Ignore"
+        """Whether an error refuses a request."""
+
+
+class _Binding:
+    __slots__ = ("constraints", "name", "severity", "spec")
+
+    def __init__(self, name: str, spec: Data) -> None:
+        self.name = name
+        self.spec = spec
+        self.constraints = _Constraints(spec["matchResources"]) if spec.get("matchResources") is not None else None
+        actions = sequence(spec, "validationActions")
+        self.severity: Severity = "error" if "Deny" in actions else "warning" if "Warn" in actions else "info"
+
+
+def _policies(objects: PolicyObjects) -> tuple[list[_Policy], dict[Any, list[_Policy]]]:
+    """The policies that have bindings; and a place for those that concern a resource, once they were looked for."""
+    bindings: dict[str, list[_Binding]] = {}
+    for name, binding in objects.in_namespace(VALIDATING_POLICY_BINDING, ""):
+        spec = mapping(binding, "spec")
+        bindings.setdefault(str(spec.get("policyName")), []).append(_Binding(name, spec))
+    found = objects.in_namespace(VALIDATING_POLICY, "")
+    return [_Policy(name, mapping(policy, "spec"), bindings[name]) for name, policy in found if name in bindings], {}
+
+
+class _NotKnown(Exception):
+    """Nobody can tell; the text says what is missing."""
+
+
+class _Refused(Exception):
+    """The server cannot make sense of the policy or its binding, and its failure policy decides; the text is the server's."""
+
+
+def _of_policy(policy: _Policy, inputs: _Inputs) -> Iterator[Decision]:
+    """The decisions by each binding of a policy whose rules may match."""
+    unknown = ""
+    try:
+        if not policy.constraints.match(inputs.request, inputs.objects):
+            return
+    except _NotKnown as error:
+        unknown = str(error)
+    for binding in policy.bindings:
+        try:
+            if binding.constraints and not binding.constraints.match(inputs.request, inputs.objects):
+                continue
+            if unknown:
+                raise _NotKnown(unknown)
+            yield from _by_binding(policy, binding, inputs)
+        except _NotKnown as error:
+            yield _not_evaluated(policy, binding, str(error))
+        except _Refused as error:
+            if policy.fails:
+                yield Decision(policy.name, binding.name, f"failed to configure binding: {error}", "error")
+
+
+def _by_binding(policy: _Policy, binding: _Binding, inputs: _Inputs) -> Iterator[Decision]:
+    kind, reference = mapping(policy.spec, "paramKind"), binding.spec.get("paramRef")
+    for params in _parameters(kind, reference, inputs.request, inputs.objects):
+        for refused in _Evaluation(policy, inputs, params).refusals():
+            if isinstance(refused, _Refusal):
+                yield Decision(policy.name, binding.name, refused.message, binding.severity, path=refused.path, hint=refused.hint)
+            else:
+                yield _not_evaluated(policy, binding, refused)
+
+
+def _not_evaluated(policy: _Policy, binding: _Binding, why: str) -> Decision:
+    actions = ", ".join(map(str, sequence(binding.spec, "validationActions")))
+    hint = f"where it does not hold, the server does this: {actions}"
+    return Decision(policy.name, binding.name, why, "info", is_evaluated=False, hint=hint)
+
+
+# Which requests a policy or a binding is for.
+
+
+class _Constraints:
+    """The requests that a policy or a binding is for."""
+
+    def __init__(self, spec: Data) -> None:
+        self._rules = [_Rule(each) for each in sequence(spec, "resourceRules")]
+        self._excluded = [_Rule(each) for each in sequence(spec, "excludeResourceRules")]
+        self._is_exact = spec.get("matchPolicy") == "Exact"
+        self._of_object = mapping(spec, "objectSelector")
+        self._of_namespace = mapping(spec, "namespaceSelector")
+
+    def may_match(self, request: Request) -> bool:
+        """Whether a rule is for what is done to the resource of a request, in any version."""
+        versions = (request.version, *request.equivalent_versions)
+        return not self._rules or any(rule.is_for(request, version) for rule in self._rules for version in versions)
+
+    def match(self, request: Request, objects: PolicyObjects) -> bool:
+        """Whether they match a request; raises _NotKnown where that depends on what is not at hand, and all else matches."""
+        equivalent = () if self._is_exact else request.equivalent_versions
+        if any(rule.matches(request, version) for rule in self._excluded for version in (request.version, *equivalent)):
+            return False
+        is_converted = False
+        if self._rules and not any(rule.matches(request, request.version) for rule in self._rules):
+            is_converted = any(rule.matches(request, version) for rule in self._rules for version in equivalent)
+            if not is_converted:
+                return False
+        if not _selects_object(self._of_object, request) or not _selects_namespace(self._of_namespace, request, objects):
+            return False
+        if is_converted:
+            raise _NotKnown(f"it is for another version of {request.kind[1]}, and jobspec does not convert objects")
+        return True
+
+
+class _Rule:
+    """The operations on resources that one rule is for."""
+
+    def __init__(self, rule: Data) -> None:
+        def named(field: str) -> frozenset[str]:
+            return frozenset(map(str, sequence(rule, field)))
+
+        self._operations, self._groups, self._versions = named("operations"), named("apiGroups"), named("apiVersions")
+        parts = [each.partition("/") for each in named("resources")]
+        self._resources = frozenset(own for own, _, sub in parts if sub in ("", "*"))  # we are asked of no subresource
+        self._names = named("resourceNames")
+        self._scope = rule.get("scope") or "*"
+
+    def matches(self, request: Request, version: str) -> bool:
+        """Whether it is for a request, if that is made in a version."""
+        return self.is_for(request, version) and (not self._names or request.name in self._names)
+
+    def is_for(self, request: Request, version: str) -> bool:
+        """Whether it is for what is done to a resource, of whatever name."""
+        return (
+            not self._resources.isdisjoint(("*", request.resource))
+            and not self._groups.isdisjoint(("*", request.kind[0]))
+            and not self._operations.isdisjoint(("*", request.operation))
+            and not self._versions.isdisjoint(("*", version))
+            and self._scope in ("*", "Namespaced" if request.is_namespaced else "Cluster")
+        )
+
+
+def _selects_object(selector: Data, request: Request) -> bool:
+    sides = [each for each in (request.object, request.old) if each is not None]
+    return any(selects(selector, mapping(each, "metadata", "labels")) for each in sides)
+
+
+_NAME = "kubernetes.io/metadata.name"
+
+
+def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects) -> bool:
+    """Whether the labels of the object's namespace are selected; of a namespace that is not at hand, its name alone is known."""
+    if request.kind == kinds.NAMESPACE:
+        return selects(selector, {**mapping(request.object, "metadata", "labels"), _NAME: request.name})
+    if not request.is_namespaced or not any(selector.get(each) for each in ("matchLabels", "matchExpressions")):
+        return True
+    namespace = objects.find(kinds.NAMESPACE, "", request.namespace) if request.namespace else None
+    if namespace is not None:
+        return selects(selector, {**mapping(namespace, "metadata", "labels"), _NAME: request.namespace})
+    known = {_NAME: request.namespace} if request.namespace else {}
+    labels = {key for key, _, _ in _requirements(selector)} - known.keys()
+    if any(not _is_met(each, known) for each in _requirements(selector) if each[0] in known):
+        return False
+    if not labels:
+        return True
+    where = f"the labels of the namespace `{request.namespace}` are" if request.namespace else "the namespace of the object is"
+    raise _NotKnown(f"{where} not known: its namespaceSelector reads {', '.join(f'`{each}`' for each in sorted(labels))}")
+
+
+def selects(selector: Data, labels: Mapping[str, Any]) -> bool:
+    """Whether a label selector selects an object with these labels; an empty one selects all."""
+    return all(_is_met(each, labels) for each in _requirements(selector))
+
+
+def _requirements(selector: Data) -> list[tuple[str, str, list[Any]]]:
+    """Key, operator and values of each requirement."""
+    pairs = [(key, "In", [value]) for key, value in mapping(selector, "matchLabels").items()]
+    return pairs + [(each["key"], each["operator"], sequence(each, "values")) for each in sequence(selector, "matchExpressions")]
+
+
+def _is_met(requirement: tuple[str, str, list[Any]], labels: Mapping[str, Any]) -> bool:
+    key, operator, values = requirement
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    return (key in labels) == (operator == "Exists")
+
+
+# The objects that a binding has for parameters.
+
+
+def _parameters(kind: Data, reference: Data | None, request: Request, objects: PolicyObjects) -> list[Data | None]:
+    """The objects for each of which the policy is evaluated; a None stands for no object."""
+    if not kind or reference is None:
+        return [None]
+    group, name = group_kind(kind["apiVersion"], kind["kind"]), reference.get("name")
+    anywhere = is_cluster_scoped(kind["apiVersion"], kind["kind"])
+    if anywhere and reference.get("namespace"):
+        raise _Refused("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    namespace = "" if anywhere else reference.get("namespace") or request.namespace
+    if not anywhere and not namespace and not request.is_namespaced:
+        raise _Refused("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+    places = [namespace] if kinds.find(kind["apiVersion"], kind["kind"]) else ["", namespace]  # a custom kind may have no namespaces
+    there = {own: each for place in places for own, each in objects.in_namespace(group, place)}
+    if name:
+        found = [there[name]] if name in there else []
+    else:
+        selector = mapping(reference, "selector")
+        found = [each for each in there.values() if selects(selector, mapping(each, "metadata", "labels"))]
+    if not found and not objects.closed:
+        what = f"{kind['kind']} `{name}`" if name else f"{kind['kind']} that its binding selects"
+        raise _NotKnown(f"its parameter, the {what}, is not among the given files")
+    if not found and reference.get("parameterNotFoundAction") == "Deny":
+        raise _Refused("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return list(found)
+
+
+# Evaluate a policy with one parameter.
+
+
+class _Refusal(NamedTuple):
+    message: str
+    path: Path = ()
+    hint: str = ""
+
+
+class _Failure(NamedTuple):
+    """Why an expression has no value, in the server's words as far as they are known; *is_unknown*: because of what nobody knows."""
+
+    message: str
+    is_unknown: bool = False
+
+
+_REQUEST = "kubernetes.AdmissionRequest"
+_METADATA = (("object", "metadata"), ("oldObject", "metadata"))
+#: What the server itself sets in metadata, and what comes with the request.
+_UNKNOWN: frozenset[Names] = frozenset(
+    (
+        *((*around, name) for around in _METADATA for name in ("uid", "creationTimestamp", "managedFields", "resourceVersion")),
+        ("request", "options"),
+    )
+)
+
+
+class _Inputs:
+    """What the expressions of all policies read of a request."""
+
+    def __init__(self, request: Request, objects: PolicyObjects) -> None:
+        self.request = request
+        self.objects = objects
+        namespace = objects.find(kinds.NAMESPACE, "", request.namespace) if request.namespace else None
+        self.unknown = _unknown_in(request, is_namespace_known=namespace is not None)
+        self.data: Data = {
+            "object": request.object,
+            "oldObject": request.old,
+            "request": _as_cel(request),
+            "namespaceObject": _with_name(namespace, request.namespace) if request.is_namespaced else None,
+            "params": None,
+        }
+        self._given: dict[tuple[int, bool], tuple[Any, Data]] = {}
+
+    def values(self, params: Data | None, *, has_namespace: bool) -> _Values:
+        """What expressions read, which the CEL library converts once."""
+        from jobspec.kubernetes.cel.library import environment
+
+        key = (id(params), has_namespace)
+        if key not in self._given:
+            data = {**self.data, "params": params, VARIABLES: {}}
+            data |= {} if has_namespace else {"namespaceObject": None}
+            self._given[key] = environment(_NAMES).Activation(data), data
+        return _Values(*self._given[key])
+
+
+VARIABLES = "variables"
+_NAMES = ("object", "oldObject", "request", "namespaceObject", "params", VARIABLES)
+
+
+class _Expression(NamedTuple):
+    """A compiled expression."""
+
+    program: Program
+    reads: Sequence[Names]
+    """The names on the way to each value that it reads."""
+    variables: Sequence[str]
+    """The variables of the policy that it uses, and those that these use, in the order in which they are evaluated."""
+
+
+class _Expressions:
+    """The expressions of a policy, each compiled when it is first evaluated."""
+
+    def __init__(self, policy: Data, unknown: frozenset[Names]) -> None:
+        self.of_variables = {each["name"]: each["expression"] for each in sequence(policy, "variables")}
+        self._unknown = unknown
+        self._types: dict[str, Type] = {}
+        self._compiled: dict[str, _Expression | str] = {}
+        from jobspec.kubernetes.cel.signatures import DYN
+
+        for name, text in self.of_variables.items():
+            found = self.compiled(text)
+            self._types[name] = DYN if isinstance(found, str) else found.program.result
+        self._compiled = {}  # some were compiled without the variables after them
+
+    def compiled(self, text: str) -> _Expression | str:
+        """An expression, or why it cannot be compiled here."""
+        if text not in self._compiled:
+            program = _program(text, tuple(self._types.items()), self._unknown)
+            self._compiled[text] = program if isinstance(program, str) else self._expression(program)
+        return self._compiled[text]
+
+    def _expression(self, program: Program) -> _Expression:
+        reads = _reads(program)
+        own = {names[1] for names in reads if names[0] == VARIABLES and len(names) > 1} & self._types.keys()
+        inner = [self.compiled(self.of_variables[name]) for name in own]
+        used = own.union(*(each.variables for each in inner if not isinstance(each, str)))
+        return _Expression(program, reads, [name for name in self.of_variables if name in used])
+
+
+class _Evaluation:
+    """The evaluation of a policy on a request with one parameter."""
+
+    def __init__(self, policy: _Policy, inputs: _Inputs, params: Data | None) -> None:
+        self._policy = policy
+        self._inputs = inputs
+        self._params = params
+        if inputs.unknown not in policy.expressions:
+            policy.expressions[inputs.unknown] = _Expressions(policy.spec, inputs.unknown)
+        self._expressions = policy.expressions[inputs.unknown]
+
+    def refusals(self) -> Iterator[_Refusal | str]:
+        """Why the policy refuses the request, and, as plain texts, why nobody can tell."""
+        conditions = self._of_conditions()
+        if isinstance(conditions, _Failure):
+            if conditions.is_unknown:
+                yield f"a match condition {_reads_unknown(conditions)}"
+            elif self._policy.fails:
+                yield _Refusal(conditions.message)
+            return
+        if not conditions:
+            return
+        values = self._inputs.values(self._params, has_namespace=True)
+        for each in sequence(self._policy.spec, "validations"):
+            text = each["expression"]
+            found = self._value(text, values)
+            if isinstance(found, _Failure):
+                if found.is_unknown:
+                    yield f"`{_in_one_line(text)}` {_reads_unknown(found)}"
+                elif self._policy.fails:
+                    yield _Refusal(found.message, self._path(text))
+            elif found is not True:
+                yield _Refusal(self._message(each, values), self._path(text), self._hint(text, values))
+
+    def _of_conditions(self) -> bool | _Failure:
+        """Whether all match conditions hold, of which one that is false decides; they see no namespace."""
+        conditions = sequence(self._policy.spec, "matchConditions")
+        if not conditions:
+            return True
+        values = self._inputs.values(self._params, has_namespace=False)
+        found = [self._value(each["expression"], values) for each in conditions]
+        if any(each is False for each in found):
+            return False
+        failures = [each for each in found if isinstance(each, _Failure)]
+        if not failures:
+            return True
+        if any(each.is_unknown for each in failures):
+            return next(each for each in failures if each.is_unknown)
+        if not self._policy.fails:
+            return False
+        messages = list(dict.fromkeys(each.message for each in failures))
+        return _Failure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+
+    def _message(self, validation: Data, values: _Values) -> str:
+        """What the server says: by the message's expression, unless that fails, the message, or the expression itself."""
+        expression = validation.get("messageExpression") or ""
+        said = self._value(expression, values) if expression else None
+        text = said.strip() if isinstance(said, str) else ""
+        if text and len(text.encode()) <= _LONGEST_MESSAGE and "\n" not in text:
+            return text
+        return (validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
+
+    def _value(self, text: str, values: _Values) -> Any:
+        """The value of an expression, or why it has none."""
+        expression = self._expressions.compiled(text)
+        if isinstance(expression, str):
+            return _Failure(expression, is_unknown=True)
+        for name in expression.variables:
+            if name not in values.variables:
+                values.variables[name] = self._value(self._expressions.of_variables[name], values)
+        try:
+            return expression.program.run(values.given, values.of_variable)
+        except ValueError as error:
+            of_null = next((names[1] for names in expression.reads if len(names) == 2 and values.is_null(names[0])), "")
+            return _failure(text, str(error), [values.variables[name] for name in expression.variables], of_null)
+
+    def _path(self, text: str) -> Path:
+        """The path in the object that an expression reads; of several, what they have in common; of a list, the item that is at fault."""
+        path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
+        expression = self._expressions.compiled(text)
+        found = value_at(self._inputs.request.object, path)
+        if isinstance(expression, str) or not isinstance(found, list):
+            return path
+        loop = next((loop for source, loop in _loops(expression.program) if source == ("object", *path)), None)
+        if loop is None:
+            return path
+        inside = _common({names[1:] for names in expression.reads if names[0] == loop})
+        guilty = (at for at, item in enumerate(found) if self._holds_with(text, path, [item]) is not True)
+        return next(((*path, at, *inside) for at in guilty), path)
+
+    def _holds_with(self, text: str, path: Names, value: Any) -> Any:
+        """The value of an expression for the object with another value at a path."""
+        changed = _Inputs(self._inputs.request._replace(object=_with(self._inputs.request.object, path, value)), self._inputs.objects)
+        return self._value(text, changed.values(self._params, has_namespace=True))
+
+    def _reads(self, text: str) -> Iterator[Names]:
+        """What an expression reads, by its variables, too."""
+        expression = self._expressions.compiled(text)
+        if not isinstance(expression, str):
+            yield from expression.reads
+            for name in expression.variables:
+                yield from self._reads(self._expressions.of_variables[name])
+
+    def _hint(self, text: str, values: _Values) -> str:
+        """The part of an expression that is false, and what it reads."""
+        parts = _conjuncts(text)
+        false = next((each for each in parts if self._value(each, values) is False), text) if len(parts) > 1 else text
+        expression = self._expressions.compiled(false)
+        read = () if isinstance(expression, str) else dict.fromkeys(expression.reads)
+        data = {**self._inputs.data, "params": self._params, VARIABLES: values.variables}
+        seen = [(names, value_at(data, names)) for names in read]
+        shown = [f"`{'.'.join(names)}` is {_shown(value)}" for names, value in seen if isinstance(value, str | int | float)]
+        return f"false: `{_in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
+
+
+_LONGEST_MESSAGE = 5 * 1024
+
+
+class _Values:
+    """What the expressions of a policy read, and its variables, each evaluated once."""
+
+    def __init__(self, given: Any, data: Data) -> None:
+        self.given = given
+        self.variables: dict[str, Any] = {}
+        self._data = data
+
+    def is_null(self, name: str) -> bool:
+        """Whether a name stands for no object."""
+        return name in self._data and self._data[name] is None
+
+    def of_variable(self, name: str) -> Any:
+        """The value of a variable. Raises ValueError where it has none."""
+        found = self.variables.get(name)
+        if isinstance(found, _Failure):
+            why = found.message.partition(" resulted in error: ")[2]
+            raise ValueError(f'composited variable "{name}" fails to evaluate: {why}')
+        return found
+
+
+def _unknown_in(request: Request, *, is_namespace_known: bool) -> frozenset[Names]:
+    """What nobody knows of a request."""
+    found = set(_UNKNOWN)
+    if not request.user:
+        found.add(("request", "userInfo"))
+    else:
+        found |= {("request", "userInfo", "uid"), ("request", "userInfo", "extra")}
+    if request.is_namespaced and not request.namespace:
+        found |= {("request", "namespace"), ("namespaceObject",), *((*each, "namespace") for each in _METADATA)}
+    elif request.is_namespaced and not is_namespace_known:
+        of_namespace = ("labels", "annotations", "uid", "creationTimestamp", "resourceVersion")
+        found |= {("namespaceObject", "metadata", each) for each in of_namespace}
+        found |= {("namespaceObject", "spec"), ("namespaceObject", "status")}
+    if not request.name:
+        found.add(("object", "metadata", "name"))
+    return frozenset(found)
+
+
+def _as_cel(request: Request) -> Data:
+    """`request` as expressions see it."""
+    (group, kind), version = request.kind, request.version
+    of_kind = {"group": group, "version": version, "kind": kind}
+    of_resource = {"group": group, "version": version, "resource": request.resource}
+    found: Data = {
+        "kind": of_kind,
+        "resource": of_resource,
+        "requestKind": of_kind,
+        "requestResource": of_resource,
+        "name": request.name,
+        "operation": request.operation,
+        "dryRun": False,
+        "userInfo": {},
+        "uid": "",
+    }
+    namespace = request.name if request.kind == kinds.NAMESPACE else request.namespace
+    if namespace:
+        found["namespace"] = namespace
+    if request.user:
+        groups = [f"system:serviceaccounts:{request.user.split(':')[2]}", "system:authenticated"]
+        found["userInfo"] = {"username": request.user, "groups": ["system:serviceaccounts", *groups]}
+    return {name: each for name, each in found.items() if name != "name" or each}
+
+
+def _with_name(namespace: Data | None, name: str) -> Data | None:
+    """The namespace as expressions see it; of one that is not at hand, its name."""
+    if not name:
+        return None
+    metadata = mapping(namespace, "metadata")
+    labels = {_NAME: name, **mapping(metadata, "labels")}
+    return {**(namespace or {}), "metadata": {**metadata, "name": name, "labels": labels}}
+
+
+@lru_cache(maxsize=2000)
+def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozenset[Names]) -> Program | str:
+    """The compiled expression, or why it cannot be compiled here."""
+    import re
+
+    from jobspec.kubernetes.cel.paths import without_literals
+
+    if re.search(r"(?<![\w.])authorizer\b", without_literals(text)):
+        return "asks the authorizer of the server"
+    try:
+        from jobspec.kubernetes.cel.library import Program
+        from jobspec.kubernetes.cel.signatures import DYN, Type
+
+        types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: Type("kubernetes.variables")}
+        return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown)
+    except ImportError:
+        return "needs the CEL library, which is not installed (cel-expr-python)"
+    except RuntimeError as error:
+        complaint = str(error).splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]
+        return f"cannot be compiled ({complaint})"
+
+
+def _reads(program: Program) -> list[Names]:
+    """The names on the way to each value that an expression reads."""
+    from jobspec.kubernetes.cel.syntax import walk
+
+    return [found for found in map(names_of, walk(program.tree.root)) if found]
+
+
+def names_of(node: Any) -> Names:
+    """The names on the way to the value of a node; empty where it is no chain of names."""
+    from jobspec.kubernetes.cel.syntax import Call, Literal, Name, Select
+
+    if isinstance(node, Name):
+        return (node.name,)
+    if isinstance(node, Select):
+        inner, field = names_of(node.operand), node.field
+    elif isinstance(node, Call) and node.function in ("_[_]", "_?._", "_[?_]") and isinstance(node.arguments[1], Literal):
+        inner, field = names_of(node.arguments[0]), node.arguments[1].value
+    else:
+        return ()
+    return (*inner, field) if inner and isinstance(field, str) else ()
+
+
+def _loops(program: Program) -> Iterator[tuple[Names, str]]:
+    """What each `all` of an expression goes through, and the name of its item."""
+    from jobspec.kubernetes.cel.syntax import Comprehension, Literal, walk
+
+    for node in walk(program.tree.root):
+        if isinstance(node, Comprehension) and isinstance(node.start, Literal) and node.start.value is True:
+            yield names_of(node.source), node.variables[0]
+
+
+def _common(several: Collection[Names]) -> Names:
+    """What paths have in common, without those on the way to others."""
+    longest = [each for each in several if not any(other[: len(each)] == each and other != each for other in several)]
+    first, last = (min(longest), max(longest)) if longest else ((), ())
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(len(first), len(last)))
+    return first[:same]
+
+
+def _with(data: Any, path: Names, value: Any) -> Any:
+    """Data with another value at a path that is there."""
+    return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
+
+
+def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> _Failure:
+    """Why an expression has no value; *variables*: the values of those that it uses; *of_null*: a field that it reads of a null."""
+    from jobspec.kubernetes.cel.library import UNKNOWN
+
+    if UNKNOWN in message:
+        return _Failure("", is_unknown=True)
+    unknown = next((each for each in variables if isinstance(each, _Failure) and each.is_unknown), None)
+    return unknown or _Failure(f"expression '{text}' resulted in error: {_as_server(message, of_null)}")
+
+
+def _as_server(message: str, of_null: str) -> str:
+    """The library's message in the server's words."""
+    import re
+
+    if of_null and message.endswith("Applying SELECT to non-message type"):
+        return f"no such key: {of_null}"
+    plain = re.sub("^[A-Z_]+: ", "", message)
+    missing = re.fullmatch('Key not found in map : "(.*)"', plain)
+    if missing:
+        return f"no such key: {missing[1]}"
+    index = re.fullmatch("Index error: index=(-?[0-9]+) size=[0-9]+", plain)
+    if index:
+        return f"index out of bounds: {index[1]}"
+    overload = re.fullmatch(r"No matching overloads found : (.+)\((.*)\)", plain)
+    if overload:
+        types = ", ".join(_TYPE_NAMES.get(each, each) for each in overload[2].split(", "))
+        return f"no such overload: {overload[1]}({types})" if overload[1][0].isalpha() else "no such overload"
+    return plain.replace("divide by zero", "division by zero")
+
+
+#: The library's names of types -> the server's.
+_TYPE_NAMES = {"int64": "int", "uint64": "uint", "null": "null_type"}
+
+
+def _reads_unknown(failure: _Failure) -> str:
+    return failure.message or "reads what is known only when the object is sent, such as the user"
+
+
+def _conjuncts(text: str) -> list[str]:
+    """The parts of an expression that are joined by `&&`, where that is what it is at the top."""
+    from jobspec.kubernetes.cel.paths import without_literals
+
+    depth, starts, plain = 0, [0], without_literals(text)
+    for at, character in enumerate(plain):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and (character == "?" or plain.startswith("||", at)):
+            return [text]
+        if depth == 0 and plain.startswith("&&", at):
+            starts.append(at + 2)
+    ends = [start - 2 for start in starts[1:]] + [len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+
+def value_at(data: Any, names: Names) -> Any:
+    """The value at a path of names, None where there is none."""
+    for name in names:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def _shown(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
