@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from tests.hunt import (
+    admission_policies,
     bad_input,
     builtin_kinds,
     claims,
@@ -142,6 +143,11 @@ HUNTS = (
         "pod-policies",
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, count=10),
         lambda ground: ground.server,
+    ),
+    Hunt(
+        "admission-policies",
+        lambda ground, random: admission_policies.finds(ground.server, random, ground.tally),
+        lambda ground: ground.server.needs("PyTorchJob", "TrainJob"),
     ),
     Hunt("exact-kinds", lambda ground, random: exact_kinds.finds(ground.server, random), lambda ground: ground.server),
     Hunt("exact-updates", lambda ground, random: exact_kinds.changes(ground.server, random), lambda ground: ground.server),
