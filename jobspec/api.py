@@ -168,7 +168,7 @@ def expand(
     objects: list[dict[str, Any]] = []
     found = list(checked.result.diagnostics)
     for job in filter(is_workload, checked.documents) if checked.result.valid else ():
-        expansion = expanded(job, checked.documents, cluster.target)
+        expansion = expanded(job, [*checked.documents, *cluster.lookups], cluster.target)
         objects += [each.data() for each in expansion.objects]
         found += expansion.diagnostics
     return Expanded(objects, found)

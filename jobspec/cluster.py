@@ -32,8 +32,8 @@ from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
-    from typing import Any, Literal
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from typing import Any, Literal, TypeVar
 
     from jobspec.diagnostics import Data
     from jobspec.documents.manifest import Manifest
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
 
+    T = TypeVar("T")
     #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
@@ -71,7 +72,7 @@ class StoredObjects:
 class Cluster:
     """What a manifest meets when it is sent."""
 
-    __slots__ = ("closed", "contracts", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
+    __slots__ = ("_found", "closed", "contracts", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
 
     def __init__(
         self,
@@ -104,6 +105,8 @@ class Cluster:
         """Whether an object that a manifest refers to and that is nowhere at hand does not exist."""
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""
+        self._found: dict[str, Any] = {}
+        """What was looked for among the objects, of which a pinned cluster has thousands."""
 
     def __repr__(self) -> str:
         return f"<Cluster of {', '.join(' '.join(each) for each in self.releases.items())}>"
@@ -112,6 +115,36 @@ class Cluster:
     def releases(self) -> dict[str, str]:
         """The releases that a report names."""
         return reported(self.target) | self.later
+
+    @property
+    def lookups(self) -> list[Document]:
+        """Those of the objects that webhooks look up, such as runtimes."""
+        return self._once("lookups", lambda: [each for each in self.objects if each.group_kind in WEBHOOK_LOOKUPS])
+
+    @property
+    def has_policies(self) -> bool:
+        """Whether admission policies with rules in CEL are among the objects."""
+        return self._once("has_policies", lambda: has_policies(self.objects))
+
+    @property
+    def policies(self) -> PolicyObjects:
+        """The objects as plugins and policies look them up."""
+        from jobspec.kubernetes.admission.objects import policies_of
+
+        return self._once("policies", lambda: policies_of(self.objects, closed=self.closed))
+
+    @property
+    def policies_on_jobs(self) -> PolicyObjects | None:
+        """Those of the objects that decide on the pods of jobs; None without any."""
+        from jobspec.kubernetes.admission.objects import policies_among
+
+        return self._once("policies_on_jobs", lambda: policies_among(self.objects, None, closed=self.closed))
+
+    def _once(self, name: str, find: Callable[[], T]) -> T:
+        if name not in self._found:
+            self._found[name] = find()
+        found: T = self._found[name]
+        return found
 
     def for_bases(self) -> Cluster:
         """The cluster that bases of overlays are checked in: they are never sent, so no webhook sees them, and they update nothing."""
@@ -206,7 +239,7 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     What refers to others is reviewed last, since only accepted objects can be referred to.
     """
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
-    if has_policies(documents) or has_policies(cluster.objects):
+    if has_policies(documents) or cluster.has_policies:
         objects = objects_for(judged, cluster)
         policies = policies_for(objects)
         return [reviewed(each, objects, cluster, policies) for each in judged]
@@ -236,16 +269,22 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """The objects that webhooks and plugins can look up: those in the file of the judged documents, and the cluster's."""
     found = [each for each in judged if each.document.group_kind in _REFERRED]
     accepted = [each.seen for each in found if each.can_be_looked_up]
-    if has_policies(accepted) or has_policies(cluster.objects):
+    if has_policies(accepted) or cluster.has_policies:
         others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
         accepted += parameters_in(others, [*accepted, *cluster.objects])
     refused = [each.document for each in found if not each.can_be_looked_up]
-    return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
+    if not cluster.objects:
+        return Objects(accepted, refused=refused, closed=cluster.closed)
+    return Objects(accepted, cluster.lookups, refused=refused, policies=cluster.policies, closed=cluster.closed)
 
 
 def policies_for(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
     found = (*objects.elsewhere, *objects.in_file)
+    if objects.policies is not None:
+        from jobspec.kubernetes.admission.objects import data_of
+
+        return objects.policies.with_others(data_of(found)) if found else objects.policies
     wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.closed else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
@@ -261,9 +300,9 @@ def has_policies(documents: Iterable[Document]) -> bool:
 
 def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -> list[Document]:
     """The documents that are of a kind which policies have for parameters."""
-    from jobspec.kubernetes.admission.policies import parameter_kinds
+    from jobspec.kubernetes.admission.objects import parameter_kinds
 
-    wanted = parameter_kinds([each.data for each in policies])
+    wanted = parameter_kinds(policies)
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 

@@ -192,14 +192,12 @@ def check_files(
     """
 
     def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
-        policies = _policies_in(cluster.objects, cluster) if outcome else None
-
         def check_one(each: T) -> Checked:
             manifests = load(each, cluster)
             checked = check(manifests, cluster)
             if not checked.result.valid and has_placeholders(each):
                 checked = check(with_stand_ins(manifests, checked, cluster), cluster)
-            checked = foresee(checked, cluster, policies=policies) if outcome else checked
+            checked = foresee(checked, cluster) if outcome else checked
             if documents and definitions:
                 return checked
             return checked.with_documents(_without_definitions(checked.documents) if documents else ())
@@ -496,17 +494,19 @@ def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
 # What becomes of accepted jobs.
 
 
-def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None = None) -> Checked:
-    """A file with what becomes of its jobs, as far as its own documents tell; to be done before `resolve`.
+def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
+    """What the jobs of a file may refer to: all in their own file, and the runtimes and classes of others and of the cluster."""
+    return [*file.documents, *(each for other in files if other is not file for each in other.objects), *cluster.lookups]
 
-    *policies*: those of the cluster's own objects that decide on pods, for a caller that has many files.
-    """
+
+def foresee(file: Checked, cluster: Cluster) -> Checked:
+    """A file with what becomes of its jobs, as far as its own documents and the cluster say; to be done before `resolve`."""
     jobs = [each for each in file.documents if is_workload(each)]
     if not jobs:
         return file
     refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
     context = [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _identity(each) not in refused]
-    return _with_outcomes(file, jobs, [*context, *cluster.objects], cluster, policies or _policies_in(cluster.objects, cluster))
+    return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
 
 
 def _foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list[Checked]:
@@ -516,22 +516,19 @@ def _foresee_rest(files: Sequence[Checked], clusters: Sequence[Cluster]) -> list
     context = [each for file in files for each in file.objects if each.group_kind in WEBHOOK_LOOKUPS]
 
     def foreseen(file: Checked, cluster: Cluster) -> Checked:
-        policies = _policies_in(cluster.objects, cluster) if file.unforeseen else None
-        return _with_outcomes(file, file.unforeseen, context, cluster, policies) if file.unforeseen else file
+        return _with_outcomes(file, file.unforeseen, context, cluster) if file.unforeseen else file
 
     return _each_warning_once([foreseen(file, cluster) for file, cluster in zip(files, clusters, strict=True)])
 
 
-def _with_outcomes(
-    file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
-) -> Checked:
+def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Document], cluster: Cluster) -> Checked:
     """A file with what becomes of some of its jobs; *context*: what these may refer to, such as runtimes and priority classes."""
     from jobspec.outcome.ordinary import foresee as foresee_job
 
     rows, unforeseen = list(file.result.documents), []
     found: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
-    policies = _policies_in(file.objects, cluster, policies)
+    policies = _policies_on_jobs(file, cluster)
     classes = [each for each in context if each.group_kind == PRIORITY_CLASS]
     runtimes: dict[str, list[Document]] = {}
     for each in context:
@@ -580,13 +577,14 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
 # The objects that decide on the pods of jobs: quotas, limits, classes and the like.
 
 
-def _policies_in(documents: Sequence[Document], cluster: Cluster, others: PolicyObjects | None = None) -> PolicyObjects | None:
-    """The objects among *documents* that decide on pods, and *others*; None without any."""
-    if not documents:
-        return others
-    from jobspec.outcome.programs import policies_among
+def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
+    """The objects of a file and of the cluster that decide on the pods of jobs; None without any."""
+    there = cluster.policies_on_jobs if cluster.objects else None
+    if not file.objects:
+        return there
+    from jobspec.kubernetes.admission.objects import policies_among
 
-    return policies_among(documents, others, closed=cluster.closed)
+    return policies_among(file.objects, there, closed=cluster.closed)
 
 
 def _read_only(manifests: Manifests) -> Checked:
@@ -600,20 +598,20 @@ def _policies_of_files(files: Sequence[Checked], read_all: Callable[[], Sequence
     Files are read once more where policies have parameters: objects of any kind can be one.
     """
     found = [each for file in files for each in file.objects if each.group_kind in ADMISSION_POLICIES]
-    if not found and not has_policies(cluster.objects):
+    if not found and not cluster.has_policies:
         return []
     namespaces = [each for file in files for each in file.objects if each.group_kind == NAMESPACE]
     policies = [*cluster.objects, *found]
-    from jobspec.kubernetes.admission.policies import parameter_kinds
+    from jobspec.kubernetes.admission.objects import parameter_kinds
 
-    if not parameter_kinds([each.data for each in policies]):
+    if not parameter_kinds(policies):
         return [*found, *namespaces]
     return [*found, *namespaces, *parameters_in([each for file in read_all() for each in file.documents], policies)]
 
 
 def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
     """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
-    from jobspec.outcome.programs import decides
+    from jobspec.kubernetes.admission.objects import decides
 
     holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, closed=cluster.closed)]
     found = {}

@@ -10,8 +10,7 @@ from jobspec.commands.options import Option, Options, add_paths, declare, journe
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
-from jobspec.documents.document import Document
-from jobspec.pipeline import Checked
+from jobspec.pipeline import Checked, context_of
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
+    from jobspec.cluster import Cluster
     from jobspec.operators.expansion import ExpandedJob
     from jobspec.targets import Target
 
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
-    expanded, told = _expanded(accepted, setting.cluster.target, options)
+    expanded, told = _expanded(accepted, setting.cluster, options)
     _write(expanded, form, setting.cluster.target, origin=options.origin)
     results = [_with(each, told.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
@@ -66,15 +66,15 @@ def run(options: Options) -> int:
     return 0 if all(each.valid for each in results) else 1
 
 
-def _expanded(files: Sequence[Checked], target: Target, options: Options) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
+def _expanded(files: Sequence[Checked], cluster: Cluster, options: Options) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
 
-    found = []
+    found, target = [], cluster.target
     told: dict[str, list[Diagnostic]] = {}
     for file in files:
-        context = context_of(file, files)
+        context = context_of(file, files, cluster)
         for job in filter(is_workload, file.documents):
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
@@ -88,11 +88,6 @@ def _with(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
     same = {(each.rule, str(each.mark)) for each in told}
     kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]
     return FileResult(result.path, result.documents, [*kept, *told])
-
-
-def context_of(file: Checked, files: Sequence[Checked]) -> list[Document]:
-    """What a file's jobs may refer to: all in their own file, and the runtimes and classes of others."""
-    return [*file.documents, *(each for other in files if other is not file for each in other.objects)]
 
 
 def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:

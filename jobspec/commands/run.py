@@ -61,7 +61,7 @@ def run(options: Options) -> int:
         return 1
     documents = [document for each in checked for document in each.documents]
     job = _job_among(documents)
-    expansion = expand(job, documents, setting.cluster.target)
+    expansion = expand(job, [*documents, *setting.cluster.lookups], setting.cluster.target)
     results = [each.with_diagnostics(expansion.diagnostics if each.path == job.file else ()) for each in results]
     if any(each.diagnostics for each in results):
         deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))

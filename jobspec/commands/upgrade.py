@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.commands.expand import context_of
 from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
 from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, kind_options, repository_options
@@ -22,7 +21,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS
 from jobspec.migrate.files import File, migrate_project, to_release
 from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release_problems
-from jobspec.pipeline import Checked, foresee
+from jobspec.pipeline import Checked, context_of, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
 from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, known_releases, nearest_known
@@ -165,7 +164,7 @@ def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, 
         for job in filter(is_workload, file.documents):
             if (job.index, job.kind, job.name) in valid:
                 name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
-                jobs[name] = JudgedJob(name, job, context_of(file, checked))
+                jobs[name] = JudgedJob(name, job, context_of(file, checked, setting.cluster))
     said = [each for result in results for each in result.diagnostics]
     documents = [each for file in checked for each in file.documents]
     return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
@@ -181,7 +180,7 @@ def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str
         if checked.result.valid:
             checked = foresee(Checked(checked.result, list(objects.values()), checked.objects), planned.cluster)
             job = next(filter(is_workload, checked.documents))
-            jobs[variant.name] = JudgedJob(variant.name, job, checked.documents)
+            jobs[variant.name] = JudgedJob(variant.name, job, [*checked.documents, *planned.cluster.lookups])
         documents += checked.documents
         said += checked.result.diagnostics
         rows += checked.result.documents

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.verdict import Verdict
     from jobspec.workloads import Workload
 
@@ -42,7 +43,7 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 class Objects:
     """The objects on the server that a document can refer to."""
 
-    __slots__ = ("closed", "elsewhere", "in_file", "refused")
+    __slots__ = ("closed", "elsewhere", "in_file", "policies", "refused")
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Objects:
         elsewhere: Sequence[Document] = (),
         *,
         refused: Sequence[Document] = (),
+        policies: PolicyObjects | None = None,
         closed: bool = False,
     ) -> None:
         self.in_file = in_file
@@ -57,13 +59,16 @@ class Objects:
         self.refused = refused
         """The refused objects of the same file."""
         self.elsewhere = elsewhere
-        """The accepted objects of other files."""
+        """The accepted objects of other files, and those of the cluster that webhooks look up."""
+        self.policies = policies
+        """All objects of the cluster, as the server's plugins and policies look them up; None where it has none."""
         self.closed = closed
         """Whether the server has no other objects, but those that the operators ship."""
 
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
-        return Objects(self.in_file, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
+        elsewhere = [*self.elsewhere, *documents]
+        return Objects(self.in_file, elsewhere, refused=self.refused, policies=self.policies, closed=self.closed)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:

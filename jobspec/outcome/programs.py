@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jobspec import kinds
 from jobspec.diagnostics import Finding, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
@@ -30,7 +29,6 @@ from jobspec.programs.command_lines import (
     read,
     starts_python,
 )
-from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -361,35 +359,6 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
 
 
 # What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
-
-
-_LEVELS = "pod-security.kubernetes.io/"
-
-
-def decides(document: Document, *, closed: bool) -> bool:
-    """Whether an object decides on pods, or they wait for it. Unless the cluster is *closed*, what is absent does not count."""
-    kind = document.group_kind
-    if kind == kinds.NAMESPACE and not closed:
-        return any(str(name).startswith(_LEVELS) for name in value_at(document.data, ("metadata", "labels")) or ())
-    if kind == kinds.SERVICE_ACCOUNT and not closed:
-        return bool(value_at(document.data, ("metadata", "annotations")))
-    return kind in kinds.POLICY_KINDS or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
-
-
-def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
-    """The objects that decide on pods: those among *documents*, and those that are *there* already; None without any."""
-    found = [each for each in documents if decides(each, closed=closed)]
-    rules = [each.data for each in found if each.group_kind in kinds.ADMISSION_POLICIES]
-    if rules:
-        from jobspec.kubernetes.admission.policies import parameter_kinds
-
-        read = {kinds.NAMESPACE, *parameter_kinds(rules)}
-        found += [each for each in documents if each.group_kind in read and each not in found]
-    if not found:
-        return there
-    from jobspec.kubernetes.admission.objects import data_of, policies_of
-
-    return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
 
 
 def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """A cluster in a file: what `--cluster` and a project's `cluster` make of it, and what is wrong with such a file."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,19 @@ def test_a_release_that_came_later_is_judged_as_the_newest(tmp_path: Path) -> No
     write(tmp_path, {**_FILES, "clusters/prod.yaml": _CLUSTER.replace('"2.1.0"', '"2.9.0"')})
     done = run_here("validate", "job.yaml", "--cluster", "clusters/prod.yaml", "-o", "concise", cwd=tmp_path)
     assert done.stdout.endswith("(training-operator 1.9.4, trainer 2.3.0)\n")
+
+
+def test_the_runtimes_of_the_file_are_expanded(tmp_path: Path) -> None:
+    write(tmp_path, _FILES)
+    done = run_here("expand", "job.yaml", "--cluster", "clusters/prod.yaml", "-o", "table", cwd=tmp_path)
+    assert (done.returncode, "ghcr.io/example/train:1" in done.stdout) == (0, True), done.stderr
+
+
+def test_the_runtimes_of_the_file_are_compared_in_an_upgrade(tmp_path: Path) -> None:
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": _CLUSTER.replace('"2.1.0"', '"2.0.0"')})
+    done = run_here("upgrade", "job.yaml", "--cluster", "clusters/prod.yaml", "--to", "trainer=2.1", "-o", "json", cwd=tmp_path)
+    found = [each["message"] for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    assert any("`nproc_per_node`" in each for each in found), found
 
 
 def test_an_upgrade_of_the_cluster_in_a_file(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_policies_are_looked_up_once_for_all_jobs_of_a_file(tmp_path: Path, monk
         seen.append(document.name)
         return not closed
 
-    monkeypatch.setattr("jobspec.outcome.programs.decides", decides)
+    monkeypatch.setattr("jobspec.kubernetes.admission.objects.decides", decides)
     assert [each.rule for each in foreseen(tmp_path / "jobs.yaml").diagnostics] == ["never-fits"] * 3
     assert seen == ["few"]
 

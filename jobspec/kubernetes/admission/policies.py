@@ -102,16 +102,6 @@ def plural_of(kind: str) -> str:
     return f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-def parameter_kinds(policies: Sequence[Data]) -> set[GroupKind]:
-    """The kinds of the objects that policies among some objects have for parameters."""
-    found = (mapping(each, "spec", "paramKind") for each in policies if _is_of(each, VALIDATING_POLICY))
-    return {group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
-
-
-def _is_of(data: Data, kind: GroupKind) -> bool:
-    return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == kind
-
-
 def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
     if request.kind[0] == "admissionregistration.k8s.io":  # exempt, so that nobody locks themselves out
