@@ -31,8 +31,11 @@ def run(options: Options) -> int:
     try:
         from jobspec.commands.server_questions import ask_about_files
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package == "jobspec":
-            raise
-        raise JobspecError(f"dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
+        raise missing_package(error, "dry-run") from None
     return ask_about_files(options)
+
+
+def missing_package(error: ModuleNotFoundError, command: str) -> Exception:
+    """What to raise where a *command* that asks a server lacks a package of the extra `dry-run`; a module of our own is our bug."""
+    package = (error.name or "").partition(".")[0]
+    return error if package == "jobspec" else JobspecError(f"{command} needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from jobspec import models
+from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import PROJECT, Found, content_of, reader
+from jobspec.commands.inputs import project_among
 from jobspec.commands.options import Option, Options, add_paths, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import JobspecError
@@ -21,7 +23,8 @@ from jobspec.targets import OPERATORS, RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.server.pin import Data, Pinned
+    from jobspec.diagnostics import Data
+    from jobspec.server.pin import Pinned
 
 _HEADER = "# Written by `jobspec pin`; no content of a Secret or ConfigMap, and no workload, is in it.\n"
 _RECOGNISED = {"training-operator": "PyTorchJob", "trainer": "TrainJob", "jobset": "JobSet"}
@@ -68,12 +71,13 @@ def run(options: Options) -> int:
 
 def _report_effect(options: Options, path: str, now: str) -> None:
     """What the change of a cluster means for manifests, or for the project here."""
-    from jobspec.commands.upgrade import judged, with_changes
+    from jobspec.commands.upgrade import judge_files, judge_project, with_changes
     from jobspec.migrate.upgrade import changes
 
     paths = options.paths or [PROJECT]
     sources = Source(path, content_of(Found(path, named=True))), Source(path, now)
-    old, new = (judged(Options(pinned=each), paths, {}) for each in sources)
+    judge = judge_project if project_among(paths) else judge_files
+    old, new = (judge(Options(pinned=each), paths, {}) for each in sources)
     found = changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
     results = old.wrong or new.wrong or with_changes(new.results, found)
     deliver(results, new.side.cluster.releases, Options(), sys.stdout, read=reader(new.read))
@@ -84,24 +88,20 @@ def _read(context: str, name: str) -> Pinned:
         from jobspec.server.client import of_context
         from jobspec.server.pin import pinned
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package == "jobspec":
-            raise
-        raise JobspecError(f"pin needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
+        raise missing_package(error, "pin") from None
     client = of_context(context, os.environ.get("KUBECONFIG") or None)
     groups = {version.rpartition("/")[0] for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     try:
-        return pinned(client, name, groups, _known_crds(), f"{name}-crds")
+        return pinned(client, name, groups, _known_crds, f"{name}-crds")
     finally:
         client.close()
 
 
-def _known_crds() -> Mapping[str, Mapping[str, Data]]:
-    """By component and release, the CRD by which the release is recognised."""
-    return {
-        component: {release: crd(getattr(models, kind), release) for release in RELEASES[component]}
-        for component, kind in _RECOGNISED.items()
-    }
+def _known_crds(component: str) -> Iterator[tuple[str, Data]]:
+    """The releases of a component, the newest first, each with the CRD by which it is recognised; none where no CRD of ours does that."""
+    if component in _RECOGNISED:
+        for release in reversed(list(RELEASES[component])):
+            yield release, crd(getattr(models, _RECOGNISED[component]), release)
 
 
 def _files(pinned: Pinned, path: str) -> dict[str, bytes]:

@@ -61,12 +61,13 @@ def run(options: Options) -> int:
     declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}
     before, after = _releases(options, declared)
     known, later = _known(after)
-    old, new = (judged(options, paths, releases) for releases in (_known(before)[0], known))
+    judge = judge_project if project else judge_files
+    old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
     wrong = [*old.wrong, *new.wrong]
     found = [] if wrong else changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
     found += announced(new.side.documents, before, after)
     remarks = [*later, *release_problems(before, after)]
-    results = wrong or with_changes(new.results, [_with_migration(each, old, new) for each in found])
+    results = wrong or with_changes(new.results, _with_migrations(found, old, new))
     results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
     releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
     deliver(results, releases, options, sys.stdout, read=reader(new.read))
@@ -147,12 +148,8 @@ class Judged:
     """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
 
 
-def judged(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
-    """The project or the files at some paths as judged by some releases, or by those of the options' cluster."""
-    return (_judge_project if project_among(paths) else _judge_files)(options, paths, releases)
-
-
-def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    """The files at some paths as judged by some releases, or else by those of the options' cluster."""
     chosen = Options(**{**vars(options), "paths": paths, "target": [f"{each}={release}" for each, release in releases.items()]})
     setting = load_setting(chosen)
     found = find_for(chosen, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
@@ -170,7 +167,8 @@ def _judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, 
     return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
 
 
-def _judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+    """The variants of the project at the one path, judged likewise."""
     (path,) = paths
     planned = plan_with_contracts(options, ProjectFiles(path), releases=releases).with_variants()
     said = [each for result in planned.results for each in result.diagnostics]
@@ -198,15 +196,21 @@ def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> 
     ]
 
 
-def _with_migration(problem: Diagnostic, old: Judged, new: Judged) -> Diagnostic:
-    """A new problem with the command that migrates its file to the new release of the trainer, where that makes it valid."""
+def _with_migrations(found: Sequence[Diagnostic], old: Judged, new: Judged) -> list[Diagnostic]:
+    """The findings, each error with the command that migrates its file to the new release of the trainer, where that makes it valid."""
     release = new.side.cluster.target["trainer"]
-    if problem.severity != "error" or release == old.side.cluster.target["trainer"]:
-        return problem
-    path = old.project or problem.mark.file
-    if not (_project_migrates(path, release) if old.project else _file_migrates(path, old, new)):
-        return problem
-    return problem.with_hint(f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it")
+    if release == old.side.cluster.target["trainer"]:
+        return list(found)
+    paths = {old.project or each.mark.file for each in found if each.severity == "error"}
+    migrating = {each for each in paths if (_project_migrates(each, release) if old.project else _file_migrates(each, old, new))}
+
+    def with_migration(each: Diagnostic) -> Diagnostic:
+        path = old.project or each.mark.file
+        if each.severity != "error" or path not in migrating:
+            return each
+        return each.with_hint(f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it")
+
+    return list(map(with_migration, found))
 
 
 def _file_migrates(path: str, old: Judged, new: Judged) -> bool:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Data, JobspecError
 from jobspec.go.quantities import amount_of
 from jobspec.server.client import Client
 
-Data = dict[str, Any]
+#: A component to its releases, the newest first, each with the CRD of one of its kinds.
+KnownCRDs = Callable[[str], Iterable[tuple[str, Data]]]
 
 #: API version and kind of the objects that are kept, in the order in which they are written.
 _KINDS = (
@@ -70,11 +71,11 @@ class Pinned:
     """The CRDs of kinds that jobspec does not know, by name."""
 
 
-def pinned(client: Client, name: str, known_groups: Iterable[str], crd_release: Mapping[str, Mapping[str, Data]], crds_in: str) -> Pinned:
+def pinned(client: Client, name: str, known_groups: Iterable[str], known_crds: KnownCRDs, crds_in: str) -> Pinned:
     """What a server says of its cluster. Raises JobspecError where it is no API server.
 
-    *known_groups*: the groups of which CRDs are not kept. *crd_release*: by component and release, the CRD by which a release is recognised
-    where no Deployment shows it. *crds_in*: the folder that the manifest names for CRDs.
+    *known_groups*: the groups whose CRDs are not kept. *known_crds*: by which CRD a release is recognised where no Deployment shows it.
+    *crds_in*: the folder that the manifest names for CRDs.
     """
     version = client.get("/version")
     if not version.ok and version.status != 403:
@@ -84,7 +85,7 @@ def pinned(client: Client, name: str, known_groups: Iterable[str], crd_release: 
     known = set(known_groups)
     definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     foreign = {name: _definition(each) for name, each in sorted(definitions.items()) if each["spec"]["group"] not in known}
-    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions, crd_release)}
+    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions, known_crds)}
     spec = {
         "releases": {each: releases[each] for each in sorted(releases)},
         "complete": [f"{kind}.{_group(api_version)}".rstrip(".") for api_version, kind in _KINDS if (api_version, kind) in reader.complete],
@@ -182,15 +183,14 @@ def _release_of_server(version: Data) -> str | None:
     return found[1] if found else None
 
 
-def _operators(reader: _Reader, definitions: Mapping[str, Data], crd_release: Mapping[str, Mapping[str, Data]]) -> dict[str, str | None]:
+def _operators(reader: _Reader, definitions: Mapping[str, Data], known_crds: KnownCRDs) -> dict[str, str | None]:
     """The release of each operator whose CRDs are there: by the image of its Deployment, else by its CRD; None where neither says it."""
     from_images = dict(_from_images(reader.objects("apps/v1", "Deployment")))
     reader.complete.discard(("apps/v1", "Deployment"))
     found: dict[str, str | None] = {}
     for component, crd in _CRDS.items():
         if crd in definitions:
-            by_crd = _from_crd(definitions[crd], crd_release.get(component, {}))
-            found[component] = from_images.get(component) or by_crd
+            found[component] = from_images.get(component) or _from_crd(definitions[crd], known_crds(component))
     return found
 
 
@@ -213,10 +213,10 @@ def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
                 yield component, release[1]
 
 
-def _from_crd(definition: Data, releases: Mapping[str, Data]) -> str | None:
-    """The newest release whose CRD has the same schema; None where none has."""
+def _from_crd(definition: Data, known: Iterable[tuple[str, Data]]) -> str | None:
+    """The first release whose CRD has the same schema; None where none has."""
     schemas = _schemas(definition)
-    return next((release for release in reversed(list(releases)) if _schemas(releases[release]) == schemas), None)
+    return next((release for release, crd in known if _schemas(crd) == schemas), None)
 
 
 def _schemas(definition: Data) -> str:

@@ -122,12 +122,6 @@ def test_the_screens_of_the_readme(tmp_path: Path) -> None:
     _assert_shown("jobspec diff HEAD", re.sub(r"against HEAD \([0-9a-f]{8}\)", "against HEAD (5d0f62a1)", done.stdout))
 
 
-def test_what_an_upgrade_changes(tmp_path: Path) -> None:
-    (tmp_path / "jobs.yaml").write_text(_block("yaml", "name: first"))
-    command = _block("console", "jobspec upgrade jobs.yaml").partition("\n")[0].removeprefix("$ ")
-    _assert_shown(command, run_here(*command.split()[1:], cwd=tmp_path).stdout)
-
-
 def test_the_readme_is_short_and_names_every_command() -> None:
     assert len(README.splitlines()) <= 150
     (table,) = re.findall(r"^\| command \| does \|\n\|---\|---\|\n((?:\|.*\n)+)", README, re.MULTILINE)
