@@ -57,7 +57,7 @@ def check(
 
     *overlays* are applied first: the name of a shipped one, or an Overlay as text, data or model; *parameters* are their values, by
     overlay and parameter. *cluster* is what the manifest meets, by default the newest releases with their webhooks. *outcome*: what
-    becomes of accepted jobs is told, too. *name* is what diagnostics show as the manifest's file.
+    becomes of accepted jobs is reported, too. *name* is what diagnostics show as the manifest's file.
 
     Raises:
         JobspecError: an overlay is at fault, or one that *parameters* name is not applied.
@@ -122,8 +122,8 @@ def fix(text: str, *, cluster: Cluster | None = None, name: str = _NAME) -> Fixe
     def judge(texts: Mapping[str, str], paths: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         return {path: lint(texts[path], cluster=cluster, name=path).diagnostics for path in paths}
 
-    mended = fix_texts({name: text}, judge)[name]
-    return Fixed(mended.text, mended.done, lint(mended.text, cluster=cluster, name=name).diagnostics)
+    fixed = fix_texts({name: text}, judge)[name]
+    return Fixed(fixed.text, fixed.done, lint(fixed.text, cluster=cluster, name=name).diagnostics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def as_json(value: Any) -> str:
 
 
 class _Plain:
-    """How the parser is to read: as `json.loads` does when it is told nothing."""
+    """How the parser is to read: as `json.loads` does when it has no options."""
 
     strict = True
     object_hook = None

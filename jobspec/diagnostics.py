@@ -211,8 +211,8 @@ def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics of a file, one for each cause, with its further places: of one rule in the same words, or with reasons in common."""
 
     def with_reasons(each: Diagnostic) -> object:
-        told = each.message
-        return (each.rule, each.severity, each.document, told.cause) if isinstance(told, Reasons) else id(each)
+        message = each.message
+        return (each.rule, each.severity, each.document, message.cause) if isinstance(message, Reasons) else id(each)
 
     return joined(joined(diagnostics, with_reasons), lambda each: (each.rule, each.severity, each.message, each.hint, each.mark.file))
 

@@ -105,7 +105,7 @@ def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: 
 
 
 def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
-    """What is told of a field. Raises JobspecError where there is none of the name, nor was."""
+    """What is known of a field. Raises JobspecError where there is none of the name, nor was."""
     found = blame.at(field)
     if not found:
         hint = closest(field, blame.names()) or "leave FIELD out to see all fields"
@@ -114,7 +114,7 @@ def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
 
 
 def _write(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
-    """Write what is told of fields, beside the *text* of the file where the whole was asked for."""
+    """Write what is known of fields, beside the *text* of the file where the whole was asked for."""
     stream = sys.stdout
     if options.output == "json":
         stream.write(as_json(blamed, file=file.path, project=file.project_path, variant=file.variant, state=state))

@@ -1,4 +1,4 @@
-"""What the caller chose to be told: options, the settings of the working folder, comments in files, and a baseline."""
+"""What the caller chose to have reported: options, the settings of the working folder, comments in files, and a baseline."""
 
 from __future__ import annotations
 
@@ -115,27 +115,27 @@ def verdict_of(
     named = _named_by_projects(read, results)
     ignored = {path: _ignores(text(path), path) for path in (*marked, *named)}
     homes = {path: path for path in marked} | (named if lint else {})
-    told = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
-    told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
+    reported = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
+    reported = [each.with_only(settings.selected(each.diagnostics)) for each in reported]
     if options.write_baseline is not None:
         from jobspec.rules.ignores import written
 
-        write_whole(options.write_baseline, written(told, _placed(options.write_baseline)))
-        number = sum(each.stage != "decoding" for result in told for each in result.diagnostics)
+        write_whole(options.write_baseline, written(reported, _placed(options.write_baseline)))
+        number = sum(each.stage != "decoding" for result in reported for each in result.diagnostics)
         sys.stderr.write(f"jobspec: {number} finding{'' if number == 1 else 's'} written to {options.write_baseline}\n")
-        return told, False
+        return reported, False
     if settings.baseline:
-        told = _beyond_baseline(told, settings.baseline, asked)
-    return told, settings.fails(told)
+        reported = _beyond_baseline(reported, settings.baseline, asked)
+    return reported, settings.fails(reported)
 
 
 def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: ReportFilter | None) -> list[Diagnostic]:
     """What of a file's diagnostics neither settings nor the comments in its text ignore."""
-    told = settings.selected(diagnostics) if settings else list(diagnostics)
-    if not told or MARKER not in text:
-        return told
+    reported = settings.selected(diagnostics) if settings else list(diagnostics)
+    if not reported or MARKER not in text:
+        return reported
     ignored = _ignores(text, path)
-    return [each for each in told if not ignored.of(each, path)]
+    return [each for each in reported if not ignored.of(each, path)]
 
 
 def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[FileResult]) -> dict[str, str]:
@@ -147,7 +147,7 @@ def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[Fi
 
 def _is_asked(rule: str, settings: ReportFilter, *, outcome: bool, lint: bool) -> bool:
     stage = stage_of(rule)
-    return settings.tells(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
+    return settings.reports(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
 
 
 def _ignores(text: str, path: str) -> Ignores:
@@ -181,8 +181,8 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
     entries = known_in(text, path)
     left, stale = without_known(results, entries, placed, looked_at=looked_at)
     is_part = any(file not in valid and os.path.exists(os.path.join(folder, file)) for file, *_ in entries)
-    told = [] if is_part else list(stale_entries(stale, path, text))  # what needs the other files is not found in a part of them
-    return [*left, FileResult(path, [], told)] if told else left
+    stale_ones = [] if is_part else list(stale_entries(stale, path, text))  # what needs the other files is not found in a part of them
+    return [*left, FileResult(path, [], stale_ones)] if stale_ones else left
 
 
 # Check the files of a command that goes on with their documents.

@@ -58,9 +58,9 @@ def run(options: Options) -> int:
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
-    expanded, told = _expanded(accepted, setting.cluster, options)
+    expanded, reported = _expanded(accepted, setting.cluster, options)
     _write(expanded, form, setting.cluster.target, origin=options.origin)
-    results = [_with(each, told.get(each.path, ())) for each in results]
+    results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
         deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
@@ -72,22 +72,22 @@ def _expanded(files: Sequence[Checked], cluster: Cluster, options: Options) -> t
     from jobspec.operators.expansion import ExpandedJob, expand
 
     found, target = [], cluster.target
-    told: dict[str, list[Diagnostic]] = {}
+    reported: dict[str, list[Diagnostic]] = {}
     for file in files:
         context = context_of(file, files, cluster)
         for job in filter(is_workload, file.documents):
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
             found.append(ExpandedJob(job, objects, target, expansion.counts))
-            told.setdefault(file.result.path, []).extend(expansion.diagnostics)
-    return found, told
+            reported.setdefault(file.result.path, []).extend(expansion.diagnostics)
+    return found, reported
 
 
-def _with(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
     """A file's result with what is said of its jobs; that replaces what the check has said about the same."""
-    same = {(each.rule, str(each.mark)) for each in told}
+    same = {(each.rule, str(each.mark)) for each in reported}
     kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]
-    return FileResult(result.path, result.documents, [*kept, *told])
+    return FileResult(result.path, result.documents, [*kept, *reported])
 
 
 def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:

@@ -39,7 +39,7 @@ class FixedFile:
 
     found: Found
     before: str
-    mended: FixedText
+    after: FixedText
 
 
 def fix_files(options: Options, setting: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
@@ -58,7 +58,7 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
     fixed = _fixed(found, CandidateChecker(found, setting, judge, options), settings)
-    changed = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed}
+    changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
         show(changed)
@@ -69,31 +69,31 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
 
 
 def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilter | None) -> list[FixedFile]:
-    """The files that have anything to mend, with their fixes."""
+    """The files that have anything to fix, with their fixes."""
     before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
     texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
 
     def choose(path: str, text: str, said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
         return wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
 
-    mended = fix_texts(texts, judge, choose)
-    return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in mended.items() if each.has_any]
+    after = fix_texts(texts, judge, choose)
+    return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in after.items() if each.has_any]
 
 
-def _of_page(mended: FixedText) -> FixedText:
-    return FixedText(page_of(mended.text), mended.done, mended.refused)
+def _of_page(fixed: FixedText) -> FixedText:
+    return FixedText(page_of(fixed.text), fixed.done, fixed.refused)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str, each_one: bool) -> None:
     if stream is None:
         return
     for each in fixed:
-        number = len(each.mended.done)
+        number = len(each.after.done)
         if number:
             stream.write(f"{each.found.path}: {number} problem{'s' if number > 1 else ''} {done}\n")
         if each_one:
-            stream.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.mended.done)
-        for diagnostic in each.mended.refused:
+            stream.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
+        for diagnostic in each.after.refused:
             stream.write(f"{diagnostic.mark}: not {done}, fix it by hand [{diagnostic.rule}]\n")
 
 

@@ -237,7 +237,7 @@ def _result(found: Diagnostic, items: Sequence[dict[str, Any]]) -> dict[str, Any
 
 
 def _values(found: Diagnostic, item: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The value at the field of a finding that is mended by setting it, and the one to set."""
+    """The value at the field of a finding that is fixed by setting it, and the one to set."""
     change = found.changes[0] if len(found.changes) == 1 else None
     if change is None or change.action != "set":
         return

@@ -56,4 +56,4 @@ def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
     if not settings:
         return DEFAULT_RULES
     selected = settings.select or ()
-    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.tells(rule.name, "lint")]
+    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.reports(rule.name, "lint")]

@@ -82,12 +82,12 @@ def run(options: Options) -> int:
     else:
         after = before
         migrated = to_trainjobs(files, before, gang_scheduler=gang_scheduler)
-    told = [FileResult(result.path, result.documents, each.diagnostics) for result, each in zip(results, migrated, strict=True)]
+    reported = [FileResult(result.path, result.documents, each.diagnostics) for result, each in zip(results, migrated, strict=True)]
     is_stopped = options.strict and any(each.has_losses for each in migrated)
     if not is_stopped:
         _write(migrated, found, options)
-    deliver(told, after.releases, options, _report_stream(options), read=_as_it_was(found, files))
-    return 1 if is_stopped or not all(each.valid for each in told) else 0
+    deliver(reported, after.releases, options, _report_stream(options), read=_as_it_was(found, files))
+    return 1 if is_stopped or not all(each.valid for each in reported) else 0
 
 
 def _of_project(path: str, options: Options, release: str, gang_scheduler: str) -> int:
@@ -115,17 +115,17 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
         return 0
     if not found.wrong and not changed:
         raise JobspecError(f"nothing to migrate: no base of {path} changes")
-    is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.told))
+    is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.reported))
     if not is_stopped:
         _write(changed, [], options)
-    told = [*found.wrong, *found.told]
-    names = dict.fromkeys([*(each.file.name for each in changed), *(each.mark.file for each in told)])
+    reported = [*found.wrong, *found.reported]
+    names = dict.fromkeys([*(each.file.name for each in changed), *(each.mark.file for each in reported)])
     documents = {each.file.name: each.file.documents for each in found.files}
     results = [
         FileResult(
             name,
             [result_of(each, "valid") for each in documents.get(name, ())],
-            [each for each in told if each.mark.file == name],
+            [each for each in reported if each.mark.file == name],
         )
         for name in names
     ]

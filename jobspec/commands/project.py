@@ -201,7 +201,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     planned = plan_with_contracts(options, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
-        planned = planned.with_variants()  # what is wrong with them is told at once
+        planned = planned.with_variants()  # what is wrong with them is reported at once
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.combinations)
     folders = tree_before(planned.combinations, planned.output)
@@ -309,11 +309,11 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
 
 
 def said_of_variants(
-    planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule], *, outcome: bool
+    planned: Plan, reported: Iterable[Diagnostic], rules: Sequence[Rule], *, outcome: bool
 ) -> tuple[list[DocumentResult], list[Diagnostic]]:
     """The objects of a project's variants, and what is wrong with these, what becomes of them, and what *rules* of lint find.
 
-    Each is said once with all variants that have it, but for what is *told* of files already.
+    Each is said once with all variants that have it, but for what is *reported* of files already.
     """
     if not all(each.valid for each in planned.results):
         return [], []
@@ -322,12 +322,12 @@ def said_of_variants(
         return judged_variant(variant, planned.cluster, rules, outcome=outcome)[1]
 
     judged = with_progress(planned.variants, of_variant, how_to_run(planned.variants), done_to_each=("checked", "variant"))
-    return [row for each in judged for row in each.documents], told_once((each.diagnostics for each in judged), told)
+    return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
 
 
-def told_once(of_each: Iterable[Iterable[Diagnostic]], told: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What is said of each of some variants: once with all that have it, but for what is *told* of files already."""
-    of_files = set(map(_place, told))
+def reported_once(of_each: Iterable[Iterable[Diagnostic]], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What is said of each of some variants: once with all that have it, but for what is *reported* of files already."""
+    of_files = set(map(_place, reported))
     found = [each for one in of_each for each in one if _place(each) not in of_files]
     return joined(found, lambda each: (*_place(each), "" if each.mark.layer else each.message))
 

@@ -13,7 +13,7 @@ from jobspec.commands.inputs import RunContext, project_among, settings_of
 from jobspec.commands.lint import chosen
 from jobspec.commands.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
-from jobspec.commands.project import Plan, judged_variant, told_once, tree_before
+from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
 from jobspec.commands.validate import check_and_report
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule
 from jobspec.documents.document import Document
@@ -74,11 +74,11 @@ def run(options: Options) -> int:
         rows.extend(_jobs(files, results, setting.cluster.target))
         return results
 
-    def advise(planned: Plan, told: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
+    def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
         """What is said of a planned project besides its mistakes; its variants are rows."""
         made = _variants(planned, rules) if all(each.valid for each in planned.results) else []
         rows.extend(made)
-        return [], told_once((each.findings for each in made), told)
+        return [], reported_once((each.findings for each in made), reported)
 
     def write(results: Sequence[FileResult], read: Sequence[Found], setting: RunContext) -> None:
         title = project or ", ".join(map(_named, paths[:3])) or _named(os.curdir)

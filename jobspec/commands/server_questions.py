@@ -83,18 +83,18 @@ def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answe
     """The results with what the server says of pods, where it accepts their job."""
     accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
     asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
-    told = problems_of_pods(asked, answers)
-    return [_with_pods_problems(each, told[each.path]) if each.path in told else each for each in results]
+    problems = problems_of_pods(asked, answers)
+    return [_with_pods_problems(each, problems[each.path]) if each.path in problems else each for each in results]
 
 
-def _with_pods_problems(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+def _with_pods_problems(result: FileResult, problems: Sequence[Diagnostic]) -> FileResult:
     """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
-    refused = {each.document for each in told if each.severity == "error"}
+    refused = {each.document for each in problems if each.severity == "error"}
     rows = [
         result_of(row, row.status, diff=row.diff, runs=False) if row.index in refused and is_workload(row) else row
         for row in result.documents
     ]
-    return FileResult(result.path, rows, [*result.diagnostics, *told])
+    return FileResult(result.path, rows, [*result.diagnostics, *problems])
 
 
 def _opened(options: Options) -> AbstractContextManager[Client]:

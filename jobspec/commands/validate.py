@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Rule
     from jobspec.rules.ignores import ReportFilter
 
-    #: A project that is planned, and what is told of files already, to the objects of its variants and what is said of them.
+    #: A project that is planned, and what is reported of files already, to the objects of its variants and what is said of them.
     Advise = Callable[[Plan, Iterable[Diagnostic]], tuple[list[DocumentResult], list[Diagnostic]]]
     #: Checked files, what they were checked with, and the paths of those that are asked about, all with None, to the results of these.
     Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
@@ -174,7 +174,7 @@ def with_projects(
     """
     read: dict[str, Sequence[Found]] = {}
     named = {each.path for each in found if each.named}
-    told = [each for result in results for each in result.diagnostics]
+    earlier = [each for result in results for each in result.diagnostics]
     answers = []
     for each in results:
         if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
@@ -187,7 +187,7 @@ def with_projects(
             made, said = list[DocumentResult](), list[Diagnostic]()
             if each.path in named:
                 given = planned.among([one for file in checked for one in file.objects])
-                made, said = advise(given, told) if advise else said_of_variants(given, told, rules, outcome=options.outcome)
+                made, said = advise(given, earlier) if advise else said_of_variants(given, earlier, rules, outcome=options.outcome)
             answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))
             read[each.path] = planned.read
         else:

@@ -155,7 +155,7 @@ def _zero_of(shape: Shape) -> Any:
 # A value as a program in Go sends it: without what is empty there, and with quantities in their canonical form.
 #
 # An empty text, a zero, `false` and an empty list or map are left out, but for required fields and for pointers (`GoPointer` in the
-# models), which can tell empty from absent.
+# models), which can distinguish empty from absent.
 
 
 def encode_as_go(value: Any, shape: Shape | None) -> Any:

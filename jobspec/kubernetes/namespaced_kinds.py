@@ -492,9 +492,9 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problem
     amounts = {field: amount_of(texts[name]) for field, texts in filled.items() if name in texts}
     written = {field for field, texts in given.items() if name in texts}
     wrong = [each for each in _IN_ORDER if amounts.keys() >= {*each[:2]} and amounts[each[0]] > amounts[each[1]]]
-    for less, more, told in [each for each in wrong if written >= {*each[:2]}] or wrong[:1]:
+    for less, more, reported in [each for each in wrong if written >= {*each[:2]}] or wrong[:1]:
         message = f"`{less}` of `{name}` ({filled[less][name]}) is more than its `{more}` ({filled[more][name]})"
-        at = next((field for field in (told, less, more) if field in written), "max")
+        at = next((field for field in (reported, less, more) if field in written), "max")
         yield Problem("conflicting-values", (*path, at, Key(name)), message)
     yield from _ratio(name, amounts, (*path, "maxLimitRequestRatio", Key(name)))
     both = "default" in amounts and "defaultRequest" in amounts

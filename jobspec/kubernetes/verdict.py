@@ -117,8 +117,8 @@ def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
     """The verdict on an object of somebody else's kind, of which the cluster may have another release."""
     found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
     diagnostics = _verdict(document, found, "partly").diagnostics
-    told = [each if each.field.startswith("metadata") else _as_warning(each, common.release) for each in diagnostics]
-    return Verdict("invalid" if has_error(told) else "partly", told, is_common=True)
+    reported = [each if each.field.startswith("metadata") else _as_warning(each, common.release) for each in diagnostics]
+    return Verdict("invalid" if has_error(reported) else "partly", reported, is_common=True)
 
 
 def _as_warning(found: Diagnostic, release: str) -> Diagnostic:

@@ -196,7 +196,7 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     """
     policy = job.tree.get("spec", "elasticPolicy")
     if policy and policy.get("metrics"):
-        return  # the server refuses an autoscaler with such limits, which is told as what becomes of the job
+        return  # the server refuses an autoscaler with such limits, which is reported as the job's outcome
     least, most = (policy and policy.get(name) for name in ("minReplicas", "maxReplicas"))
     low, high = (each.value if each and isinstance(each.value, int) else None for each in (least, most))
     workers = next((role.count for role in job.roles if role.name == "Worker"), 0)

@@ -229,8 +229,8 @@ class LintedContainer:
         if self.launcher != "torchrun":
             return []
         start = next(number for number, (word, _) in enumerate(self.words, 1) if command_lines.file_name(word) in command_lines.NAMES)
-        told = command_lines.options_of([word for word, _ in self.words[start:]])
-        return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in told if each.option]
+        found = command_lines.options_of([word for word, _ in self.words[start:]])
+        return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in found if each.option]
 
     def mount_around(self, path: str) -> MarkedTree | None:
         """The volume mount that a path is in, the innermost; None where it is in none."""

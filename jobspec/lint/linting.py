@@ -53,7 +53,7 @@ def lint(
     run: Run = one_by_one,
     only: Container[str] | None = None,
 ) -> list[FileResult]:
-    """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.
+    """The files' results with what lint finds in their accepted documents; each finding is reported once, in the file that wrote its cause.
 
     *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where the
     others are there to be referred to.
@@ -146,7 +146,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
 
 
 def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
-    """The document, path and mark of a place; what no file says is told at the document's name."""
+    """The document, path and mark of a place; what no file says is reported at the document's name."""
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
         return linted.given, path, linted.given.marks.nearest(path).place()

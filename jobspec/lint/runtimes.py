@@ -283,7 +283,7 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
 def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     """A pod has a sidecar container: it completes only when both containers exit.
 
-    Why: a container that runs until it is told to stop, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
+    Why: a container that runs until it is stopped, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
     Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
     Before: containers: [{name: pytorch}, {name: logs}]
     After:

@@ -156,7 +156,7 @@ class MigratedProject:
     """A project after the migration: its files, what is reported of its variants, and errors, with which nothing is migrated."""
 
     files: Sequence[MigratedFile] = ()
-    told: Sequence[Diagnostic] = ()
+    reported: Sequence[Diagnostic] = ()
     wrong: Sequence[Diagnostic] = ()
 
 
@@ -190,9 +190,9 @@ def migrate_project(source: Source, read: ReadFile, *, release: str, gang_schedu
     for old, now in zip(before.variants, after.variants, strict=True):
         sides = [(objects_of(each, it.cluster)[0], it.cluster) for each, it in ((old, before), (now, after))]
         found += [(old.name, each) for each in _lost(*sides, gang_scheduler=gang_scheduler)]
-    told = _once(found, len(before.variants))
-    wrong = [each for each in told if each.severity == "error"]
-    return MigratedProject(wrong=wrong) if wrong else MigratedProject([*files, project], told)
+    reported = _once(found, len(before.variants))
+    wrong = [each for each in reported if each.severity == "error"]
+    return MigratedProject(wrong=wrong) if wrong else MigratedProject([*files, project], reported)
 
 
 def _mistakes(found: Whole) -> list[Diagnostic]:

@@ -29,7 +29,7 @@ class JudgedJob:
     """An accepted job, with the documents that it may refer to."""
 
     name: str
-    """What tells it apart: its file and name, or its variant."""
+    """What identifies it: its file and name, or its variant."""
     document: Document
     context: Sequence[Document]
 
@@ -41,7 +41,7 @@ class Side:
     cluster: Cluster
     diagnostics: Sequence[Diagnostic]
     jobs: Mapping[str, JudgedJob]
-    """The accepted jobs by what tells them apart."""
+    """The accepted jobs by what identifies them."""
     documents: Sequence[Document] = ()
     """All documents that are judged."""
 

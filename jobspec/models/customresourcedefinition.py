@@ -78,7 +78,7 @@ class JSONSchemaProps(Model):
     )
     int_or_string: bool | None = Field(default=None, alias="x-kubernetes-int-or-string", description="the value is an integer or a text")
     list_map_keys: AtomicList[str] | None = Field(
-        default=None, alias="x-kubernetes-list-map-keys", description="the fields that tell items of a list of type `map` apart"
+        default=None, alias="x-kubernetes-list-map-keys", description="the fields that identify items of a list of type `map`"
     )
     list_type: str | None = Field(default=None, alias="x-kubernetes-list-type", description="`atomic`, `set` or `map`")
     map_type: str | None = Field(default=None, alias="x-kubernetes-map-type", description="`granular` or `atomic`")

@@ -57,7 +57,7 @@ class Checks(Model):
 
 
 class ArgoCD(Model):
-    """What Argo CD is told: an `AppProject`, and an `Application` or an `ApplicationSet` for the rendered tree."""
+    """What Argo CD syncs by: an `AppProject`, and an `Application` or an `ApplicationSet` for the rendered tree."""
 
     repo_url: Text = Field(alias="repoURL", description="URL of the Git repository that holds the rendered tree, as Argo CD reads it")
     revision: Text | None = optional_field("branch, tag or commit that is synced; `HEAD` by default")
@@ -103,7 +103,7 @@ class FluxReference(Model):
 
 
 class Flux(Model):
-    """What Flux is told: a `GitRepository` or an `OCIRepository`, and a `Kustomization` for the rendered tree."""
+    """What Flux syncs by: a `GitRepository` or an `OCIRepository`, and a `Kustomization` for the rendered tree."""
 
     url: Text = Field(description="URL of the repository: `https://`, `ssh://` or `http://` of a Git repository, `oci://` of artifacts")
     ref: FluxReference | None = optional_field("what is synced of it; the branch `main`, or the tag `latest` of artifacts, by default")
@@ -153,7 +153,7 @@ class Project(Model):
     RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Project", plural="projects", component="jobspec")
 
 
-# A price list, by which `jobspec diff` tells what a job may cost.
+# A price list, by which `jobspec diff` says what a job may cost.
 Price = Annotated[float, Ge(0)]
 
 

@@ -80,10 +80,10 @@ def owner_references(operator: Mark, api_version: str, kind: str, name: MarkedTr
     return set_by(operator, [owner])
 
 
-# Lists whose items the trainer tells apart by some of their fields.
+# Lists whose items the trainer distinguishes by some of their fields.
 
 
-#: The fields by which the trainer tells the items of a list apart: two items are one where any of these is equal, or absent from both.
+#: The fields by which the trainer distinguishes the items of a list: two items are one where any of these is equal, or absent from both.
 IDENTITIES: Mapping[str, tuple[str, ...]] = {
     "env": ("name",),
     "ports": ("containerPort", "name"),
@@ -109,7 +109,7 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
 
 
 def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
-    """By what an item of a list is told from others: those that share one of these are one."""
+    """By what an item of a list is distinguished: items that share one of these are one."""
     return {(field, field_value(item, field)) for field in IDENTITIES[name]}
 
 
@@ -234,7 +234,7 @@ def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
 
 
 def as_applied(tree: MarkedTree) -> MarkedTree:
-    """A value without its empty lists, even those of required fields: an apply configuration cannot tell them from absent ones."""
+    """A value without its empty lists, even those of required fields: an apply configuration cannot distinguish them from absent ones."""
     if isinstance(tree.value, list):
         return tree.with_value(list(map(as_applied, tree.value)))
     if not isinstance(tree.value, dict):

@@ -79,7 +79,7 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnos
 # Objects of an accepted job that the server refuses to the operator: the job stands still, and at most an event says why.
 
 
-#: Kind of an object -> the rule that tells of its refusal, and what the objects are called.
+#: Kind of an object -> the rule that reports its refusal, and what the objects are called.
 _RULES = {
     "Job": ("job-refused", "Job"),
     "Service": ("service-refused", "Service"),

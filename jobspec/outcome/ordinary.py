@@ -73,7 +73,7 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
 
 
 def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
-    """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
+    """Whether a look at an accepted job and its runtime shows that a server accepts all its objects."""
     if runtime is None:
         return has_ordinary_pytorchjob_objects(job.data, target)
     is_own_jobset = target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"]  # another one may not know what the trainer sends
@@ -81,7 +81,7 @@ def has_ordinary_objects(job: Document, runtime: Document | None, target: Target
 
 
 def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
-    """Whether a look at a job with ordinary objects tells that its programs find each other."""
+    """Whether a look at a job with ordinary objects shows that its programs find each other."""
     return has_ordinary_pytorchjob_programs(job.data) if runtime is None else has_ordinary_trainjob_programs(job.data, runtime.data)
 
 
@@ -474,7 +474,7 @@ def sets_no_ranks(container: dict[str, Any]) -> bool:
 
 
 def launches_every_node(words: Sequence[str]) -> bool:
-    """Whether torchrun takes the options before its script, and none of them tells it of one pod alone.
+    """Whether torchrun takes the options before its script, and none of them makes it a launcher of one pod alone.
 
     *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
     """

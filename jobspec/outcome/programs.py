@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Option = tuple[MarkedTree, str]
 
 
-#: The options by which torchrun is told where the others are.
+#: The options by which torchrun finds the others.
 _PLACES = ("--rdzv-endpoint", "--master-addr")
 
 
@@ -97,7 +97,7 @@ class TrainingProgram:
 
     @property
     def knows_where_others_are(self) -> bool:
-        """Whether a variable or an option tells torchrun where the processes meet."""
+        """Whether a variable or an option says where the processes meet."""
         return bool({MASTER_ADDR, ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
 
 
@@ -164,7 +164,7 @@ def _torchrun_options(program: TrainingProgram) -> Iterator[Finding]:
             yield Finding(words[given.at], message, closest(given.name, command_lines.OPTIONS), rule="unknown-flag", severity="warning")
             return
         if not given.option:
-            return  # whether the next word is its value cannot be told
+            return  # whether the next word is its value is unknown
         yield from _wrong_value(given, words, _TORCHRUN, "torchrun")
 
 
@@ -212,13 +212,13 @@ _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 
 
 def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """What becomes of the processes that the roles of a job have *started*, by where each is told to look for the others."""
+    """What becomes of the processes that the roles of a job have *started*, by where each looks for the others."""
     for rule in _RULES:
         yield from rule(job, started)
 
 
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """Nobody tells torchrun where the pods meet: each waits at its own address for the others, forever."""
+    """Nothing says where the pods meet: each waits at its own address for the others, forever."""
     for role, program in started:
         several = text(program.variables.get(NNODES), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
@@ -229,7 +229,7 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
 
 
 def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
+    """The program reads no rank, or nothing sets one: all pods do the same work, each by itself."""
     pods = _pods(job)
     for role, program in started:
         if pods == 1:
@@ -240,7 +240,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and option:
             word, _ = option
-            message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
+            message = f"`{word.value}` has each of the {pods} pods train alone: {job.operator} sets torchrun's variables for all of them"
             yield Finding(word, message, f"remove `{word.value}`", rule="trains-alone", severity="warning")
         elif program.is_plain_python and not RANKS_OF_LAUNCHERS & program.variables.keys() and not program.mentions("PET_", INDEX):
             sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
@@ -249,7 +249,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
 
 
 def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
-    """Why the trainer tells torchrun nothing: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
+    """Why the trainer sets no variables for torchrun: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
     if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
         place = job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
         return place, message, "add `trainer: {}` to `spec`"
@@ -257,7 +257,7 @@ def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | Ma
 
 
 def _single_node(program: TrainingProgram) -> Option | None:
-    """The option by which torchrun is told that there is one pod; None where it is not."""
+    """The option by which torchrun takes the job for one pod; None where it is not."""
     option = program.option("--nnodes")
     return option if option and option[1] in ("1", "1:1") else None
 
@@ -287,7 +287,7 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
 
 
 def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The operator tells the processes to meet at a name that no pod and no service of the job has."""
+    """The operator has the processes meet at a name that no pod and no service of the job has."""
     services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
     for role, program in started:
         for name in ADDRESSES:
@@ -392,7 +392,7 @@ _ACCOUNTS = {
     "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
     "Job": "system:serviceaccount:kube-system:job-controller",
 }
-#: Kind of an object that an operator creates -> the rule that tells of its refusal.
+#: Kind of an object that an operator creates -> the rule that reports its refusal.
 _REFUSED = {
     "HorizontalPodAutoscaler": "autoscaler-refused",
     "Job": "job-refused",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
-#: The variables by which operators tell programs of each other: those of torchrun, which are its options, then by framework.
+#: The variables by which processes find each other, set by the operators: those of torchrun, which are its options, then by framework.
 TORCH = NNODES, NPROC_PER_NODE, NODE_RANK, MASTER_ADDR, MASTER_PORT = tuple(
     f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
 )
@@ -33,7 +33,7 @@ ADDRESSES = (MASTER_ADDR, "MASTER_ADDR")
 PORTS = ("MASTER_PORT", MASTER_PORT)
 #: That in which a pod of an indexed Job finds its number.
 INDEX = "JOB_COMPLETION_INDEX"
-#: The variables by which launchers of all kinds tell a program its rank or where to meet; and how these, and others of theirs, begin.
+#: The variables by which launchers of all kinds pass a program its rank or where to meet; and how these, and others of theirs, begin.
 RANKS_OF_LAUNCHERS = frozenset(
     ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
 )
@@ -66,7 +66,7 @@ class CommandLine:
         self.program = list(program)
         """The words of the program, without the launcher's and the interpreter's own."""
         self.options = options
-        """What the command line tells the launcher, by the name of the setting."""
+        """The launcher's settings on the command line, by name."""
 
     def setting(self, name: str, environment: Mapping[str, str]) -> str:
         """What the launcher goes by: the command line, else the variable, else its own default."""
@@ -90,9 +90,9 @@ def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLin
 
 
 def _launched(words: Sequence[str]) -> CommandLine:
-    told = list(options_of(words))
-    options = {(each.option or each.name).lstrip("-").replace("-", "_"): each.value or "" for each in told}
-    rest = words[told[-1].value_at + 1 :] if told else words
+    given = list(options_of(words))
+    options = {(each.option or each.name).lstrip("-").replace("-", "_"): each.value or "" for each in given}
+    rest = words[given[-1].value_at + 1 :] if given else words
     if rest[:1] == ["--"]:
         rest = rest[1:]
     interpreter = [] if "no_python" in options else [_PYTHON, *(["-m"] if "module" in options else [])]
@@ -144,7 +144,7 @@ def length_of_start(words: Sequence[str]) -> int:
 
 
 def options_of(words: Sequence[str]) -> Iterator[CommandWord]:
-    """What torchrun is told by the words behind its name, up to its script; an option that it does not have counts as one with a value."""
+    """The options of torchrun in the words behind its name, up to its script; an unknown option counts as one with a value."""
     for each in read(words, meant, _SWITCHES, unknown_take_values=True):
         if each.name[:1] != "-":
             return
@@ -243,7 +243,7 @@ def is_flag(word: str) -> bool:
 # The contract of an image: which flags its program takes, as a JSON Schema such as `schemas/trainer.json`, whose description says how.
 
 
-#: The rules that tell of flags which a program does not take.
+#: The rules for flags which a program does not take.
 FLAGS = ("unknown-flag", "wrong-flag-value")
 _NUMBERS = {"integer": r"[+-]?[0-9]+", "number": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"}
 _LIMITS = {"minimum": "of at least", "exclusiveMinimum": "above", "maximum": "of at most", "exclusiveMaximum": "below"}

@@ -103,7 +103,7 @@ class Blame:
     def at(self, field: str) -> list[Blamed]:
         """The fields at or below one that messages spell, or else the end of one, and those that a layer removed there.
 
-        What stood in a list that was replaced as a whole is told only where nothing else is there.
+        What stood in a list that was replaced as a whole is shown only where nothing else is there.
         """
         anywhere = not any(each.matches(field) for each in (*self._now, *self._past))
         found = self._blamed(each for each in self._now if each.matches(field, anywhere=anywhere))
@@ -127,7 +127,7 @@ def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
 
 
 class _HistoryReader:
-    """Tells the history of a value by the states of its object, from the base to the one before its last."""
+    """Finds the history of a value from the states of its object, from the base to the one before its last."""
 
     __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
@@ -262,7 +262,7 @@ def _matrix_causes(variant: PlannedVariant, project: LoadedProject) -> dict[str,
 
 
 def _parameter_causes(overlay: LoadedOverlay) -> dict[str, Cause]:
-    """The values of an overlay's parameters, each where it is given; of one without a value there is nothing to tell."""
+    """The values of an overlay's parameters, each where it is given; one without a value has none."""
     defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
     places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
     return {name: Cause("parameter", name, overlay.values[name], mark) for name, mark in places.items()}
@@ -371,7 +371,7 @@ def _default_namespace(variant: PlannedVariant, project: LoadedProject) -> Marke
 
 # The values of an object, each with an address at which the same value stands in an earlier state of the object.
 #
-# An item of a list with merge keys is told by its keys, a word of a program's arguments by its flag, and an item of any other list by the
+# An item of a list with merge keys is named by its keys, a word of a program's arguments by its flag, and an item of any other list by the
 # place where it was written; the last two hold as long as nobody replaces the list as a whole.
 
 
@@ -410,9 +410,7 @@ class Value:
     def lasting_field(self) -> str:
         """The same with the names of items in place of their numbers, which change when an item goes."""
         steps = zip(self.path, self.address, self.names, strict=True)
-        return spell(
-            tuple(Key(name) if type(step) is int and (type(told) is str or name[0] == "-") else step for step, told, name in steps)
-        )
+        return spell(tuple(Key(name) if type(step) is int and (type(key) is str or name[0] == "-") else step for step, key, name in steps))
 
     @property
     def place(self) -> str:

@@ -310,7 +310,7 @@ def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
 
 
 def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
-    """The place of a removal in an overlay; that of the overlay itself where the line cannot be told."""
+    """The place of a removal in an overlay; that of the overlay itself where the line is unknown."""
     steps = [str(step) for step in path]
     names = [str(step) for step in path if not isinstance(step, Item)]
     inside = list(_inside(overlay.spec))

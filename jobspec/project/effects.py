@@ -92,7 +92,7 @@ def update(old: Document, new: Document, changes: Sequence[FieldChange], context
 
 
 def is_forced(document: Document) -> bool:
-    """Whether an object tells its engine to delete it and make it anew where it cannot be changed."""
+    """Whether an object has its engine delete and recreate it where it cannot be changed."""
     by_flux, by_argo_cd = (str(value_at(document.data, (*_ANNOTATIONS, name)) or "") for name, _ in (FLUX, ARGOCD))
     return by_flux.lower() == "enabled" or "Force=true" in by_argo_cd.replace(" ", "").split(",")
 

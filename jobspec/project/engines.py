@@ -1,4 +1,4 @@
-"""The objects that tell Argo CD and Flux to sync a project's rendered tree, and what they need of the objects in it."""
+"""The objects by which Argo CD and Flux sync a project's rendered tree, and what they need of the objects in it."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
 
 
 def _compared(synced: Synced) -> dict[str, str]:
-    """How differences are found. A server that refuses a change tells no difference, and Argo CD, not knowing, does not sync it."""
+    """How differences are found. Where the server refuses a change, Argo CD learns of no difference and does not sync it."""
     return {_COMPARE: f"ServerSideDiff={'false' if synced.has_fixed else 'true'}"}
 
 

@@ -1,4 +1,4 @@
-"""The fields of an object by their paths, where items of a list stand under what tells them apart, not under a number.
+"""The fields of an object by their paths, where items of a list stand under what identifies them, not under a number.
 
 A container, a volume and a variable stand under their name, a flag of the training program under the flag, an item of any other list
 under its content.
@@ -34,7 +34,7 @@ class Order:
     items: list[str]
     """The items as reports show them."""
     names: list[str]
-    """What tells the items apart."""
+    """What identifies the items."""
     mark: Mark
 
 

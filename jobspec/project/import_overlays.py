@@ -173,7 +173,7 @@ class _Worker:
 # The values that an overlay's parameters may have had, by what a job has in the places where the overlay puts them.
 
 
-_MOST = 256  # guesses for one overlay; beyond, the values are too many for the job to tell them
+_MOST = 256  # guesses for one overlay; beyond, the values are too many for the job to distinguish them
 
 
 def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable[Any]) -> list[Guess]:

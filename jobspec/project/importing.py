@@ -383,7 +383,7 @@ def without_keys(text: str, field: str, keys: Sequence[str], target: Target) -> 
 # Find the jobs that are variants of one base: the same but for names, namespaces, overlays, flags, labels and annotations.
 #
 # The base of such a group is that of its first job. What another job has in another way, its variant says; whether that renders to the
-# job again is for the proof to tell.
+# job again is for the proof to find.
 
 
 _OWN = ("name", "namespace", "labels", "annotations")

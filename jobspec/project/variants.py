@@ -256,14 +256,14 @@ def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
     Of an entry whose combinations share names, one is enough.
     """
     seen: dict[str, Combination] = {}
-    told: set[int] = set()
+    reported: set[int] = set()
     for each in found:
         first = seen.setdefault(each.name.lower(), each)
-        if first is each or id(each.entry) in told:
+        if first is each or id(each.entry) in reported:
             continue
         place = each.entry.value["name"].mark
         if first.entry is each.entry:
-            told.add(id(each.entry))
+            reported.add(id(each.entry))
             message = f"several combinations of the matrix would be the variant `{each.name}`"
             yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, each))
         else:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Mark
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
 from jobspec.reports.text import columns, cut, paint, visible
 
-#: What is told of a file on disk that is not the one that is rendered now, by how it differs.
+#: What is said of a file on disk that is not the one that is rendered now, by how it differs.
 STATES = {
     "stale": "is stale: this is what it would be now; `jobspec render` writes it",
     "edited": "was edited by hand: this is what is rendered; put the change into a base, an overlay or the project, then `jobspec render`",
@@ -82,8 +82,8 @@ def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, 
         }
         for each in blamed
     ]
-    told = {"file": file, "project": project, "variant": variant, "state": state, "fields": fields}
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    report = {"file": file, "project": project, "variant": variant, "state": state, "fields": fields}
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
 def _origin_as_json(origin: Origin) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _colours_of(blamed: Iterable[Blamed]) -> Mapping[str, str]:
 
 
 def _value(origin: Origin) -> str:
-    """A value as JSON, which tells the text "1" from the number."""
+    """A value as JSON, which distinguishes the text "1" from the number."""
     if origin.removed:
         return "(removed)"
     return cut(visible(json.dumps(origin.value, ensure_ascii=False)), _LONGEST)

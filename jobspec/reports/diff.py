@@ -157,7 +157,7 @@ def _details(group: Sequence[VariantChange], room: int) -> str:
     fields = f", {counted(count, 'field')}" if count else ""
     title = f"\n<details><summary><b>{names}</b>: {WORDS[group[0].meaning]}{fields}</summary>\n"
     text, end = title, "\n</details>\n"
-    told = 0
+    written = 0
     for number in range(len(group[0].objects)):
         changes = [each.objects[number] for each in group]
         text += _markdown_object(changes)
@@ -168,9 +168,9 @@ def _details(group: Sequence[VariantChange], room: int) -> str:
         for row in found:
             line = _markdown_row(row, changes[0])
             if len(text) + len(line) + len(end) + _RESERVE > room:
-                return f"{text}\n{counted(count - told, 'more field')}.\n{end}" if told else ""
+                return f"{text}\n{counted(count - written, 'more field')}.\n{end}" if written else ""
             text += line
-            told += 1
+            written += 1
     return text + end
 
 
@@ -208,7 +208,7 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
 
 
-# What the text and the Markdown of a comparison share: its words, and variants that change alike told once.
+# What the text and the Markdown of a comparison share: its words, and variants that change alike shown once.
 WORDS: dict[Meaning, str] = {
     "refused": "refused as immutable",
     "ignored": "silently ignored",

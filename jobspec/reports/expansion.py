@@ -110,7 +110,7 @@ def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
 
 
 def _more(made: MarkedTree) -> str:
-    """What is told of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
+    """What is shown of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
     spec = made.get("spec")
     if text(made, "kind") == "Service":
         ports = ",".join(text(each, "port") for each in items(spec.get("ports") if spec else None))
@@ -143,7 +143,7 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
     yield line
 
 
-# What a table tells of the containers of equal pods: image, command, the operator's variables, ports, resources, volumes.
+# What a table shows of the containers of equal pods: image, command, the operator's variables, ports, resources, volumes.
 
 
 def groups(pods: Sequence[ExpandedPod]) -> list[list[ExpandedPod]]:
@@ -164,7 +164,7 @@ def _signature(pod: ExpandedPod) -> str:
 
 
 def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
-    """What is told of one container of equal pods, the *at*-th to start."""
+    """What is shown of one container of equal pods, the *at*-th to start."""
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]
     variables = [

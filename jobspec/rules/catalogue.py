@@ -77,9 +77,9 @@ def stage_of(name: str) -> Stage:
 def page() -> str:
     """All rules as one page of Markdown, which is `docs/rules.md`."""
     advice = {rule.name for rule in LINT}
-    told = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
+    others = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
     topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(as_markdown, found)) for topic, found in TOPICS.items())
-    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{told}"
+    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{others}"
 
 
 _HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"

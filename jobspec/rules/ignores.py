@@ -108,7 +108,7 @@ def without_ignored(
     """The results without what the comments of files ignore, each counted.
 
     A comment that hits nothing is a diagnostic itself, unless its rule was not *asked* for, or an error kept it from being looked at. It
-    is told in the result that *homes* says for its file: the file's own, or that of a project which names the file.
+    is reported in the result that *homes* says for its file: the file's own, or that of a project which names the file.
     """
     hit: set[int] = set()
     kept = [_kept(each, ignored, hit) for each in results]
@@ -119,8 +119,8 @@ def without_ignored(
     for file, home in homes.items():
         asked_here = () if file in faulty or home in faulty else asked
         idle = [each for each in ignored[file].each if id(each) not in hit]
-        told = [each for each in idle if each.rule not in known or each.rule in DECODING or each.rule in asked_here]
-        unused.setdefault(home, []).extend(_unused(each, known) for each in told)
+        unhit = [each for each in idle if each.rule not in known or each.rule in DECODING or each.rule in asked_here]
+        unused.setdefault(home, []).extend(_unused(each, known) for each in unhit)
         unused[home] += [_renamed(each) for each in ignored[file].each if each.former]
     return [
         result.with_only([*left, *unused.pop(result.path, ())], ignored=len(result.diagnostics) - len(left))
@@ -194,7 +194,7 @@ class ReportFilter:
             exclude=data.get("exclude") or (),
         )
 
-    def tells(self, rule: str, stage: str) -> bool:
+    def reports(self, rule: str, stage: str) -> bool:
         """Whether a rule's diagnostics are reported; those of decoding always are."""
         names = (rule, stage)
         return stage == "decoding" or (
@@ -203,7 +203,7 @@ class ReportFilter:
 
     def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The diagnostics of the rules that are reported."""
-        return [each for each in diagnostics if self.tells(each.rule, each.stage)]
+        return [each for each in diagnostics if self.reports(each.rule, each.stage)]
 
     def fails(self, results: Iterable[FileResult]) -> bool:
         """Whether reported diagnostics make the run fail."""

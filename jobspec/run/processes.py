@@ -150,7 +150,7 @@ class LocalRun:
             start_new_session=True,
         )
         self._running[pod.name] = process
-        if self._over.done():  # while this process was started, so that it was not among those that were told to end
+        if self._over.done():  # while this process was started, so that it was not among those that were asked to end
             _signal(process, signal.SIGTERM)
         assert process.stdout
         while line := await _line(process.stdout):

@@ -79,7 +79,7 @@ class Shape:
     unset: str = ""
     """What Go writes for an absent field: `zero`, `null` or `nothing`; empty where `required` decides."""
     pointer: bool = False
-    """Whether a text, number or boolean is a pointer in Go, which tells its zero from none."""
+    """Whether a text, number or boolean is a pointer in Go, which distinguishes its zero value from an absent one."""
     one_of: list[str] = []  # noqa: RUF012 (nobody changes it)
     """Of an object: the fields of which it can have only one."""
     use: str = ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _KIND = "x-kubernetes-group-version-kind"
 _REFERENCE = "#/definitions/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-#: Definitions that Go parses by code of its own, which OpenAPI cannot tell.
+#: Definitions that Go parses by code of its own, which OpenAPI does not describe.
 _PARSED: dict[str, Structure] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "int-or-string", "format": "quantity"},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"type": "int-or-string", "format": "int32"},

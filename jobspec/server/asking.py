@@ -216,7 +216,7 @@ def with_hints(
 def _missing_kind(question: Question, definitions: Iterable[Document], target: Target, server: Server) -> Diagnostic:
     document = question.document
     found = verdict(document, target)
-    unknown = found.diagnostics[0] if found.status == "unknown" else None  # it tells a wrong version from a wrong kind
+    unknown = found.diagnostics[0] if found.status == "unknown" else None  # its rule distinguishes a wrong version from a wrong kind
     hint = (
         next((f"its CRD is in {_apply_first(each)}" for each in definitions if defined_by(each) == document.group_kind), "")
         or _how_to_install(question.gvk, target)

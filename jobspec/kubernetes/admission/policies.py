@@ -44,7 +44,7 @@ class Request(NamedTuple):
     user: str = ""
     """The name of the account that sends it; empty where nobody knows that."""
     plural: str = ""
-    """The resource, such as `pytorchjobs`; empty where its kind tells."""
+    """The resource, such as `pytorchjobs`; empty where its kind decides it."""
     equivalent_versions: tuple[str, ...] = ()
     """Further versions of the group in which the server has the same object."""
 
@@ -80,7 +80,7 @@ class Request(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What one policy says of a request by one of its bindings: why it refuses it, or why nobody can tell whether it does."""
+    """What one policy says of a request by one of its bindings: why it refuses it, or why that cannot be known."""
 
     policy: str
     binding: str
@@ -155,7 +155,7 @@ def _policies(objects: PolicyObjects) -> tuple[list[_Policy], dict[Any, list[_Po
 
 
 class _NotKnown(Exception):
-    """Nobody can tell; the text says what is missing."""
+    """The answer cannot be known; the text says what is missing."""
 
 
 class _Refused(Exception):
@@ -451,7 +451,7 @@ class _Evaluation:
         self._expressions = policy.expressions[inputs.unknown]
 
     def refusals(self) -> Iterator[_Refusal | str]:
-        """Why the policy refuses the request, and, as plain texts, why nobody can tell."""
+        """Why the policy refuses the request, and, as plain texts, why that cannot be known."""
         conditions = self._of_conditions()
         if isinstance(conditions, _Failure):
             if conditions.is_unknown:

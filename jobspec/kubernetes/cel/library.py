@@ -47,7 +47,7 @@ def _as_returned(value: Any) -> Any:
 
 
 def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, str, cel.Overload]:
-    """The name of a function, its parameters as the library tells overloads apart, and the overload."""
+    """The name of a function, its parameters as the library distinguishes overloads, and the overload."""
     call, _, result = signature.rpartition(" ")
     found = re.fullmatch(r"(.+?)\((.*)\)", call)
     assert found

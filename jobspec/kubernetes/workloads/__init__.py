@@ -22,11 +22,11 @@ def _with_pods(own: Iterable[Problem], template: Data, path: Path = _TEMPLATE) -
     """The problems of an object's *own*, and those of its pod template at other places."""
     from jobspec.kubernetes.pods.pod import template_problems
 
-    told: set[Path] = set()
+    reported: set[Path] = set()
     for problem in own:
-        told.add(problem.path)
+        reported.add(problem.path)
         yield problem
-    yield from (problem for problem in template_problems(template, path) if problem.path not in told)
+    yield from (problem for problem in template_problems(template, path) if problem.path not in reported)
 
 
 def _job(data: Data, old: Data | None) -> Problems:

@@ -1,7 +1,7 @@
 """Check a Service as the API server's Go code does: ports, addresses, traffic, and what an update changes.
 
 Follows `ValidateServiceCreate`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36. The server
-allocates addresses and ports before it validates, so that it tells problems of those alone.
+allocates addresses and ports before it validates, so that it reports problems of those alone.
 """
 
 from __future__ import annotations

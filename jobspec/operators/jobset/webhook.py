@@ -378,7 +378,7 @@ def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> 
     return changed(pod, ("spec", "affinity", kind), affinity)
 
 
-# What a server and JobSet's webhook refuse in the JobSet that the trainer makes of a job: then nothing runs, and only an event tells.
+# What a server and JobSet's webhook refuse in the JobSet that the trainer makes of a job: then nothing runs, and only an event says so.
 #
 # The rules are those for JobSets in files; names that a cluster makes up count as long as they will be.
 

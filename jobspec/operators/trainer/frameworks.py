@@ -49,7 +49,7 @@ def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     return sets if any(instead for _, _, instead in active) else with_plain(sets, job)
 
 
-# The trainer's plugin for PyTorch: how many nodes and processes there are, and the variables that tell `torchrun` so.
+# The trainer's plugin for PyTorch: how many nodes and processes there are, and the variables that pass both to `torchrun`.
 #
 # Follows `EnforceMLPolicy` of the plugin torch, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
@@ -60,7 +60,7 @@ _RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 
 
 def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
-    """The pod sets with what PyTorch needs; torchtune is told the address by its command."""
+    """The pod sets with what PyTorch needs; torchtune gets the address from its command."""
     sets = with_nodes_of(job, sets)
     nodes, processes = _count(sets) or MarkedTree(1, job.mark), processes_per_node(job, sets)
     values = (_text(nodes), _text(processes), _RANK, job.named(job.first_node), str(PORT))
