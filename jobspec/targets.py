@@ -136,15 +136,3 @@ def _numbers(release: str) -> list[int]:
     if release not in _parsed:
         _parsed[release] = [int(part) for part in release.split(".")]
     return _parsed[release]
-
-
-def schema_path(component: str, release: str, api_version: str, kind: str) -> str:
-    """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts."""
-    group, _, version = api_version.rpartition("/")
-    return f"{component}-{release}/{group or 'core'}/{kind.lower()}_{version}.json"
-
-
-def builtin_path(api_version: str, kind: str) -> str:
-    """Where the schema of a built-in kind in all releases stands below `schemas/compiled/`."""
-    group, _, version = api_version.rpartition("/")
-    return f"kubernetes/{group or 'core'}/{kind.lower()}_{version}.json"

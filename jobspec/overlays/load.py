@@ -486,14 +486,14 @@ class Substitution:
         rest = [(name, child) for name, child in tree.value.items() if name != WHEN]
         kept: dict[str, MarkedTree] = {}
         for name, child in rest:
-            key = self._text(name) if "$" in name else name
+            key = self._key(name) if "$" in name else name
             result = self._substituted(child)
             if result is None or key is None:
                 continue
             if key in kept:
-                message = f"the key `{name}` becomes `{as_text(key)}`, which is a duplicate key"
+                message = f"the key `{name}` becomes `{key}`, which is a duplicate key"
                 self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
-            kept[as_text(key)] = result
+            kept[key] = result
         if not kept and rest:
             return None
         return tree if all(kept.get(name) is child for name, child in tree.value.items()) else tree.with_value(kept)
@@ -501,6 +501,10 @@ class Substitution:
     def _holds(self, when: MarkedTree) -> bool:
         """Whether `$when: {form: [both, label]}` holds: every parameter in it has one of the listed values."""
         return all(self.values[name] in choices.data() for name, choices in when.value.items())
+
+    def _key(self, name: str) -> str | None:
+        key = self._text(name)
+        return None if key is None else as_text(key)
 
     def _text(self, text: str) -> Any:
         """A text with its parameters substituted: a whole `${name}` keeps the value's type; None where one is unset."""

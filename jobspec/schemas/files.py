@@ -11,9 +11,9 @@ from jobspec.kinds import built_in, find
 from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Model, Resource
 from jobspec.schemas import json_schema
-from jobspec.schemas.shapes import ATTRIBUTES, is_plain
+from jobspec.schemas.shapes import ATTRIBUTES, builtin_path, is_plain, schema_path
 from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
-from jobspec.targets import RELEASES, builtin_path, schema_path
+from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:
     from jobspec.schemas.structure import Structure

@@ -11,7 +11,6 @@ from jobspec.data import load as load_json
 from jobspec.data import path as data_path
 from jobspec.diagnostics import Path
 from jobspec.kinds import find
-from jobspec.targets import builtin_path, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,6 +196,18 @@ def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
         table = linked(file["shapes"])
         _builtin[name] = {release: table[index] for release, index in file["releases"].items()}
     return _builtin[name]
+
+
+def schema_path(component: str, release: str, api_version: str, kind: str) -> str:
+    """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts."""
+    group, _, version = api_version.rpartition("/")
+    return f"{component}-{release}/{group or 'core'}/{kind.lower()}_{version}.json"
+
+
+def builtin_path(api_version: str, kind: str) -> str:
+    """Where the schema of a built-in kind in all releases stands below `schemas/compiled/`."""
+    group, _, version = api_version.rpartition("/")
+    return f"kubernetes/{group or 'core'}/{kind.lower()}_{version}.json"
 
 
 def _read(name: str) -> Any:

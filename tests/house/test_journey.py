@@ -50,7 +50,7 @@ spec:
         (("validate", "simple.yaml"), 25, 135),
         (("lint", "simple.yaml"), 44, 415),
         (("render", "simple.yaml", "--overlay", "cpu"), 33, 355),
-        (("render",), 56, 1040),
+        (("render",), 56, 1000),
     ],
     ids=["validate", "lint", "render with an overlay", "render two variants"],
 )

@@ -27,7 +27,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
 from jobspec.schemas.files import crd
 from jobspec.schemas.json_schema import json_schema
-from jobspec.targets import OPERATORS, RELEASES, builtin_path, choose, schema_path
+from jobspec.targets import OPERATORS, RELEASES, choose
 from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import documents, result
@@ -263,9 +263,9 @@ def test_committed_schemas_are_what_the_models_give(exported: Path) -> None:
 
 def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
     written = {path.relative_to(exported).as_posix() for path in exported.rglob("*.json")}
-    paths = {schema_path(component, release, version, kind): component for version, kind, component, release in EVERY}
+    paths = {shapes.schema_path(component, release, version, kind): component for version, kind, component, release in EVERY}
     of_models = {f"compiled/{path}" for path, component in paths.items() if component != "kubernetes"}
-    of_built_in_kinds = {f"compiled/{builtin_path(version, kind.name)}" for kind in built_in() for version in kind.api_versions}
+    of_built_in_kinds = {f"compiled/{shapes.builtin_path(version, kind.name)}" for kind in built_in() for version in kind.api_versions}
     assert len(of_built_in_kinds) > 60
     assert written == paths.keys() | of_models | of_built_in_kinds
     for name in sorted(paths):
@@ -306,7 +306,7 @@ def test_a_mistake_is_told_by_kubeconform_with_its_place(exported: Path, tmp_pat
 
 def test_the_readme_names_schemas_that_exist() -> None:
     readme = (ROOT / "docs/reference/schemas.md").read_text()
-    expected = schema_path("training-operator", TARGET["training-operator"], "kubeflow.org/v1", "PyTorchJob")
+    expected = shapes.schema_path("training-operator", TARGET["training-operator"], "kubeflow.org/v1", "PyTorchJob")
     (line,) = re.findall(r"# yaml-language-server: \$schema=schemas/(\S+)", readme)
     assert line == expected
     (location,) = re.findall(r"-schema-location 'schemas/(\S+)'", readme)
