@@ -38,6 +38,7 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "1.34": {"kubernetes": "0.34.4"},
         "1.35": {"kubernetes": "0.35.4"},
         "1.36": {"kubernetes": "0.36.3"},
+        "1.37": {"kubernetes": "0.37.2"},
     },
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }

@@ -114,6 +114,13 @@ def address(text: str) -> Address | None:
         return None
 
 
+def sloppy_address(text: str) -> Address | None:
+    """The IP address that a text is, of IPv4 also one with zeros before its numbers, which C reads as octal numbers."""
+    parts = text.split(".")
+    is_padded = len(parts) == 4 and all(part.isdecimal() and part.isascii() for part in parts)
+    return address(".".join(part.lstrip("0") or "0" for part in parts) if is_padded else text)
+
+
 def plain_address(text: str) -> Address | None:
     """The IP address that a text is; None also for one of IPv4 written as IPv6, which programs read differently."""
     found = address(text)

@@ -1,7 +1,8 @@
 """What the server's Go code says of a HorizontalPodAutoscaler: its limits, what it scales, its metrics, and how fast it scales.
 
 Follows `ValidateHorizontalPodAutoscaler` and `ValidateHorizontalPodAutoscalerUpdate`, k8s.io/kubernetes pkg/apis/autoscaling/validation,
-after `SetDefaults_HorizontalPodAutoscaler`, pkg/apis/autoscaling/v2, 1.36. The version v1, which has metrics in annotations, is not judged.
+after `SetDefaults_HorizontalPodAutoscaler`, pkg/apis/autoscaling/v2, 1.30 to 1.37. The version v1, which has metrics in annotations, is not
+judged.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
 from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required_choice, required_name
+from jobspec.targets import is_at_least
 
 #: The type of a metric -> the field that describes it, in the order in which the server looks at them.
 _SOURCES = {
@@ -37,26 +39,27 @@ _LONGEST_WINDOW = 3600
 _LONGEST_PERIOD = 1800
 
 
-def autoscaler_problems(autoscaler: Data, old: Data | None) -> Problems:
+def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Problems:
     """The problems of a new or changed autoscaler; an update may keep what *old* has of 0 replicas and of wrong API versions."""
     spec, stored = autoscaler.get("spec", {}), (old or {}).get("spec", {})
-    yield from _limits(spec, lowest=0 if stored.get("minReplicas") == 0 else 1)
+    yield from _limits(spec, lowest=0 if stored.get("minReplicas") == 0 or is_at_least(release, "1.37") else 1)
     scaled, was = spec.get("scaleTargetRef", {}), stored.get("scaleTargetRef", {})
     yield from _reference(scaled, ("spec", "scaleTargetRef"))
-    if old is None or any(scaled.get(field) != was.get(field) for field in ("apiVersion", "kind")):
+    knows_versions = is_at_least(release, "1.34")
+    if knows_versions and (old is None or any(scaled.get(field) != was.get(field) for field in ("apiVersion", "kind"))):
         yield from _api_version(scaled, ("spec", "scaleTargetRef"), core=scaled.get("kind") == "ReplicationController")
     described = [each["object"] for each in stored.get("metrics", ()) if each.get("type") == "Object" and "object" in each]
-    kept = any(_bad_api_version(each.get("describedObject", {})) for each in described)
+    kept = not knows_versions or any(_bad_api_version(each.get("describedObject", {})) for each in described)
     for at, metric in items_at(spec, "metrics", ("spec",)):
         yield from _metric(metric, at, any_version=kept)
     for direction in ("scaleUp", "scaleDown"):
-        yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction))
+        yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction), release)
 
 
 def _limits(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
-        hint = "the API server takes 0 with its feature gate HPAScaleToZero alone" if least == 0 else ""
+        hint = "before Kubernetes 1.37 the API server takes 0 with its feature gate HPAScaleToZero alone" if least == 0 else ""
         yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}", hint)
     if not most:
         yield missing("maxReplicas", spec, ("spec",), "set the maximum number of pods")
@@ -145,7 +148,7 @@ def _target(target: Data, path: Path) -> Problems:
 # How fast it scales in a direction. Where no policies are written, the server fills some in.
 
 
-def _behavior(rules: Data, path: Path) -> Problems:
+def _behavior(rules: Data, path: Path, release: str) -> Problems:
     yield from _between(rules.get("stabilizationWindowSeconds", 0), 0, _LONGEST_WINDOW, (*path, "stabilizationWindowSeconds"))
     yield from one_of(rules.get("selectPolicy", "Max"), _CHOICES_OF_POLICY, (*path, "selectPolicy"))
     if rules.get("policies") == []:
@@ -157,7 +160,7 @@ def _behavior(rules: Data, path: Path) -> Problems:
             yield Problem("out-of-range", (*at, "value"), f"`value` must be at least 1, and is {value}")
         yield from _between(policy.get("periodSeconds", 0), 1, _LONGEST_PERIOD, (*at, "periodSeconds"))
     tolerance = rules.get("tolerance", "0")
-    if amount_of(tolerance) < 0:
+    if amount_of(tolerance) < 0 and is_at_least(release, "1.35"):
         yield Problem("out-of-range", (*path, "tolerance"), f"`tolerance` must not be negative, got {tolerance}")
 
 

@@ -18,7 +18,7 @@ from jobspec.kubernetes.problems import merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import RELEASES
+from jobspec.targets import RELEASES, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     #: The problems of a decoded object, as an update of another unless that is None.
     KindRules = Callable[[Data, Any], Problems]
-    #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
-    GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
+    #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, the stored object and the
+    #: release.
+    GoCode = Callable[[Any, list[Problem], Shape, Any, str], list[Problem]]
 
 
 def builtin_problems(data: Data, api_version: str, kind: str, target: Target, old: Any = None, *, encoded: bool = False) -> list[Problem]:
@@ -51,12 +52,17 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
     if is_judged(known, api_version):
-        untyped = _UNTYPED.get((known.group, known.name))
-        found = untyped(data, found, shape, old) if untyped else merged(found, _of_go_code(data, known.name, shape, old, encoded=encoded))
+        untyped, release = _UNTYPED.get((known.group, known.name)), target["kubernetes"]
+        if untyped:
+            found = untyped(data, found, shape, old, release)
+        else:
+            found = merged(found, _of_go_code(data, known.name, shape, old, release, encoded=encoded))
     meta = data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return found
-    return [*found, *metadata_problems(meta or {}, names=known.names, namespaced=known.namespaced, builtin=known.needs_domains)]
+    has_old_name = (known.group, known.name) == kinds.SERVICE and not is_at_least(target["kubernetes"], "1.36")
+    names = "old-label" if has_old_name else known.names
+    return [*found, *metadata_problems(meta or {}, names=names, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
@@ -64,69 +70,71 @@ def is_judged(kind: Kind, api_version: str) -> bool:
     return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
-def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:
+def _claim(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
     from jobspec.kubernetes.persistentvolumeclaims import claim_problems, claim_update_problems
 
     if old is not None:
         reported = {problem.path for problem in found}
-        found = [*found, *(problem for problem in claim_update_problems(data, old) if problem.path not in reported)]
-    return claim_problems(data, found, is_new=old is None)
+        found = [*found, *(problem for problem in claim_update_problems(data, old, release) if problem.path not in reported)]
+    return claim_problems(data, found, release, is_new=old is None)
 
 
-def _definition(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+def _definition(data: Any, found: list[Problem], shape: Shape, old: Any, release: str) -> list[Problem]:
     from json import dumps
 
     from jobspec.kubernetes.crds.definition import definition_problems
 
     if found or old is not None:
-        return definition_problems(data, found, shape, old)
+        return definition_problems(data, found, shape, old, release)
     metadata = {name: each for name, each in mapping(data, "metadata").items() if name != "labels"}  # builds differ in them
-    return _of_new_definition(dumps({**data, "metadata": metadata}), shape)
+    return _of_new_definition(dumps({**data, "metadata": metadata}), shape, release)
 
 
 @lru_cache(maxsize=48)
-def _of_new_definition(text: str, shape: Shape) -> list[Problem]:
+def _of_new_definition(text: str, shape: Shape, release: str) -> list[Problem]:
     """What is said of a new CRD, which the builds of a repository have many times over, and which takes as long as 200 jobs."""
     from json import loads
 
     from jobspec.kubernetes.crds.definition import definition_problems
 
-    return definition_problems(loads(text), [], shape, None)
+    return definition_problems(loads(text), [], shape, None, release)
 
 
-def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Problems:
+def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
     """What the server's Go code says of an object, as it is decoded."""
     if kind == "Pod" and old is not None:
         from jobspec.kubernetes.pods.pod import changed_pod_problems
 
-        return changed_pod_problems(data, old, shape)
+        return changed_pod_problems(data, old, shape, release)
     typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
     if kind == "Pod":
         from jobspec.kubernetes.pods.pod import new_pod_problems
 
-        return new_pod_problems(typed)
+        return new_pod_problems(typed, release)
     if kind == "PodTemplate":
         from jobspec.kubernetes.pods.pod import template_problems
 
-        return template_problems(typed.get("template", {}), ("template",))
+        return template_problems(typed.get("template", {}), ("template",), release)
     if kind in _WORKLOADS:
         from jobspec.kubernetes.workloads import RULES
 
-        return RULES[kind](typed, before)
-    return _other_kind_problems(typed, kind, before)
+        return RULES[kind](typed, before, release)
+    return _other_kind_problems(typed, kind, before, release)
 
 
-def _other_kind_problems(made: Data, kind: str, old: Data | None) -> Problems:
+def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) -> Problems:
     """What the Go code says of an autoscaler or of another kind of a namespace: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
     if kind == "HorizontalPodAutoscaler":
         from jobspec.kubernetes.autoscalers import autoscaler_problems
 
-        yield from autoscaler_problems(made, old)
+        yield from autoscaler_problems(made, old, release)
         return
-    from jobspec.kubernetes.namespaced_kinds import RULES
+    from jobspec.kubernetes.namespaced_kinds import RULES, networkpolicy_problems
 
+    if kind == "NetworkPolicy":
+        yield from networkpolicy_problems(made, old, release)
     of_any, of_update = RULES.get(kind, (None, None))
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)

@@ -223,6 +223,10 @@ def _bad_label_prefix(prefix: str) -> str:
     return bad_label_name(masked(prefix))
 
 
+def _bad_old_label_prefix(prefix: str) -> str:
+    return bad_dns1035_label(masked(prefix))
+
+
 def _bad_segment_prefix(prefix: str) -> str:
     return "it cannot contain `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
@@ -233,6 +237,7 @@ _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),
     "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
     "label": (_bad_label_prefix, bad_label_name),
+    "old-label": (_bad_old_label_prefix, bad_dns1035_label),
     "segment": (bad_path_segment, bad_path_segment),
     "made-segment": (_bad_segment_prefix, bad_path_segment),
     "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),

@@ -102,7 +102,8 @@ def namespace_problems(namespace: Data, _: Any) -> Problems:
 
 # What the server's Go code says of a NetworkPolicy.
 #
-# Follows `ValidateNetworkPolicySpec` and `ValidateNetworkPolicyUpdate`, k8s.io/kubernetes pkg/apis/networking/validation, 1.36.
+# Follows `ValidateNetworkPolicySpec` and `ValidateNetworkPolicyUpdate`, k8s.io/kubernetes pkg/apis/networking/validation, 1.30 to
+# 1.37.
 
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -112,7 +113,7 @@ _SELECTORS = ("podSelector", "namespaceSelector")
 _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
-def networkpolicy_problems(policy: Data, old: Data | None) -> Problems:
+def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Problems:
     """The problems of the rules; ranges that *old* has are taken as they are."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
@@ -122,7 +123,7 @@ def networkpolicy_problems(policy: Data, old: Data | None) -> Problems:
             for at, port in items_at(rule, "ports", path):
                 yield from _port(port, at)
             for at, peer in items_at(rule, peers, path):
-                yield from _peer(peer, at, known)
+                yield from _peer(peer, at, known, release)
     count = len(spec.get("policyTypes", ()))
     yield from at_most(len(_TYPES), count, "item", ("spec", "policyTypes"))
     for at, each in items_at(spec, "policyTypes", ("spec",)) if count <= len(_TYPES) else ():
@@ -155,12 +156,12 @@ def _port(made: Data, path: Path) -> Problems:
         yield from named(port, "a port", bad_port_name, (*path, "port"))
 
 
-def _peer(peer: Data, path: Path, known: Container[str]) -> Problems:
+def _peer(peer: Data, path: Path, known: Container[str], release: str) -> Problems:
     for field in _SELECTORS:
         yield from selector_problems(peer.get(field), (*path, field))
     block = peer.get("ipBlock")
     if block is not None:
-        yield from _block(block, (*path, "ipBlock"), known)
+        yield from _block(block, (*path, "ipBlock"), known, release)
     selectors = [field for field in _SELECTORS if field in peer]
     if block is None and not selectors:
         message = "the peer is empty; it has a `podSelector`, a `namespaceSelector`, both, or an `ipBlock`"
@@ -169,16 +170,16 @@ def _peer(peer: Data, path: Path, known: Container[str]) -> Problems:
         yield Problem("conflicting-values", path, f"`ipBlock` excludes `{selectors[0]}`", "write two peers", at_key=True)
 
 
-def _block(block: Data, path: Path, known: Container[str]) -> Problems:
+def _block(block: Data, path: Path, known: Container[str], release: str) -> Problems:
     whole = block.get("cidr", "")
     if not whole:
         yield missing("cidr", block, path, "write it as `10.0.0.0/8`")
         return
-    if whole not in known and (why := bad_range(whole)):
+    if whole not in known and (why := bad_range(whole, release)):
         yield Problem("wrong-format", (*path, "cidr"), f"`{whole}` is not a range of addresses: {why}")
     around = _network(whole)
     for at, inner in items_at(block, "except", path) if around else ():
-        if inner not in known and (why := bad_range(inner)):
+        if inner not in known and (why := bad_range(inner, release)):
             yield Problem("wrong-format", at, f"`{inner}` is not a range of addresses: {why}")
         elif (found := _network(inner)) and around and not (found.network_address in around and found.prefixlen > around.prefixlen):
             yield Problem("conflicting-values", at, f"`{inner}` is not a part of `{whole}`, the range that it is excluded from")
@@ -688,7 +689,6 @@ RULES: dict[str, tuple[KindRules, KindRules | None]] = {
     "ConfigMap": (configmap_problems, configmap_update_problems),
     "LimitRange": (limitrange_problems, None),
     "Namespace": (namespace_problems, None),
-    "NetworkPolicy": (networkpolicy_problems, None),
     "PodDisruptionBudget": (poddisruptionbudget_problems, None),
     "PriorityClass": (priorityclass_problems, priorityclass_update_problems),
     "ResourceQuota": (resourcequota_problems, resourcequota_update_problems),

@@ -1,6 +1,7 @@
 """Check a PersistentVolumeClaim as the API server's Go code does: its spec, its data source, and what an update changes.
 
-Follows `ValidatePersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. That code does not check `volumeName`, limits,
+Follows `ValidatePersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.30 to 1.37. Before 1.34, the server drops
+`volumeAttributesClassName`. That code does not check `volumeName`, limits,
 requests other than `storage`, a storage class in an annotation, names of data sources, and `status`, which a create drops.
 `tests/live/test_claim_equals_server.py` compares with a server.
 """
@@ -13,6 +14,7 @@ from jobspec.go.quantities import exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _LIMITS: Path = ("spec", "resources", "limits")
 _QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("status", "allocatedResources"))
 
 
-def claim_problems(data: Data, found: list[Problem], *, is_new: bool) -> list[Problem]:
+def claim_problems(data: Data, found: list[Problem], release: str, *, is_new: bool) -> list[Problem]:
     """The problems of a claim: those *found* in its structure, and those of the server's Go code.
 
     Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
@@ -40,14 +42,14 @@ def claim_problems(data: Data, found: list[Problem], *, is_new: bool) -> list[Pr
     meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], problem.meant, problem.belongs)}
     spec = data.get("spec")
     of_sources = given_source_problems(*sources(spec)) if isinstance(spec, dict) else ()
-    for problem in (*(generation_problems(data.get("metadata")) if is_new else ()), *claim_spec_problems(data), *of_sources):
+    for problem in (*(generation_problems(data.get("metadata")) if is_new else ()), *claim_spec_problems(data, release), *of_sources):
         is_meant = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
         if not is_meant and problem.path not in reported:
             kept.append(problem)
     return kept
 
 
-def claim_spec_problems(data: Data) -> Problems:
+def claim_spec_problems(data: Data, release: str) -> Problems:
     """The problems of the spec of a claim, or of a claim's template, apart from what the volume is filled from."""
     yield from _slow_quantities(data)
     spec = data.get("spec")
@@ -59,7 +61,8 @@ def claim_spec_problems(data: Data) -> Problems:
     yield from _access_modes(spec)
     yield from _storage(spec.get("resources"))
     yield from _class_name(spec, "storageClassName")
-    yield from _class_name(spec, "volumeAttributesClassName")
+    if is_at_least(release, "1.34"):
+        yield from _class_name(spec, "volumeAttributesClassName")
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _VOLUME_MODES:
         message = f"`volumeMode`: expected one of {listed(_VOLUME_MODES)}, got {describe(mode)}"
@@ -200,7 +203,7 @@ _ANEW = "restore the old value, or create another claim"
 _MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 
-def claim_update_problems(data: Data, old: Data) -> Problems:
+def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
     """The problems of changes from the stored claim *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     status = mapping(old, "status")
@@ -208,10 +211,11 @@ def claim_update_problems(data: Data, old: Data) -> Problems:
     for field, path in _changed(new_spec, old_spec):
         yield Problem("immutable-field", path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
     yield from _class_changes(data, old)
-    if not bound and new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName"):
+    is_other = new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName")
+    if not bound and is_other and is_at_least(release, "1.34"):
         path = (*_SPEC, "volumeAttributesClassName")
         yield Problem("immutable-field", path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
-    yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, bound=bound)
+    yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, release, bound=bound)
 
 
 def _changed(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
@@ -253,7 +257,7 @@ def _class_changes(data: Data, old: Data) -> Problems:
         yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
 
 
-def _resources(new: Data, old: Data, status: Data, *, bound: bool) -> Problems:
+def _resources(new: Data, old: Data, status: Data, release: str, *, bound: bool) -> Problems:
     for part in ("limits", "requests"):
         was, now = (_amounts(each.get(part)) for each in (old, new))
         for name in {**was, **now}:
@@ -261,14 +265,14 @@ def _resources(new: Data, old: Data, status: Data, *, bound: bool) -> Problems:
                 message = f"`{name}` in the {part} of a claim cannot change{_was(mapping(old, part).get(name))}"
                 yield Problem("immutable-field", ("spec", "resources", part, Key(name)), message, _ANEW)
     if bound:
-        yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status)
+        yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status, release)
 
 
-def _size(new: Any, old: Any, status: Data) -> Problems:
-    """The problem of a smaller request: a bound claim can take back an expansion, but not shrink its volume."""
+def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
+    """The problem of a smaller request: a bound claim can take back an expansion from 1.32 on, but not shrink its volume."""
     least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
-    if now is not None and was is not None and has is not None and now < was and now <= has:
+    if now is not None and was is not None and has is not None and now < was and (now <= has or not is_at_least(release, "1.32")):
         message = f"a volume cannot shrink: it has `{least}`, and `{new}` is requested"
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or create another claim")
 

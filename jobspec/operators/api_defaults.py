@@ -6,6 +6,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_appended, with_missing
+from jobspec.go.quantities import quantity
 from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
@@ -13,10 +14,11 @@ from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import job_defaults
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.schemas import shapes
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
@@ -35,12 +37,12 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
     """The objects with all that the server fills in. *context*: documents that they may refer to, such as priority classes."""
     from jobspec.operators.jobset.webhook import stored_jobset
 
-    server = api_server(target)
+    server, release = api_server(target), target["kubernetes"]
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: autoscaler_defaults(spec, server)),
-        "Job": lambda made: changed(job_defaults(made, server), _POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server)),
+        "Job": lambda made: changed(job_defaults(made, server), _POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
         "JobSet": lambda made: stored_jobset(made, target),
-        "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context)),
+        "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
         "Service": lambda made: where_given(made, "spec", lambda spec: service_defaults(spec, server)),
     }
     named = [(each.value["kind"].value, each) for each in objects]
@@ -102,7 +104,9 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
         tree = changed(tree, ("spec",), lambda spec: _service_of_any_type(spec, server))
     elif document.group_kind in _OF_WORKLOADS:
         tree = changed(tree, ("spec",), lambda spec: with_missing(spec, _OF_WORKLOADS[document.group_kind], server))
-        tree = changed(tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server))
+        tree = changed(
+            tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server, target["kubernetes"])
+        )
     else:
         (tree,) = with_api_defaults([tree], (), target)
     return dict(tree.data())
@@ -123,13 +127,13 @@ _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _SECONDS = 300
 
 
-def pod_defaults(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
+def pod_defaults(spec: MarkedTree, server: Mark, context: Sequence[Document], release: str) -> MarkedTree:
     """A pod's spec as the server stores it."""
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container(container, on_host, server))
-    spec = with_pod_requests(spec, server)
-    spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server)
+    spec = with_pod_resources(spec, server, release)
+    spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server, release)
     return _with_tolerations(with_priority(with_service_account(spec, server), server, context), server)
 
 
@@ -168,9 +172,9 @@ def _tolerates(toleration: MarkedTree, key: str) -> bool:
 # Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 
 
-def pod_spec_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
     """A pod's spec with the defaults of its type, and without the fields of features that are off."""
-    spec = as_stored(spec, completed(without_disabled(spec.data())), server)
+    spec = as_stored(spec, completed(without_disabled(spec.data(), release)), server)
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container_defaults(container, server))
     spec = each_item(spec, "volumes", lambda volume: where_given(volume, "image", lambda image: _image(image, server)))
@@ -189,21 +193,38 @@ def _image(image: MarkedTree, server: Mark) -> MarkedTree:
 
 # The resources of a pod as a whole: what it requests follows from its containers, and from its limits.
 #
-# Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
+# Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.34 to 1.36, and `DefaultPodLevelResources`, pkg/api/pod, 1.37.
 
 
-def with_pod_requests(spec: MarkedTree, server: Mark) -> MarkedTree:
-    """A pod's spec whose own resources, where they have limits, have requests, too."""
-    resources = spec.get("resources")
+def with_pod_resources(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
+    """A pod's spec whose own resources, where they have limits, have requests, too; from 1.37 on, each of both brings the other."""
+    resources, with_limits = spec.get("resources"), is_at_least(release, "1.37")
     limits = dict(resources.entries("limits")) if resources else {}
-    if resources is None or not limits:
+    own = dict(resources.entries("requests")) if resources else {}
+    if resources is None or not is_at_least(release, "1.34") or not (limits or (own and with_limits)):
         return spec
-    own = dict(resources.entries("requests"))
     summed = of_containers(spec.data(), "requests", exact_amounts)
     requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if _is_shared(name)}
     of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith("hugepages-")}
-    requests = (resources.get("requests") or resources.value["limits"]).with_value({**of_limits, **requested, **own})
-    return spec.with_value({**spec.value, "resources": resources.with_value({**resources.value, "requests": requests})})
+    requests = {**of_limits, **requested, **own}
+    if with_limits:
+        limits = {**_limits_of_all(spec, requests, server), **limits}
+    filled = {
+        field: (resources.get(field) or resources).with_value(amounts)
+        for field, amounts in (("limits", limits), ("requests", requests))
+        if amounts
+    }
+    return spec.with_value({**spec.value, "resources": resources.with_value({**resources.value, **filled})})
+
+
+def _limits_of_all(spec: MarkedTree, requests: Mapping[str, MarkedTree], server: Mark) -> dict[str, MarkedTree]:
+    """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
+    own = [dict(each.get("resources", {}).get("limits", {})) for field in CONTAINERS for each in spec.data().get(field, ())]
+    total, made = of_containers(spec.data(), "limits", exact_amounts), {}
+    for name, request in requests.items():
+        if (_is_shared(name) or name.startswith("hugepages-")) and own and all(name in each for each in own):
+            made[name] = request if quantity(str(request.value)) > total[name] else set_by(server, str(total[name]))
+    return made
 
 
 def _is_shared(name: str) -> bool:

@@ -156,7 +156,7 @@ def test_origins_stand_behind_each_line(folder: Path) -> None:
     by_text = {line.strip(): place for line, *rest in lines for place in rest}
     assert by_text["image: example.com/train:v1"] == "job.yaml:13:20"
     assert by_text["image: alpine:3.10"] == "training-operator 1.9.4"
-    assert by_text["dnsPolicy: ClusterFirst"] == "kube-apiserver 1.36"
+    assert by_text["dnsPolicy: ClusterFirst"] == "kube-apiserver 1.37"
     assert by_text['nvidia.com/gpu: "1"'].startswith("overlay gpu-nccl:")
     assert [line for line, *rest in lines if not rest] == ["---"] * (len(NAMES) - 1)
 

@@ -5,8 +5,10 @@ import pytest
 from jobspec.kubernetes.cel.library import Program
 from jobspec.kubernetes.cel.signatures import FUNCTIONS, Overload, Type
 from jobspec.kubernetes.cel.types import SchemaTypes
+from jobspec.targets import RELEASES
 from tests.support import cel_growth
 
+NEWEST = list(RELEASES["kubernetes"])[-1]
 _FILES = {
     "rules": ("bool", False),
     "rules-with-optional-old-self": ("bool", True),
@@ -18,7 +20,7 @@ _FILES = {
 def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> None:
     gives, optional = _FILES[name]
     schema = cel_growth.schema()
-    types = SchemaTypes(schema)
+    types = SchemaTypes(schema, NEWEST)
     found = {}
     for text, expected in cel_growth.expressions(name):
         said = types.compile(text, schema, result=gives, optional_old_self=optional)
@@ -43,13 +45,13 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
 )
 def test_a_complaint_says_what_does_not_fit_and_where(text: str, complaint: str) -> None:
     schema = cel_growth.schema()
-    assert SchemaTypes(schema).compile(text, schema, result="bool", optional_old_self=False).error == complaint
+    assert SchemaTypes(schema, NEWEST).compile(text, schema, result="bool", optional_old_self=False).error == complaint
 
 
 @pytest.mark.parametrize("text", ["+".join(["1"] * 60) + " == 1", "(" * 150 + "true" + ")" * 150])
 def test_what_is_too_deep_for_the_library_is_not_said_to_be_wrong(text: str) -> None:
     schema = cel_growth.schema()
-    found = SchemaTypes(schema).compile(text, schema, result="bool", optional_old_self=False)
+    found = SchemaTypes(schema, NEWEST).compile(text, schema, result="bool", optional_old_self=False)
     assert (found.error, found.is_too_deep) == ("", True)
 
 

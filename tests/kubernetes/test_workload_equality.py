@@ -35,5 +35,5 @@ def test_pods_with_their_defaults_mean_the_same_as_without() -> None:
         for _ in range(20):
             spec = decode_as_go(grown(spec, shape, random), shape)
         given = {"restartPolicy": "Never", **spec}
-        assert same_pods(given, decode_as_go(_whole(spec), shape)), spec
-        assert not same_pods(given, {**given, "priorityClassName": "other"})
+        assert same_pods(given, decode_as_go(_whole(spec), shape), _TARGET["kubernetes"]), spec
+        assert not same_pods(given, {**given, "priorityClassName": "other"}, _TARGET["kubernetes"])

@@ -45,7 +45,7 @@ def test_every_value_has_a_place_and_is_the_same_again(release: str) -> None:
     for data, objects in _jobs(target):
         whole = with_api_defaults(objects, (), target)
         places = {scalar.mark.file for each in whole for scalar in _scalars(each)}
-        assert places <= {"job.yaml", f"training-operator {release}", "kube-apiserver 1.36", "the CRD of PyTorchJob"}
+        assert places <= {"job.yaml", f"training-operator {release}", "kube-apiserver 1.37", "the CRD of PyTorchJob"}
         again = expand(document_of(data, "job.yaml"), (), target).objects
         assert [each.data() for each in again] == [each.data() for each in objects]
         assert [each.data() for each in with_api_defaults(whole, (), target)] == [each.data() for each in whole]

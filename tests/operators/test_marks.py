@@ -39,7 +39,7 @@ spec:
             image: example.com/train:v1
 """
 OPERATOR = "training-operator 1.9.4"
-SERVER = "kube-apiserver 1.36"
+SERVER = "kube-apiserver 1.37"
 
 
 def _objects(tmp_path: Path, *overlays: str) -> list[MarkedTree]:

@@ -49,7 +49,7 @@ spec:
     resourcesPerNode:
       limits: {nvidia.com/gpu: 4}
 """
-TRAINER, JOBSET, CONTROLLER, SERVER = "trainer 2.3.0", "jobset 0.12.0", "kube-controller-manager 1.36", "kube-apiserver 1.36"
+TRAINER, JOBSET, CONTROLLER, SERVER = "trainer 2.3.0", "jobset 0.12.0", "kube-controller-manager 1.37", "kube-apiserver 1.37"
 
 
 def _objects(tmp_path: Path, *overlays: str) -> dict[str, MarkedTree]:

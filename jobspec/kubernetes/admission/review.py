@@ -51,7 +51,7 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     shape = shapes.load("v1", "Pod", target)
     assert shape
     typed = decode_as_go(pod, shape)
-    decoded = {**typed, "spec": filled_in(typed.get("spec") or {})}
+    decoded = {**typed, "spec": filled_in(typed.get("spec") or {}, target["kubernetes"])}
     accounted, by_account = with_account(with_limit_defaults(decoded, namespace, objects), namespace, objects)
     ranked, by_priority = with_priority(accounted, objects)
     filled, by_class = with_runtime_class(ranked, objects)

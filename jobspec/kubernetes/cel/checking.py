@@ -9,8 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
-from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Overload, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.signatures import (
+    BOOL,
+    DYN,
+    FUNCTIONS,
+    INT,
+    NULL,
+    SINCE,
+    STRING,
+    TWO_VARIABLES_SINCE,
+    Overload,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+)
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, SyntaxTree
+from jobspec.targets import is_at_least
 
 Fields = Mapping[str, Mapping[str, Type]]
 
@@ -62,13 +77,17 @@ _LOGICAL = Overload(False, (BOOL, BOOL), BOOL)
 class CheckedExpression:
     """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
-    def __init__(self, tree: SyntaxTree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
+    def __init__(
+        self, tree: SyntaxTree, variables: Mapping[str, Type], fields: Fields, *, release: str = "", lenient: bool = False
+    ) -> None:
         """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
 
-        For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`.
+        For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`. *release*: that of
+        Kubernetes whose functions a new rule can call; without one, the newest.
         """
         self.tree = tree
         self._lenient = lenient
+        self._release = release
         self.variables: set[str] = set()
         """The names of the variables that the expression uses, those of its loops among them."""
         self.names: set[int] = set()
@@ -162,6 +181,7 @@ class CheckedExpression:
             return BOOL
         if function not in FUNCTIONS:
             raise CompileError(node.at, f"unknown function `{function}`")
+        self._require_release(node, f"`{function.lstrip('@')}`", SINCE.get(function))
         results = [(each, self._overload_result(each, arguments)) for each in FUNCTIONS[function] if each.is_member == is_member]
         found = [result for _, result in results if result is not None]
         overloads = [each for each, result in results if result is not None]
@@ -171,6 +191,10 @@ class CheckedExpression:
             written = function if function[0].isalpha() else function.lstrip("@").replace("_", "")  # `==` for `_==_`
             raise CompileError(node.at, f"`{written}` does not take ({listed})")
         return found[0] if all(result == found[0] for result in found) else DYN
+
+    def _require_release(self, node: Any, what: str, since: str | None) -> None:
+        if since and self._release and not is_at_least(self._release, since):
+            raise CompileError(node.at, f"{what} is for rules from Kubernetes {since} on, and the target is {self._release}")
 
     def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
         """The type of an overload's result for arguments of these types, None where it does not take them."""
@@ -213,6 +237,8 @@ class CheckedExpression:
         return _MESSAGES[node.name]
 
     def _comprehension(self, node: Comprehension) -> Type:
+        if len(node.variables) == 2:
+            self._require_release(node, "a loop with two variables", TWO_VARIABLES_SINCE)
         source, start = self._substitutions.substitute(self._check(node.source)), self._check(node.start)
         self._scopes.append({node.result_name: start})
         self._scopes.append(dict(zip(node.variables, self._loop_variable_types(node, source), strict=True)))

@@ -1,6 +1,6 @@
 """The types of CEL, and the signatures of the functions that Kubernetes' CEL has.
 
-Follows cel-go common/stdlib and ext, k8s.io/apiserver pkg/cel/environment/base.go (`baseOpts`) and pkg/cel/library, 1.36.
+Follows cel-go common/stdlib and ext, k8s.io/apiserver pkg/cel/environment/base.go (`baseOpts`) and pkg/cel/library, 1.30 to 1.37.
 """
 
 from __future__ import annotations
@@ -220,6 +220,16 @@ def _table() -> dict[str, list[Overload]]:
 
 
 FUNCTIONS = _table()
+#: The release of Kubernetes from which on new rules can call a function, which is the one after it came; all others are older than 1.30.
+SINCE = {
+    **dict.fromkeys(("ip", "isIP", "ip.isCanonical", "cidr", "isCIDR"), "1.31"),
+    **dict.fromkeys((*(f"format.{name}" for name in _FORMATS), "format.named"), "1.32"),
+    **dict.fromkeys(("cel.@mapInsert", "optional.unwrap", "unwrapOpt", "first", "last"), "1.33"),
+    **dict.fromkeys(("semver", "isSemver"), "1.34"),
+    **dict.fromkeys(("slice", "flatten", "sort", "@sortByAssociatedKeys", "lists.range", "reverse", "distinct"), "1.35"),
+}
+#: The release from which on `all` and its like can have two variables.
+TWO_VARIABLES_SINCE = "1.33"
 
 
 # Semantic versions in CEL: maps with the text of the version, build metadata removed.

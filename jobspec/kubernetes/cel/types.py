@@ -18,6 +18,7 @@ from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings
 from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
+from jobspec.targets import is_at_least
 
 Schema = dict[str, Any]
 _LARGEST_REQUEST = 3 << 20  # bytes
@@ -43,7 +44,8 @@ class Compilation(NamedTuple):
 class SchemaTypes:
     """The CEL types of the values of a schema and of all schemas inside it."""
 
-    def __init__(self, schema: Schema, *, is_resource: bool = True) -> None:
+    def __init__(self, schema: Schema, release: str, *, is_resource: bool = True) -> None:
+        self._release = release
         self._fields: dict[str, dict[str, Type]] = {}
         self._declared: dict[int, Declared | None] = {}
         self._add(schema, is_resource=is_resource)
@@ -53,7 +55,7 @@ class SchemaTypes:
 
         An inner schema outside of what CEL sees has types of its own.
         """
-        types = self if id(schema) in self._declared else SchemaTypes(schema, is_resource=False)
+        types = self if id(schema) in self._declared else SchemaTypes(schema, self._release, is_resource=False)
         return types if types._declared[id(schema)] is not None else None
 
     def most_values(self, schema: Schema) -> int:
@@ -62,8 +64,11 @@ class SchemaTypes:
         assert declared
         return _LARGEST_REQUEST // (declared.smallest + 1)
 
-    def compile(self, text: str, schema: Schema, *, result: str, optional_old_self: bool) -> Compilation:
-        """Compile an expression on a value of *schema*, whose result has to be of the type *result*."""
+    def compile(self, text: str, schema: Schema, *, result: str, optional_old_self: bool, is_stored: bool = False) -> Compilation:
+        """Compile an expression on a value of *schema*, whose result has to be of the type *result*.
+
+        One that *is_stored* may call functions that came later, as a newer server may have stored it.
+        """
         declared = self._declared[id(schema)]
         assert declared
         kind = declared.kind
@@ -73,7 +78,11 @@ class SchemaTypes:
             first = str(error).splitlines()[0]
             return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(first.rpartition("<input>:")[2] or first)
         try:
-            checked = CheckedExpression(tree, {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind}, self._fields)
+            variables, release = (
+                {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind},
+                "" if is_stored else self._release,
+            )
+            checked = CheckedExpression(tree, variables, self._fields, release=release)
             validate(checked)
         except CompileError as error:
             return Compilation(f"{tree.position(error.at)}: {error}")
@@ -117,7 +126,7 @@ class SchemaTypes:
         types = self._fields[own.name] = {}
         declared: dict[str, Declared] = {}
         smallest = 2  # {}
-        for name, child in _fields_of(schema, is_resource=is_resource).items():
+        for name, child in _fields_of(schema, self._release, is_resource=is_resource).items():
             found = self._add(child)
             if found is None:
                 continue
@@ -129,13 +138,23 @@ class SchemaTypes:
         return Declared(own, 0, smallest, fields=declared)
 
 
-def _fields_of(schema: Schema, *, is_resource: bool) -> Schema:
+#: The longest name of an object, and the longest beginning of one, which rules are told from 1.37 on.
+_LONGEST_NAMES = {"name": 253, "generateName": 252}
+
+
+def _fields_of(schema: Schema, release: str, *, is_resource: bool) -> Schema:
     """The fields of an object; those that any object has are Kubernetes' own, unless the schema has all of them."""
     fields = schema.get("properties") or {}
     inside = (fields.get("metadata") or {}).get("properties") or {}
     texts = [fields.get("kind"), fields.get("apiVersion"), inside.get("name"), inside.get("generateName")]
     has_all = all(each and each.get("type") == "string" for each in texts)
-    return fields if not is_resource or has_all else {**fields, **RESOURCE}
+    if not is_resource or has_all:
+        return fields
+    if not is_at_least(release, "1.37"):
+        return {**fields, **RESOURCE}
+    limits = {name: min((inside.get(name) or {}).get("maxLength") or longest, longest) for name, longest in _LONGEST_NAMES.items()}
+    names = {name: {"type": "string", "maxLength": limit} for name, limit in limits.items()}
+    return {**fields, **RESOURCE, "metadata": {"type": "object", "properties": names}}
 
 
 def _text(kind: Type, schema: Schema, smallest: int) -> Declared:

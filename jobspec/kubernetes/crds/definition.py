@@ -1,7 +1,7 @@
 """Check a CustomResourceDefinition: its names, versions, columns, conversion and updates.
 
 Follows `ValidateCustomResourceDefinition` and `validateCustomResourceDefinitionValidation`, k8s.io/apiextensions-apiserver
-pkg/apis/apiextensions/validation/validation.go, 1.36.
+pkg/apis/apiextensions/validation/validation.go, 1.30 to 1.37.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from jobspec.kubernetes.crds.structural import (
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.kubernetes.problems import describe, items_at
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import is_at_least
 
 Schema = dict[str, Any]
 _SPEC: Path = ("spec",)
 _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
-def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any, release: str) -> list[Problem]:
     """The problems of a definition, as an update of *old* unless that is None.
 
     *found* are the problems of its structure, by its *shape*. If the server cannot decode it, only the reasons for that are reported.
@@ -56,8 +57,8 @@ def definition_problems(data: Data, found: list[Problem], shape: Shape, old: Any
     meta = shape.at(("metadata",))
     assert meta
     return found or [
-        *spec_problems(data, is_new=old is None),
-        *_schema_problems(data, meta, old),
+        *spec_problems(data, release, is_new=old is None),
+        *_schema_problems(data, meta, old, release),
         *(update_problems(data, old) if old else ()),
     ]
 
@@ -69,7 +70,7 @@ def _schemas(data: Data) -> Iterator[tuple[Path, Schema]]:
             yield (*_SPEC, "versions", index, *_SCHEMA), schema
 
 
-def _schema_problems(data: Data, meta: Shape, old: Data | None) -> Problems:
+def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) -> Problems:
     """The problems of the schemas of all versions, as an update of *old* unless that is None; a schema that they share is checked once."""
     versions = versions_of(data)
     stored = {version.get("name"): mapping(version, "schema").get("openAPIV3Schema") for version in versions_of(old or {})}
@@ -82,11 +83,11 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None) -> Problems:
         reported = {problem.path for problem in at_root}
         before = stored.get(versions[path[2]].get("name"))  # type: ignore[index]
         is_stored = before is not None and are_alike([made, decoded(before)])
-        inside = (problem for problem in _one_schema_problems(made, meta, is_stored=is_stored) if problem.path not in reported)
+        inside = (problem for problem in _one_schema_problems(made, meta, release, is_stored=is_stored) if problem.path not in reported)
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
 
 
-def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Problems:
+def _one_schema_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
     """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
 
     `$schema` is reported only if there is no other problem.
@@ -107,7 +108,7 @@ def _one_schema_problems(schema: Schema, meta: Shape, *, is_stored: bool) -> Pro
     invalid_defaults = list(default_problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
     yield from invalid_defaults
     if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
-        yield from rule_problems(schema, [problem.path for problem in found], is_stored=is_stored)
+        yield from rule_problems(schema, [problem.path for problem in found], release, is_stored=is_stored)
 
 
 def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
@@ -132,7 +133,7 @@ _LONGEST = 63  # characters of a DNS label
 _APPROVED = "api-approved.kubernetes.io"
 
 
-def spec_problems(data: Data, *, is_new: bool) -> Problems:
+def spec_problems(data: Data, release: str, *, is_new: bool) -> Problems:
     """The problems of a definition, without its schemas; the name is checked only if it *is_new*."""
     spec = mapping(data, "spec")
     group = spec.get("group") or ""
@@ -146,7 +147,7 @@ def spec_problems(data: Data, *, is_new: bool) -> Problems:
     if spec.get("preserveUnknownFields"):
         hint = "write `x-kubernetes-preserve-unknown-fields: true` in the schema"
         yield invalid((*_SPEC, "preserveUnknownFields"), "`preserveUnknownFields` cannot be true", hint)
-    yield from _versions(versions_of(data))
+    yield from _versions(versions_of(data), release)
     yield from conversion_problems(spec.get("conversion"), (*_SPEC, "conversion"))
 
 
@@ -207,7 +208,7 @@ def _own_name(metadata: Data, wanted: str) -> Problems:
         yield invalid(("metadata", "generateName"), f"the name must be that of the plural and the group: `{wanted}`")
 
 
-def _versions(versions: list[Data]) -> Problems:
+def _versions(versions: list[Data], release: str) -> Problems:
     at: Path = (*_SPEC, "versions")
     stored = [index for index, version in enumerate(versions) if version.get("storage")]
     if len(stored) != 1:
@@ -229,7 +230,8 @@ def _versions(versions: list[Data]) -> Problems:
         yield from subresource_problems(mapping(subresources), (*at, index, "subresources"))
     for index, listed in _each(versions, "additionalPrinterColumns"):
         yield from column_problems(structs(listed), (*at, index, "additionalPrinterColumns"))
-    yield from selectable_problems(versions, at)
+    if is_at_least(release, "1.31"):  # before, the server drops them
+        yield from selectable_problems(versions, at)
 
 
 def _each(versions: list[Data], name: str) -> list[tuple[int, Any]]:

@@ -90,7 +90,7 @@ class _Expression(NamedTuple):
         return found
 
 
-def rule_problems(schema: Schema, invalid_at: Sequence[Path], *, is_stored: bool) -> Problems:
+def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, is_stored: bool) -> Problems:
     """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*.
 
     Of a schema that *is_stored* already, a single expression may cost what it likes.
@@ -106,9 +106,9 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path], *, is_stored: bool
         return
     expressions: list[_Expression] = []
     for each in outermost:
-        for ruled in _ruled(each, SchemaTypes(each.schema, is_resource=each.context.is_root)):
+        for ruled in _ruled(each, SchemaTypes(each.schema, release, is_resource=each.context.is_root)):
             if not any(other[: len(ruled.path)] == ruled.path for other in invalid_at):
-                yield from _problems_of_rules(ruled, expressions)
+                yield from _problems_of_rules(ruled, expressions, is_stored=is_stored)
     yield from _cost_problems(expressions, is_stored=is_stored)
 
 
@@ -140,7 +140,7 @@ def _inside(at: _Ruled) -> Iterator[_Ruled]:
             yield _Ruled(path, child, context, around)
 
 
-def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Problems:
+def _problems_of_rules(at: _Ruled, expressions: list[_Expression], *, is_stored: bool) -> Problems:
     """The problems of the rules of a schema, without their cost; it adds the expressions that compile."""
     for index, rule in enumerate(at.schema[RULES]):
         path: Path = (*at.path, RULES, index)
@@ -148,12 +148,13 @@ def _problems_of_rules(at: _Ruled, expressions: list[_Expression]) -> Problems:
             yield invalid((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
             continue
         optional = bool(rule.get("optionalOldSelf"))
-        compiled = at.types.compile(rule["rule"], at.schema, result="bool", optional_old_self=optional)
+        compiled = at.types.compile(rule["rule"], at.schema, result="bool", optional_old_self=optional, is_stored=is_stored)
         yield from _problems_of_rule(rule, compiled, at.context, path)
         if compiled.estimate:
             expressions.append(_Expression((*path, "rule"), at, compiled, is_message=False))
         if not compiled.error and rule.get("messageExpression"):
-            message = at.types.compile(rule["messageExpression"], at.schema, result="string", optional_old_self=optional)
+            text = rule["messageExpression"]
+            message = at.types.compile(text, at.schema, result="string", optional_old_self=optional, is_stored=is_stored)
             yield from _problems_of_message(message, (*path, "messageExpression"))
             if message.estimate:
                 expressions.append(_Expression((*path, "messageExpression"), at, message, is_message=True))

@@ -1,7 +1,7 @@
 """The containers of a pod: images, variables, ports, probes, hooks and restarts; and the restart policy and account of the pod.
 
 Follows `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon`, k8s.io/kubernetes
-pkg/apis/core/validation, 1.36; volumes that containers mount are in `volumes`.
+pkg/apis/core/validation, 1.30 to 1.37; volumes that containers mount are in `volumes`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from jobspec.kubernetes.problems import (
     unsupported,
     wrong_name,
 )
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
@@ -42,22 +43,22 @@ _NOT_FOR_DEBUGGING = (
 """Fields that ephemeral containers cannot have."""
 
 
-def container_problems(spec: Data, path: Path) -> Problems:
+def container_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of all containers of a pod."""
     if not spec.get("containers"):
         yield missing("containers", spec, path, "a pod has at least one container")
     names: set[str] = set()
     for at, container in items_at(spec, "containers", path):
-        yield from _common(container, spec, names, at)
-        yield from _running(container, spec, at)
-        yield from _restarts(container, at)
+        yield from _common(container, spec, names, at, release)
+        yield from _running(container, spec, at, release)
+        yield from _restarts(container, at, release)
     yield from _host_ports(items_at(spec, "containers", path))
     for at, container in items_at(spec, "initContainers", path):
-        yield from _init(container, spec, names, at)
-    yield from _ephemeral(spec, names, path)
+        yield from _init(container, spec, names, at, release)
+    yield from _ephemeral(spec, names, path, release)
 
 
-def _common(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
+def _common(container: Data, spec: Data, names: set[str], path: Path, release: str) -> Problems:
     """The problems that any container can have; *names* are those of others, and get its own. Two without a name have the same."""
     name = container.get("name", "")
     yield from required_name(container, "name", "a container", bad_label_name, path)
@@ -71,7 +72,7 @@ def _common(container: Data, spec: Data, names: set[str], path: Path) -> Problem
         if value and value not in choices:
             yield unsupported(value, choices, (*path, field))
     yield from _port_problems(container, path)
-    yield from _env_problems(container, path)
+    yield from _env_problems(container, path, release)
     if container.get("resources"):
         from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 
@@ -83,40 +84,41 @@ def _common(container: Data, spec: Data, names: set[str], path: Path) -> Problem
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 
-def _running(container: Data, spec: Data, path: Path) -> Problems:
+def _running(container: Data, spec: Data, path: Path, release: str) -> Problems:
     """The problems of the probes and hooks of a container that runs beside others."""
     if container.keys().isdisjoint(_OF_RUNNING):
         return
     hooks, seconds = container.get("lifecycle", {}), grace_period(spec)
     for name in ("postStart", "preStop"):
         if name in hooks:
-            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), seconds)
+            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name))
+            yield from _sleep(hooks[name], (*path, "lifecycle", name), seconds, release)
     for name in PROBES:
         if name in container:
-            yield from _probe(name, container[name], (*path, name), seconds)
+            yield from _probe(name, container[name], (*path, name))
 
 
-def _init(container: Data, spec: Data, names: set[str], path: Path) -> Problems:
-    yield from _common(container, spec, names, path)
-    yield from _restarts(container, path, is_init=True)
+def _init(container: Data, spec: Data, names: set[str], path: Path, release: str) -> Problems:
+    yield from _common(container, spec, names, path, release)
+    yield from _restarts(container, path, release, is_init=True)
     yield from _host_ports([(path, container)])
     if container.get("restartPolicy") == "Always":
-        yield from _running(container, spec, path)
+        yield from _running(container, spec, path, release)
         return
     for field in _OF_RUNNING:
         if field in container:
             message = f"an init container, which ends before the others start, cannot have `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
-    for at, each in items_at(container, "resizePolicy", path):
+    for at, each in items_at(container, "resizePolicy", path) if is_at_least(release, "1.36") else ():
         if each.get("restartPolicy") == "RestartContainer":
             message = "an init container runs once, so a resize cannot restart it"
             yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
 
 
-def _ephemeral(spec: Data, names: set[str], path: Path) -> Problems:
+def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problems:
     known = set(names)
     for at, container in items_at(spec, "ephemeralContainers", path):
-        yield from _common(container, spec, names, at)
+        yield from _common(container, spec, names, at, release)
         yield from image_problems(container, at)
         target = container.get("targetContainerName")
         if target and target not in known:
@@ -154,14 +156,15 @@ _ENV_FROM = ("configMapRef", "secretRef")
 _KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 
-def _env_problems(container: Data, path: Path) -> Problems:
+def _env_problems(container: Data, path: Path, release: str) -> Problems:
     """The problems of a container's `env` and `envFrom`, apart from the volumes that they name."""
+    bad_name = _bad_variable if is_at_least(release, "1.32") else _bad_strict_variable
     for at, variable in items_at(container, "env", path):
-        yield from required_name(variable, "name", "a variable", _bad_variable, at)
+        yield from required_name(variable, "name", "a variable", bad_name, at)
         if "valueFrom" in variable:
             yield from _value_from(variable, (*at, "valueFrom"))
     for at, each in items_at(container, "envFrom", path):
-        yield from _env_from_item(each, at)
+        yield from _env_from_item(each, at, bad_name)
 
 
 def _value_from(variable: Data, path: Path) -> Problems:
@@ -203,11 +206,11 @@ def _file_key(source: Data, path: Path) -> Problems:
         yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
 
 
-def _env_from_item(source: Data, path: Path) -> Problems:
+def _env_from_item(source: Data, path: Path, bad_name: Callable[[str], str]) -> Problems:
     """The problems of an item of `envFrom`."""
     prefix = source.get("prefix")
     if prefix:
-        yield from named(prefix, "variables to start with", _bad_variable, (*path, "prefix"))
+        yield from named(prefix, "variables to start with", bad_name, (*path, "prefix"))
     given = [name for name in _ENV_FROM if name in source]
     for name in given:
         what = "a ConfigMap" if name == "configMapRef" else "a Secret"
@@ -238,6 +241,13 @@ def _bad_variable(name: str) -> str:
     """Why a text cannot be the name of a variable; empty if it can."""
     is_right = all(" " <= each <= "~" and each != "=" for each in name)
     return "" if is_right else "it must consist of printable ASCII characters other than `=`"
+
+
+def _bad_strict_variable(name: str) -> str:
+    """Why a text cannot be the name of a variable before 1.32; empty if it can."""
+    if not _KEY.issuperset(name) or "0" <= name[:1] <= "9":
+        return "it must consist of letters, digits, `-`, `_` and `.`, and not begin with a digit; from Kubernetes 1.32 on it can be more"
+    return "it cannot be `.`, nor start with `..`" if name == "." or name.startswith("..") else ""
 
 
 def _bad_key(name: str) -> str:
@@ -399,8 +409,8 @@ _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successTh
 _HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 
 
-def _probe(name: str, probe: Data, path: Path, grace_period: int) -> Problems:
-    yield from _action(probe, _OF_PROBES, path, grace_period)
+def _probe(name: str, probe: Data, path: Path) -> Problems:
+    yield from _action(probe, _OF_PROBES, path)
     for field in _NUMBERS:
         yield from negative(probe.get(field, 0), (*path, field))
     seconds, successes = probe.get("terminationGracePeriodSeconds"), probe.get("successThreshold", 0)
@@ -415,19 +425,19 @@ def _probe(name: str, probe: Data, path: Path, grace_period: int) -> Problems:
         yield Problem("out-of-range", (*path, "successThreshold"), message, "remove it")
 
 
-def _action(around: Data, known: tuple[str, ...], path: Path, grace_period: int) -> Problems:
+def _action(around: Data, known: tuple[str, ...], path: Path) -> Problems:
     """The problems of the one action that a probe or hook takes; the server looks at the first, and refuses further ones."""
     given = [name for name in known if name in around]
     if not given:
         choices = ", ".join(f"`{name}`" for name in known)
         yield Problem("missing-field", path, f"`{path[-1]}` needs one of {choices}", at_key=True)
         return
-    yield from _action_problems(given[0], around[given[0]], (*path, given[0]), grace_period)
+    yield from _action_problems(given[0], around[given[0]], (*path, given[0]))
     for name in given[1:]:
         yield excluded((*path, name), f"`{path[-1]}` can do one thing only, and has `{given[0]}` already", "remove one of the two")
 
 
-def _action_problems(name: str, action: Data, path: Path, grace_period: int) -> Problems:
+def _action_problems(name: str, action: Data, path: Path) -> Problems:
     if name == "exec" and not action.get("command"):
         yield missing("command", action, path)
     elif name == "httpGet":
@@ -436,9 +446,18 @@ def _action_problems(name: str, action: Data, path: Path, grace_period: int) -> 
         yield from _port_of_action(action, path)
     elif name == "grpc":
         yield from number_problems(action["port"], (*path, "port")) if "port" in action else (missing("port", action, path),)
-    elif name == "sleep" and not 0 <= action.get("seconds", 0) <= grace_period:
-        message = f"a hook sleeps no longer than the pod has to end, {grace_period} seconds, and not for {action.get('seconds', 0)}"
-        yield Problem("out-of-range", (*path, "seconds"), message, "raise `terminationGracePeriodSeconds` of the pod")
+
+
+def _sleep(hook: Data, path: Path, grace_period: int, release: str) -> Problems:
+    """The problem of a hook that sleeps too long, or, before 1.33, not at all."""
+    seconds, at = hook.get("sleep", {}).get("seconds", 0), (*path, "sleep", "seconds")
+    if next((name for name in _OF_HOOKS if name in hook), "") != "sleep":
+        return
+    if not 0 <= seconds <= grace_period:
+        message = f"a hook sleeps no longer than the pod has to end, {grace_period} seconds, and not for {seconds}"
+        yield Problem("out-of-range", at, message, "raise `terminationGracePeriodSeconds` of the pod")
+    elif not seconds and not is_at_least(release, "1.33"):
+        yield Problem("out-of-range", at, "a hook sleeps for at least 1 second before Kubernetes 1.33, and not for 0", "remove the hook")
 
 
 def _request(action: Data, path: Path) -> Problems:
@@ -456,7 +475,8 @@ def _request(action: Data, path: Path) -> Problems:
 
 # When containers start again: their own restart policies, rules by exit code, and resizes that restart.
 #
-# Follows `validateContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+# Follows `validateContainerRestartPolicy`, `validateInitContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.30 to 1.37.
 
 
 _ACTIONS = ("Restart", "RestartAllContainers")
@@ -467,9 +487,22 @@ _MOST_RULES = 20
 _MOST_CODES = 255
 
 
-def _restarts(container: Data, path: Path, *, is_init: bool = False) -> Problems:
-    """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy."""
+def _restarts(container: Data, path: Path, release: str, *, is_init: bool = False) -> Problems:
+    """The problems of a container's restart policy, and of its rules, which the server ignores in an init container without a policy.
+
+    Before 1.34, only init containers have a policy, which makes them sidecars; 1.34 drops others, 1.35 has rules, and none for sidecars.
+    """
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if not is_at_least(release, "1.34"):
+        if policy is not None and not is_init:
+            message = "only init containers can have a `restartPolicy` before Kubernetes 1.35"
+            yield excluded((*path, "restartPolicy"), message, "remove it; that of the pod applies")
+        elif policy is not None:
+            yield from one_of(policy, ("Always",), (*path, "restartPolicy"))
+        return
+    if rules and is_init and policy == "Always" and not is_at_least(release, "1.36"):
+        yield excluded((*path, "restartPolicyRules"), "a sidecar always restarts, and can have no rules for that before Kubernetes 1.36")
+        return
     if policy is None and rules:
         yield missing("restartPolicy", container, path, "it applies where no rule does")
     elif policy is not None:
@@ -478,7 +511,7 @@ def _restarts(container: Data, path: Path, *, is_init: bool = False) -> Problems
         return
     yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))
     for at, rule in items_at(container, "restartPolicyRules", path):
-        yield from required_choice(rule, "action", _ACTIONS, at)
+        yield from required_choice(rule, "action", _ACTIONS if is_at_least(release, "1.36") else _ACTIONS[:1], at)
         if "exitCodes" not in rule:
             yield missing("exitCodes", rule, at)
             continue

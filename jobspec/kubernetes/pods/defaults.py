@@ -1,22 +1,24 @@
 """The defaults of a pod: those that its validation depends on, and all that a pod and a template get.
 
 Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and
-`dropDisabledFields`, pkg/api/pod, with the feature gates of 1.36.
+`dropDisabledFields`, pkg/api/pod, 1.30 to 1.37, with the feature gates as each release ships them.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from operator import is_ as is_same
 
 from jobspec.diagnostics import Data
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.problems import items_at
 from jobspec.schemas import shapes
-from jobspec.targets import choose
+from jobspec.targets import choose, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.schemas.shapes import Shape
@@ -75,39 +77,9 @@ def of_class(spec: Data) -> Data:
     return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}
 
 
-def without_disabled(spec: Data) -> Data:
-    """A spec without the fields of features that are off unless somebody turns them on."""
-    if "schedulingGroup" in spec:
-        spec = {name: each for name, each in spec.items() if name != "schedulingGroup"}
-    for field in ALL_CONTAINERS:
-        if any("stopSignal" in each.get("lifecycle", ()) for each in spec.get(field, ())):
-            spec = {**spec, field: [_without_signal(each) for each in spec[field]]}
-    if any("projected" in volume for volume in spec.get("volumes", ())):
-        spec = {**spec, "volumes": [_without_projections(volume) for volume in spec["volumes"]]}
-    return spec
-
-
-def _without_signal(container: Data) -> Data:
-    if "stopSignal" not in container.get("lifecycle", ()):
-        return container
-    left = _without(container["lifecycle"], ("stopSignal",))
-    return {**container, "lifecycle": left} if left else _without(container, ("lifecycle",))
-
-
-def _without_projections(volume: Data) -> Data:
-    if "sources" not in volume.get("projected", ()):
-        return volume
-    sources = [_without(source, ("clusterTrustBundle", "podCertificate")) for source in volume["projected"]["sources"]]
-    return {**volume, "projected": {**volume["projected"], "sources": sources}}
-
-
-def _without(value: Data, fields: tuple[str, ...]) -> Data:
-    return {name: each for name, each in value.items() if name not in fields}
-
-
-def filled_in(spec: Data) -> Data:
+def filled_in(spec: Data, release: str) -> Data:
     """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
-    spec = without_disabled(spec)
+    spec = without_disabled(spec, release)
     if grace_period(spec) < 0:
         spec = {**spec, "terminationGracePeriodSeconds": 1}
     for field in CONTAINERS:
@@ -117,7 +89,7 @@ def filled_in(spec: Data) -> Data:
         return spec
     from jobspec.kubernetes.pods.resources import with_pod_resources
 
-    return with_pod_resources(spec)
+    return with_pod_resources(spec, release)
 
 
 def _with_requests(container: Data) -> Data:
@@ -135,6 +107,107 @@ def _with_ports(container: Data, spec: Data) -> Data:
         return container
     ports = [{**port, "hostPort": port.get("hostPort") or port.get("containerPort", 0)} for port in container["ports"]]
     return {**container, "ports": ports}
+
+
+# Fields of features that are off in a release unless somebody turns them on: the server takes these fields, and drops them.
+#
+# Follows `dropDisabledFields`, k8s.io/kubernetes pkg/api/pod, and pkg/features/kube_features.go, 1.30 to 1.37. A `procMount` becomes
+# `Default`, which is what it is where it is absent.
+
+
+_OFF = "2"  # in every release until now
+_WITH_USERS = ("secret", "configMap", "downwardAPI", "projected", "items", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+#: The field that an object is in, and a field of the object -> the release that turned its feature on. The spec itself is in none.
+_ON_SINCE: dict[tuple[str, str], str] = {
+    ("", "evictionResponders"): _OFF,
+    ("", "hostUsers"): "1.33",
+    ("", "hostnameOverride"): "1.35",
+    ("", "resourceClaims"): "1.34",
+    ("", "resources"): "1.34",
+    ("", "schedulingGroup"): _OFF,
+    ("", "workloadRef"): _OFF,
+    ("emptyDir", "mode"): _OFF,
+    ("grpc", "mode"): _OFF,
+    ("httpGet", "protocol"): _OFF,
+    ("lifecycle", "stopSignal"): _OFF,
+    ("resources", "claims"): "1.34",
+    ("securityContext", "procMount"): "1.33",
+    ("securityContext", "seLinuxChangePolicy"): "1.33",
+    ("securityContext", "supplementalGroupsPolicy"): "1.33",
+    ("sources", "clusterTrustBundle"): "1.37",
+    ("sources", "podCertificate"): "1.37",
+    ("valueFrom", "fileKeyRef"): "1.35",
+    ("volumeMounts", "bindMountOptions"): _OFF,
+    ("volumeMounts", "recursiveReadOnly"): "1.31",
+    **{(field, "resizePolicy"): "1.33" for field in ALL_CONTAINERS},
+    **{(field, "restartPolicyRules"): "1.35" for field in ALL_CONTAINERS},
+    **{(field, name): _OFF for field in _WITH_USERS for name in ("user", "defaultUser")},
+    **{
+        (term, keys): "1.31"
+        for term in ("requiredDuringSchedulingIgnoredDuringExecution", "podAffinityTerm")
+        for keys in ("matchLabelKeys", "mismatchLabelKeys")
+    },
+}
+
+
+def without_disabled(spec: Data, release: str) -> Data:
+    """A spec without the fields of features that are off in a release of Kubernetes."""
+    kept: Data = _without(spec, "", _disabled(release))
+    if kept is not spec:
+        for field in ALL_CONTAINERS:
+            kept = _each(kept, field, lambda each: _without_field(each, "lifecycle") if each.get("lifecycle") == {} else each)
+    if release == "1.34":  # which drops the policies of containers; those before refuse them
+        kept = _each(kept, "containers", lambda each: _without_field(each, "restartPolicy"))
+        kept = _each(kept, "ephemeralContainers", lambda each: _without_field(each, "restartPolicy"))
+        kept = _each(
+            kept, "initContainers", lambda each: each if each.get("restartPolicy") == "Always" else _without_field(each, "restartPolicy")
+        )
+    if not is_at_least(release, "1.35"):
+        kept = _without_images(kept)
+    return kept
+
+
+@cache
+def _disabled(release: str) -> dict[str, frozenset[str]]:
+    """The field that an object is in -> the fields of the object whose features are off in a release."""
+    off = [pair for pair, since in _ON_SINCE.items() if not is_at_least(release, since)]
+    return {around: frozenset(field for other, field in off if other == around) for around, _ in off}
+
+
+def _without(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> Any:
+    """A value of the field *around* without what is disabled in it; the same object where nothing is."""
+    if type(value) is list:
+        items = [_without(each, around, disabled) for each in value]
+        return value if all(map(is_same, items, value)) else items
+    if type(value) is not dict:
+        return value
+    off, made = disabled.get(around, frozenset()), value
+    for name, each in value.items():
+        kept = _without(each, name, disabled) if type(each) in (dict, list) else each
+        if name in off or kept is not each:
+            made = {**made, name: kept} if made is value else made
+            made[name] = kept
+    return made if off.isdisjoint(made) else {name: each for name, each in made.items() if name not in off}
+
+
+def _without_field(value: Data, field: str) -> Data:
+    return {name: each for name, each in value.items() if name != field} if field in value else value
+
+
+def _without_images(spec: Data) -> Data:
+    """A spec without volumes of images, and without their mounts."""
+    names = {volume.get("name", "") for volume in spec.get("volumes", ()) if "image" in volume}
+    if not names:
+        return spec
+    made = {**spec, "volumes": [volume for volume in spec["volumes"] if "image" not in volume]}
+    for field in ALL_CONTAINERS:
+        made = _each(made, field, lambda each: _without_mounts(each, names))
+    return made
+
+
+def _without_mounts(container: Data, volumes: set[str]) -> Data:
+    mounts = container.get("volumeMounts", ())
+    return {**container, "volumeMounts": [each for each in mounts if each.get("name", "") not in volumes]} if mounts else container
 
 
 # The defaults of a pod's spec and of what is in it, in a pod as in a template.

@@ -1,7 +1,7 @@
 """Pods, pod templates and PodTemplate objects as the server's Go code judges them; and their spec, with the order of its rules.
 
 Follows `ValidatePodCreate`, `ValidatePodUpdate`, `ValidatePodTemplate` and `ValidatePodSpec`, k8s.io/kubernetes
-pkg/apis/core/validation, 1.36, with the feature gates as that release ships them.
+pkg/apis/core/validation, 1.30 to 1.37, with the feature gates as each release ships them.
 
 What the rules get is decoded (`jobspec.go.values`), without the fields of features that are off, and, of a pod, with the requests and host
 ports that the server fills in; they read all other defaults by functions in `defaults`.
@@ -10,7 +10,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
-from jobspec.go.formats import address
+from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import (
@@ -29,9 +29,10 @@ from jobspec.kubernetes.pods.defaults import (
     restart_policy,
     without_disabled,
 )
-from jobspec.kubernetes.pods.volumes import mount_problems, source_of, volume_problems
+from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
 from jobspec.kubernetes.problems import describe, excluded, items_at, missing, name_of, named, required_choice, unsupported
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,15 +45,15 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: Data) -> Problems:
+def new_pod_problems(pod: Data, release: str) -> Problems:
     """The problems of a decoded pod that is to be made, besides its metadata."""
-    yield from (each for each in _new(pod) if not _repeats(each, pod))
+    yield from (each for each in _new(pod, release) if not _repeats(each, pod))
 
 
-def changed_pod_problems(data: Data, old: Data, shape: Shape) -> Problems:
+def changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> Problems:
     """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
-    yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
+    yield from (each for each in _changed(data, old, shape, release) if not _repeats(each, pod))
 
 
 def _repeats(problem: Problem, pod: Data) -> bool:
@@ -75,14 +76,14 @@ def _have_containers(resource: str, spec: Data) -> bool:
     return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
-def _new(pod: Data) -> Problems:
+def _new(pod: Data, release: str) -> Problems:
     """The problems of a pod that is to be made.
 
     The priority of one that names no class is that of the cluster's default class, which the plugins look for.
     """
-    pod = _filled_in(pod)
+    pod = _filled_in(pod, release)
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
-    yield from _any(pod)
+    yield from _any(pod, release)
     if annotations:
         from jobspec.kubernetes.pods.scheduling import contradiction_problems
 
@@ -101,32 +102,32 @@ def _new(pod: Data) -> Problems:
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
-def _changed(data: Data, old: Data, shape: Shape) -> Problems:
+def _changed(data: Data, old: Data, shape: Shape, release: str) -> Problems:
     """The problems of a pod that is there, in its new state."""
     from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 
-    pod, before = (_filled_in(decode_as_go(with_nulls_as_texts(each), shape)) for each in (data, old))
+    pod, before = (_filled_in(decode_as_go(with_nulls_as_texts(each), shape), release) for each in (data, old))
     pod = with_account(pod, before)
-    yield from _any(pod)
+    yield from _any(pod, release)
     yield from pod_update_problems(pod, before)
 
 
-def _filled_in(pod: Data) -> Data:
-    return {**pod, "spec": filled_in(pod.get("spec", {}))}
+def _filled_in(pod: Data, release: str) -> Data:
+    return {**pod, "spec": filled_in(pod.get("spec", {}), release)}
 
 
-def _any(pod: Data) -> Problems:
+def _any(pod: Data, release: str) -> Problems:
     """The problems that new and changed pods can have."""
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     if annotations:
         from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
 
         yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
-    yield from pod_spec_problems(spec, ("spec",))
+    yield from pod_spec_problems(spec, ("spec",), release)
     for at, container in containers_of(spec, ("spec",), CONTAINERS):
         yield from image_problems(container, at)
     if not spec.keys().isdisjoint(_WITH_METADATA):
-        yield from pod_only_problems(pod)
+        yield from pod_only_problems(pod, release)
 
 
 # The template of pods, as workloads and PodTemplates hold it.
@@ -135,17 +136,11 @@ def _any(pod: Data) -> Problems:
 # each kind of workload to say.
 
 
-def template_problems(template: Data, path: Path) -> Problems:
+def template_problems(template: Data, path: Path, release: str) -> Problems:
     """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
-    metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
-    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
-    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    annotations = annotations_read(metadata)
-    if annotations:
-        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
-
-        yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
-    yield from pod_spec_problems(spec, (*path, "spec"))
+    spec, annotations = without_disabled(template.get("spec", {}), release), annotations_read(template.get("metadata", {}))
+    yield from template_metadata_problems(template, spec, path)
+    yield from pod_spec_problems(spec, (*path, "spec"), release)
     if annotations:
         from jobspec.kubernetes.pods.scheduling import contradiction_problems
 
@@ -153,6 +148,17 @@ def template_problems(template: Data, path: Path) -> Problems:
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
         yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
+
+
+def template_metadata_problems(template: Data, spec: Data, path: Path) -> Problems:
+    """The problems of the labels and annotations of a template with *spec*."""
+    metadata = template.get("metadata", {})
+    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
+    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
+    if annotations := annotations_read(metadata):
+        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
+
+        yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
 
 
 # Rules that hold for pods and not for templates: they depend on the name, the labels and the class that a pod has.
@@ -166,25 +172,25 @@ _MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the
 _MAX_NAME = 253
 
 
-def pod_only_problems(pod: Data) -> Problems:
+def pod_only_problems(pod: Data, release: str) -> Problems:
     """The problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    for at, volume in items_at(spec, "volumes", _SPEC):
-        if source_of(volume) == "image" and not volume["image"].get("reference"):
-            yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
+    if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
+        yield from image_volume_problems(spec, _SPEC)
     yield from _claim_names(spec, metadata)
     if _MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
         message = f"a pod with the annotation `{_MIRROR}` cannot claim devices"
         yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
-        yield from _repeated_keys(spec, metadata.get("labels", {}))
+        yield from _repeated_keys(spec, metadata.get("labels", {}), release)
 
 
-def _repeated_keys(spec: Data, labels: dict[str, str]) -> Problems:
+def _repeated_keys(spec: Data, labels: dict[str, str], release: str) -> Problems:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
     from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
 
-    for at, term in (*pod_terms(spec, _SPEC), *items_at(spec, "topologySpreadConstraints", _SPEC)):
+    spread = items_at(spec, "topologySpreadConstraints", _SPEC) if is_at_least(release, "1.34") else ()
+    for at, term in (*pod_terms(spec, _SPEC), *spread):
         if term.get("labelSelector") is not None:
             yield from repeated_key_problems(term, labels, at)
 
@@ -223,18 +229,20 @@ _SCHEDULING = frozenset(
 )
 
 
-def pod_spec_problems(spec: Data, path: Path) -> Problems:
+def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of a decoded spec of a pod or of a template, at *path*, in the order of the server."""
-    yield from volume_problems(spec, path)
+    yield from volume_problems(spec, path, release)
+    if is_at_least(release, "1.37"):
+        yield from image_volume_problems(spec, path)
     yield from mount_problems(spec, path)
-    yield from container_problems(spec, path)
+    yield from container_problems(spec, path, release)
     yield from host_network_problems(spec, path)
     if restart_policy(spec) not in POLICIES:
         yield unsupported(spec["restartPolicy"], POLICIES, (*path, "restartPolicy"))
     if not _SECURITY.isdisjoint(spec):
         from jobspec.kubernetes.pods.security import pod_security_problems
 
-        yield from pod_security_problems(spec, path)
+        yield from pod_security_problems(spec, path, release)
     yield from _account_and_deadline(spec, path)
     yield from _system(spec, path)
     yield from file_volume_problems(spec, path)
@@ -246,12 +254,12 @@ def pod_spec_problems(spec: Data, path: Path) -> Problems:
     if not _SCHEDULING.isdisjoint(spec):
         from jobspec.kubernetes.pods.scheduling import affinity_problems, scheduling_problems, topology_spread_problems
 
-        yield from affinity_problems(spec, path)
-        yield from topology_spread_problems(spec, path)
+        yield from affinity_problems(spec, path, release)
+        yield from topology_spread_problems(spec, path, release)
         yield from scheduling_problems(spec, path)
-    yield from _host_names(spec, path)
+    yield from _host_names(spec, path, release)
     if spec.get("hostUsers") is False:
-        yield from _own_users(spec, path)
+        yield from _own_users(spec, path, release)
 
 
 _MAX_INT32 = (1 << 31) - 1
@@ -278,12 +286,12 @@ _POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_LIST, _MAX_HOSTNAME = 3, 32, 2048, 64
 
 
-def _host_names(spec: Data, path: Path) -> Problems:
+def _host_names(spec: Data, path: Path, release: str) -> Problems:
     """The problems of DNS, of `hostAliases`, and of the pod's own names."""
-    yield from _dns(spec, path)
+    yield from _dns(spec, path, release)
     for at, alias in items_at(spec, "hostAliases", path):
         if alias.get("ip"):
-            yield from _address(alias["ip"], (*at, "ip"))
+            yield from _address(alias["ip"], (*at, "ip"), release)
         else:
             yield missing("ip", alias, at)
         for place, name in items_at(alias, "hostnames", at):
@@ -297,11 +305,11 @@ def _host_names(spec: Data, path: Path) -> Problems:
         yield from _override(spec, path)
 
 
-def _address(text: str, path: Path) -> Problems:
-    """The problem of a text that is no IP address, or one that programs read differently."""
-    found = address(text)
-    mapped = getattr(found, "ipv4_mapped", None)
-    if found is None or mapped is not None:
+def _address(text: str, path: Path, release: str) -> Problems:
+    """The problem of a text that is no IP address, or, from 1.36 on, one that programs read differently."""
+    found, is_strict = sloppy_address(text), is_at_least(release, "1.36")
+    if found is None or (is_strict and plain_address(text) is None):
+        mapped = getattr(found, "ipv4_mapped", None) or found
         hint = f"write `{mapped}`" if mapped is not None else ""
         yield Problem("wrong-format", path, f"{name_of(path)}: expected an IP address, got {describe(text)}", hint)
 
@@ -318,7 +326,7 @@ def _override(spec: Data, path: Path) -> Problems:
         yield from named(name, "a host", bad_subdomain, at)
 
 
-def _dns(spec: Data, path: Path) -> Problems:
+def _dns(spec: Data, path: Path, release: str) -> Problems:
     policy, config, at = spec.get("dnsPolicy") or "ClusterFirst", spec.get("dnsConfig"), (*path, "dnsConfig")
     if policy not in _POLICIES:
         yield unsupported(policy, _POLICIES, (*path, "dnsPolicy"))
@@ -328,24 +336,27 @@ def _dns(spec: Data, path: Path) -> Problems:
     elif policy == "None" and not config.get("nameservers"):
         yield missing("nameservers", config, at, "with `dnsPolicy: None`, name at least one")
     else:
-        yield from _dns_config(config, at)
+        yield from _dns_config(config, at, release)
 
 
-def _dns_config(config: Data, path: Path) -> Problems:
+def _dns_config(config: Data, path: Path, release: str) -> Problems:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MAX_SERVERS:
         message = f"expected at most {_MAX_SERVERS} name servers, got {len(servers)}"
         yield Problem("wrong-size", (*path, "nameservers"), message)
     for at, server in items_at(config, "nameservers", path):
-        yield from _address(server, at)
+        yield from _address(server, at, release)
     if len(searches) > _MAX_SEARCHES:
         yield Problem("wrong-size", (*path, "searches"), f"expected at most {_MAX_SEARCHES} search domains, got {len(searches)}")
     if len(" ".join(searches).encode()) > _MAX_SEARCH_LIST:
         yield Problem("wrong-size", (*path, "searches"), f"the domains have more than {_MAX_SEARCH_LIST} characters together")
     for at, domain in items_at(config, "searches", path):
-        if domain != "." and not _is_search_domain(domain.removesuffix(".")):
-            message = f"{describe(domain)} is not a domain: it is of lower-case letters, digits, `-`, `_` and `.`"
-            yield Problem("wrong-format", at, message)
+        if is_at_least(release, "1.33"):
+            fits, letters = domain == "." or _is_search_domain(domain.removesuffix(".")), "`-`, `_` and `.`"
+        else:
+            fits, letters = not bad_subdomain(domain.removesuffix(".")), "`-` and `.`"
+        if not fits:
+            yield Problem("wrong-format", at, f"{describe(domain)} is not a domain: it is of lower-case letters, digits, {letters}")
     for at, option in items_at(config, "options", path):
         if not option.get("name"):
             yield missing("name", option, at)
@@ -367,13 +378,13 @@ def _is_search_domain(domain: str) -> bool:
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
 
-def _own_users(spec: Data, path: Path) -> Problems:
+def _own_users(spec: Data, path: Path, release: str) -> Problems:
     """The problems of what `hostUsers: false` excludes."""
     for field in _SHARED:
         if spec.get(field):
             message = f"with `hostUsers: false`, the pod cannot share the node's namespaces, as by `{field}: true`"
             yield Problem("conflicting-values", (*path, field), message, "remove one of the two")
-    for at, container in containers_of(spec, path):
+    for at, container in containers_of(spec, path) if is_at_least(release, "1.34") else ():
         if container.get("volumeDevices"):
             message = "with `hostUsers: false`, containers cannot have devices"
             yield Problem("conflicting-values", (*at, "volumeDevices"), message, "remove one of the two", at_key=True)

@@ -9,7 +9,9 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS
 from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +152,7 @@ def allows_overcommit(name: str) -> bool:
 # The resources of a pod as a whole, against those of its containers.
 #
 # Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, `defaultPodRequests` and `defaultHugePagePodLimits`,
-# pkg/apis/core/v1, 1.36.
+# pkg/apis/core/v1, 1.34 to 1.36, and `DefaultPodLevelResources`, pkg/api/pod, 1.37.
 
 
 def pod_resources_problems(spec: Data, path: Path) -> Problems:
@@ -191,7 +193,7 @@ def _total(spec: Data, field: str) -> Amounts:
     return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
 
 
-def with_pod_resources(spec: Data) -> Data:
+def with_pod_resources(spec: Data, release: str) -> Data:
     """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
     resources = spec.get("resources", {})
     if not resources.get("limits") and not resources.get("requests"):
@@ -199,12 +201,23 @@ def with_pod_resources(spec: Data) -> Data:
     requests = resources.get("requests", {})
     pages = {name: each for name, each in _total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
     limits = {**_written(pages), **resources.get("limits", {})}
-    if limits:
+    with_requests = is_at_least(release, "1.37")
+    if limits or with_requests:
         shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
         of_limits = {name: each for name, each in limits.items() if name in OF_PODS or name.startswith(HUGE_PAGES)}
         requests = {**of_limits, **_written(shared), **requests}
+    if with_requests:
+        limits = {**_limits_of_all(spec, requests), **limits}
     made = {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
     return {**spec, "resources": made}
+
+
+def _limits_of_all(spec: Data, requests: dict[str, str]) -> dict[str, str]:
+    """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
+    own = [each.get("resources", {}).get("limits", {}) for field in ALL_CONTAINERS for each in spec.get(field, ())]
+    total = _total(spec, "limits")
+    shared = [name for name in requests if (name in OF_PODS or name.startswith(HUGE_PAGES)) and all(name in each for each in own)]
+    return _written({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
 
 
 def _written(amounts: Amounts) -> dict[str, str]:

@@ -32,6 +32,7 @@ from jobspec.kubernetes.problems import (
     unsupported,
     within,
 )
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ def scheduling_problems(spec: Data, path: Path) -> Problems:
 _OF_PODS = ("podAffinity", "podAntiAffinity")
 
 
-def affinity_problems(spec: Data, path: Path) -> Problems:
+def affinity_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of a pod's affinity to nodes, to pods, and against pods."""
     affinity, at = spec.get("affinity") or {}, (*path, "affinity")
-    yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"))
+    yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"), release)
     for field in _OF_PODS:
         for place, preferred in items_at(affinity.get(field) or {}, PREFERRED, (*at, field)):
             yield from weight_problems(preferred, place)
@@ -125,14 +126,14 @@ _OF_FIELDS = ("In", "NotIn")
 _FIELD = "metadata.name"
 
 
-def node_affinity_problems(affinity: Data, path: Path) -> Problems:
-    """The problems of `nodeAffinity`."""
+def node_affinity_problems(affinity: Data, path: Path, release: str) -> Problems:
+    """The problems of `nodeAffinity`; before 1.33, the values that it requires of labels can be any text."""
     if REQUIRED in affinity:
         selector, at = affinity[REQUIRED], (*path, REQUIRED)
         if not selector.get("nodeSelectorTerms"):
             yield missing("nodeSelectorTerms", selector, at, "write at least one term, or remove the requirement")
         for place, term in items_at(selector, "nodeSelectorTerms", at):
-            yield from _node_selector_term(term, place, values=True)
+            yield from _node_selector_term(term, place, values=is_at_least(release, "1.33"))
     for at, preferred in items_at(affinity, PREFERRED, path):
         yield from weight_problems(preferred, at)
         yield from _node_selector_term(preferred.get("preference") or {}, (*at, "preference"), values=False)
@@ -303,24 +304,37 @@ def _decoded(text: str) -> list[Data] | None:
 
 # How a pod is spread with others like it.
 #
-# Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+# Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/validation, 1.30 to 1.37.
 
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
 
 
-def topology_spread_problems(spec: Data, path: Path) -> Problems:
+def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of `topologySpreadConstraints`."""
     kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in spec.get("topologySpreadConstraints") or ()]
     for index, (at, constraint) in enumerate(items_at(spec, "topologySpreadConstraints", path)):
         yield from _constraint(constraint, at)
         yield from label_key_problems(constraint, at)
+        if not is_at_least(release, "1.34"):  # from which on the server adds keys with the pod's labels to the selector
+            yield from _selected_key_problems(constraint, at)
         yield from selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
         if kinds[index] in kinds[index + 1 :]:
             key, action = kinds[index]
             message = f"two constraints have the `topologyKey: {key}` and `whenUnsatisfiable: {action}`"
             yield Problem("duplicate-item", at, message, "remove one of the two")
+
+
+def _selected_key_problems(constraint: Data, path: Path) -> Problems:
+    """The problems of `matchLabelKeys` that are in one condition of the selector; those in several are reported in any release."""
+    selector = constraint.get("labelSelector") or {}
+    selected = {*(selector.get("matchLabels") or ()), *(each.get("key") for each in selector.get("matchExpressions") or ())}
+    repeated = {each.path for each in repeated_key_problems(constraint, {}, path)}
+    for at, key in items_at(constraint, _LABEL_KEY_FIELDS[0], path):
+        if key in selected and at not in repeated:
+            message = f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it'
+            yield Problem("conflicting-values", at, message, "remove it from one of the two")
 
 
 def _constraint(constraint: Data, path: Path) -> Problems:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
 from jobspec.kubernetes.problems import duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
+from jobspec.targets import is_at_least
 
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
     "supplementalGroupsPolicy": ("Merge", "Strict"),
-    "seLinuxChangePolicy": ("Recursive",),  # `MountOption` needs a feature that is off
+    "seLinuxChangePolicy": ("MountOption", "Recursive"),
 }
 _PROC_MOUNTS = ("Default", "Unmasked")
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -23,7 +24,7 @@ _OF_IPC = frozenset(
 )
 
 
-def pod_security_problems(spec: Data, path: Path) -> Problems:
+def pod_security_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of the security context of a pod."""
     security, at = spec.get("securityContext"), (*path, "securityContext")
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
@@ -38,7 +39,8 @@ def pod_security_problems(spec: Data, path: Path) -> Problems:
         yield from wrong_id(group, place)
     for field, choices in _CHOICES.items():
         if field in security:
-            yield from one_of(security[field], choices, (*at, field))
+            known = choices if field != "seLinuxChangePolicy" or is_at_least(release, "1.37") else choices[1:]
+            yield from one_of(security[field], known, (*at, field))
     yield from _sysctls(security, spec, at)
     yield from _confined(security, at)
 

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
-from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
+from jobspec.kubernetes.metadata import (
+    annotation_problems,
+    bad_label_name,
+    bad_qualified_name,
+    bad_subdomain,
+    label_problems,
+    selector_problems,
+)
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
@@ -19,13 +26,14 @@ from jobspec.kubernetes.problems import (
     name_of,
     named,
     one_of,
+    required_choice,
     required_name,
     within,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Rule = Callable[[Data, Path], Problems]
@@ -41,11 +49,11 @@ _ORDER = (
 _MAX_INITIATOR = 64
 
 
-def volume_problems(spec: Data, path: Path) -> Problems:
+def volume_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
     taken: dict[str, Any] = {}
     for at, volume in items_at(spec, "volumes", path):
-        found = [*_sources(volume, at), *_name(volume, taken, at)]
+        found = [*_sources(volume, at, release), *_name(volume, taken, at)]
         yield from found
         if not found:
             taken[volume["name"]] = at[-1]
@@ -69,10 +77,10 @@ def source_of(volume: Data) -> str:
     return next((source for source in _ORDER if source in volume), "emptyDir")
 
 
-def _sources(volume: Data, path: Path) -> Problems:
+def _sources(volume: Data, path: Path, release: str) -> Problems:
     given = [source for source in _ORDER if source in volume]
     for source in given[:1]:
-        yield from _source(source, volume[source], (*path, source))
+        yield from _source(source, volume[source], (*path, source), release)
     for source in given[1:]:
         message = f"a volume can have one source only, not `{given[0]}` and `{source}`"
         yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
@@ -84,12 +92,14 @@ def _sources(volume: Data, path: Path) -> Problems:
             yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
 
 
-def _source(source: str, data: Data, path: Path) -> Problems:
+def _source(source: str, data: Data, path: Path, release: str) -> Problems:
     for field in _REQUIRED.get(source, ()):
         if not data.get(field):
             yield missing(field, data, path)
     if source in _RULES:
         yield from _RULES[source](data, path)
+    elif source == "ephemeral":
+        yield from ephemeral_problems(data, path, release)
 
 
 # Sources of volumes of which the server asks little: some fields, and seldom more.
@@ -97,7 +107,7 @@ def _source(source: str, data: Data, path: Path) -> Problems:
 # Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-#: The required fields of each source; `image` requires its reference in a pod only, not in a template.
+#: The required fields of each source; for `image`, see `image_volume_problems`.
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "awsElasticBlockStore": ("volumeID",),
     "azureDisk": ("diskName", "diskURI"),
@@ -169,6 +179,13 @@ def _csi(data: Data, path: Path) -> Problems:
         yield from named(driver, "a driver", lambda name: bad_subdomain(name.lower()), (*path, "driver"))
     if secret is not None:
         yield from required_name(secret, "name", "a Secret", bad_subdomain, (*path, "nodePublishSecretRef"))
+
+
+def image_volume_problems(spec: Data, path: Path) -> Problems:
+    """The problems of volumes that do not say which image they are."""
+    for at, volume in items_at(spec, "volumes", path):
+        if source_of(volume) == "image" and not volume["image"].get("reference"):
+            yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
 
 
 def _image(data: Data, path: Path) -> Problems:
@@ -282,8 +299,8 @@ def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str
 # Sources of volumes whose files come from API objects: Secrets, ConfigMaps, the pod itself, and several of them projected into one.
 #
 # Follows `validateSecretVolumeSource`, `validateConfigMapVolumeSource`, `validateDownwardAPIVolumeSource` and
-# `validateProjectedVolumeSource`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Sources behind feature gates that are off, which are
-# `clusterTrustBundle` and `podCertificate`, are dropped before.
+# `validateProjectionSources`, k8s.io/kubernetes pkg/apis/core/validation, 1.37. `clusterTrustBundle` and `podCertificate`, of features that
+# are off before 1.37, are dropped there.
 
 
 _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
@@ -329,15 +346,74 @@ def _projected(data: Data, path: Path) -> Problems:
         given = [name for name in _PARTS if name in source]
         for name in given:
             yield from _PARTS[name](source[name], (*at, name))
-            for place, item in items_at(source[name], "items", (*at, name)):
-                file, hint = item.get("path", ""), "give one of the two another path"
+            for place, file in _files_of(name, source[name], (*at, name)):
                 if file in taken:
-                    yield Problem("duplicate-item", (*place, "path"), f"duplicate file `{file}` in the volume", hint)
-                elif file:
-                    taken.add(file)
+                    hint = "give one of the two another path"
+                    yield Problem("duplicate-item", place, f"duplicate file `{file}` in the volume", hint)
+                taken.add(file)
         if len(given) > 1:
             message = f"a source of a projected volume can be one of these only: `{'`, `'.join(given)}`"
             yield Problem("conflicting-values", at, message, "make each a separate item")
+
+
+def _files_of(name: str, source: Data, path: Path) -> Iterator[tuple[Path, str]]:
+    """The files that a source of a projected volume names, but for the token's, with the places of their paths."""
+    if name in ("clusterTrustBundle", "podCertificate"):
+        yield from (((*path, field), source[field]) for field in ("path", *_CERTIFICATE_FILES) if source.get(field))
+    yield from (((*at, "path"), item["path"]) for at, item in items_at(source, "items", path) if item.get("path"))
+
+
+def _bundle(data: Data, path: Path) -> Problems:
+    """The problems of certificates of a ClusterTrustBundle that is named, or of those of a signer that have some labels."""
+    name, signer = data.get("name"), data.get("signerName")
+    if name is None and signer is None:
+        yield missing("name", data, path, "name a ClusterTrustBundle, or its `signerName`")
+    elif name is not None and signer is not None:
+        yield Problem("conflicting-values", path, "`name` and `signerName` are mutually exclusive", "remove one of the two")
+    elif name is not None:
+        yield from required_name(data, "name", "a ClusterTrustBundle", lambda text: bad_subdomain(text.rpartition(":")[2]), path)
+        if "labelSelector" in data:
+            message = "`name` names one ClusterTrustBundle, and excludes a `labelSelector`"
+            yield Problem("conflicting-values", (*path, "labelSelector"), message, "remove one of the two")
+    else:
+        yield from required_name(data, "signerName", "a signer", _bad_signer, path)
+        yield from selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
+    if not data.get("path"):
+        yield missing("path", data, path)
+    else:
+        yield from file_path_problems(data["path"], (*path, "path"))
+
+
+_CERTIFICATE_FILES = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_DAY = 24 * 60 * 60
+
+
+def _certificate(data: Data, path: Path) -> Problems:
+    """The problems of a certificate for the pod."""
+    signer, seconds = data.get("signerName") or "", data.get("maxExpirationSeconds", _DAY)
+    yield from required_name(data, "signerName", "a signer", _bad_signer, path)
+    yield from required_choice(data, "keyType", _KEY_TYPES, path, f"it is one of {listed(_KEY_TYPES)}")
+    host = signer.partition("/")[0]
+    most = _DAY if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 91 * _DAY
+    yield from within(seconds, 3600, most, (*path, "maxExpirationSeconds"))
+    for key in data.get("userAnnotations") or ():
+        if why := bad_qualified_name(key.lower()) or ("" if "/" in key else "it has no domain before it, as in `example.com/key`"):
+            yield Problem("invalid-name", (*path, "userAnnotations"), f'"{key}" is not a key of an annotation for a signer: {why}')
+    if not any(data.get(field) for field in _CERTIFICATE_FILES):
+        yield missing(_CERTIFICATE_FILES[0], data, path, f"or {listed(_CERTIFICATE_FILES[1:])}")
+    for field in _CERTIFICATE_FILES:
+        yield from file_path_problems(data.get(field) or "", (*path, field))
+
+
+def _bad_signer(name: str) -> str:
+    """Why a text is not the name of a signer; empty if it is one."""
+    domain, slash, rest = name.partition("/")
+    if not slash or "/" in rest:
+        return "it is a domain and a path, such as `example.com/signer`"
+    if "." not in domain or len(domain) > 253 or any(map(bad_label_name, domain.split("."))):
+        return f"`{domain}` is not a domain of several parts"
+    return next((f"`{each}` in it is not a DNS label: {why}" for each in rest.split(".") if (why := bad_subdomain(each))), "")
 
 
 def _named(data: Data, path: Path) -> Problems:
@@ -357,7 +433,14 @@ def _token(data: Data, path: Path) -> Problems:
         yield from file_path_problems(file, (*path, "path"))
 
 
-_PARTS: dict[str, Rule] = {"secret": _named, "configMap": _named, "downwardAPI": _downward_api, "serviceAccountToken": _token}
+_PARTS: dict[str, Rule] = {
+    "secret": _named,
+    "configMap": _named,
+    "downwardAPI": _downward_api,
+    "serviceAccountToken": _token,
+    "clusterTrustBundle": _bundle,
+    "podCertificate": _certificate,
+}
 
 
 # Paths inside of volumes, and the modes of their files.
@@ -530,7 +613,7 @@ def _device_path(device: Data, places: set[str], mounts: set[str], path: Path) -
 _ALLOWED = ("annotations", "labels")
 
 
-def ephemeral_problems(data: Data, path: Path) -> Problems:
+def ephemeral_problems(data: Data, path: Path, release: str) -> Problems:
     """The problems of the template of a claim."""
     if "volumeClaimTemplate" not in data:
         yield missing("volumeClaimTemplate", data, path, "write the claim to make as `spec: {...}` in it")
@@ -544,18 +627,18 @@ def ephemeral_problems(data: Data, path: Path) -> Problems:
         if field not in _ALLOWED and is_set:
             hint = "the claim is named after the pod and the volume" if field == "name" else ""
             yield Problem("unknown-field", (*path, "metadata", field), f"`{field}` of a claim cannot be set here", hint, at_key=True)
-    yield from claim_template_problems(template, path)
+    yield from claim_template_problems(template, path, release)
 
 
-def claim_template_problems(template: Data, path: Path) -> Problems:
+def claim_template_problems(template: Data, path: Path, release: str) -> Problems:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
-    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim(template))
+    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim(template, release))
 
 
-def _claim(template: Data) -> Problems:
+def _claim(template: Data, release: str) -> Problems:
     from jobspec.kubernetes.persistentvolumeclaims import claim_spec_problems, given_source_problems
 
-    yield from claim_spec_problems(template)
+    yield from claim_spec_problems(template, release)
     spec = template.get("spec") or {}
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     yield from given_source_problems(source, reference)
@@ -576,7 +659,6 @@ _RULES: dict[str, Rule] = {
     "csi": _csi,
     "downwardAPI": _downward_api,
     "emptyDir": _empty_dir,
-    "ephemeral": ephemeral_problems,
     "fc": _fc,
     "flexVolume": _flex_volume,
     "flocker": _flocker,

@@ -1,7 +1,7 @@
 """Check Deployments, DaemonSets, ReplicaSets, ReplicationControllers and StatefulSets as the API server's Go code does.
 
 Follows `ValidateDeployment`, `ValidateDaemonSet` and `ValidateReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults
-and conversions of pkg/apis/apps/v1, 1.36.
+and conversions of pkg/apis/apps/v1, 1.30 to 1.37.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from jobspec.kubernetes.workloads.selectors import (
     unmatched,
     workload_selector,
 )
+from jobspec.targets import is_at_least
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 _DEADLINE = 600  # by default
@@ -78,7 +79,8 @@ def replication_controller_problems(data: Data) -> Problems:
 
 # Check a StatefulSet as the API server's Go code does.
 #
-# Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.36.
+# Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.30 to 1.37. Before
+# 1.34, neither the pods nor the claims of a StatefulSet are looked at.
 
 
 _SPEC: Path = ("spec",)
@@ -86,29 +88,29 @@ _VOLUMES: Path = ("spec", "template", "spec", "volumes")
 _RETENTION = ("Retain", "Delete")
 
 
-def stateful_set_problems(data: Data, old: Data | None) -> Problems:
+def stateful_set_problems(data: Data, old: Data | None, release: str) -> Problems:
     """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
 
     An update does not look at what cannot change.
     """
     spec, is_new = mapping(data, "spec"), old is None
     if old is not None:
-        yield from _stateful_set_update(data, old)
+        yield from _stateful_set_update(data, old, release)
     yield from one_of(text(spec, "podManagementPolicy") or "OrderedReady", ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
     retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
     for name in ("whenDeleted", "whenScaled"):
         yield from one_of(text(retention, name) or "Retain", _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
-    yield from _stateful_set_strategy(spec)
+    yield from _stateful_set_strategy(spec, release)
     yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
     yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
     service = text(spec, "serviceName")
-    if is_new and service:
+    if is_new and service and is_at_least(release, "1.33"):
         yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
     yield from workload_selector(spec)
     yield from _lasting_pods(spec, "StatefulSet")
-    for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC):
+    for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC) if is_at_least(release, "1.34") else ():
         yield from _name_of_claim(claim, at)
-        yield from claim_template_problems(claim, at) if is_new else ()
+        yield from claim_template_problems(claim, at, release) if is_new else ()
 
 
 def _name_of_claim(claim: Data, path: Path) -> Problems:
@@ -147,8 +149,8 @@ def at_own_volume(problem: Problem, places: list[int]) -> Problem:
 # The strategies by which Deployments, DaemonSets and StatefulSets replace their pods.
 #
 # Follows `ValidateDeploymentStrategy`, `ValidateDaemonSetUpdateStrategy`, `ValidateStatefulSetSpec` and what they call, k8s.io/kubernetes
-# pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.36. The gate of a StatefulSet's `maxUnavailable` is off, so that the
-# server drops it.
+# pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.30 to 1.37. Before 1.37, the gate of a StatefulSet's `maxUnavailable`
+# is off, so that the server drops it.
 
 
 _ROLLING = "RollingUpdate"
@@ -182,12 +184,18 @@ def _daemon_set_strategy(spec: Data) -> Problems:
         yield _standstill(at)
 
 
-def _stateful_set_strategy(spec: Data) -> Problems:
+def _stateful_set_strategy(spec: Data, release: str) -> Problems:
     """The problems of a StatefulSet's `updateStrategy`."""
     kind, rolling, at = _strategy(spec, "updateStrategy")
     yield from _type_of_strategy(spec, "updateStrategy", (_ROLLING, "OnDelete"))
     if kind == _ROLLING:
         yield from negative_numbers(rolling, ("partition",), at)
+    if kind == _ROLLING and "maxUnavailable" in rolling and is_at_least(release, "1.37"):
+        wrong = list(count_or_percentage(rolling["maxUnavailable"], (*at, "maxUnavailable")))
+        yield from wrong
+        if not wrong and not amount(rolling["maxUnavailable"]):
+            message = "`maxUnavailable` cannot be 0: no pod could ever be replaced"
+            yield Problem("out-of-range", (*at, "maxUnavailable"), message, "write at least 1")
 
 
 def _strategy(spec: Data, field: str) -> tuple[str, Data, Path]:
@@ -246,13 +254,16 @@ def _selector_update(data: Data, old: Data | None) -> Problems:
         yield _fixed("selector", data)
 
 
-def _stateful_set_update(data: Data, old: Data) -> Problems:
+def _stateful_set_update(data: Data, old: Data, release: str) -> Problems:
     """The problems of changed fields of a StatefulSet: few can change."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _selector_update(data, old)
     for name, default in (("serviceName", ""), ("podManagementPolicy", "OrderedReady")):
         if (text(new_spec, name) or default) != (text(old_spec, name) or default):
             yield _fixed(name, data)
+    history, were = (_or(spec, "revisionHistoryLimit", 10) for spec in (new_spec, old_spec))
+    if history != were and not is_at_least(release, "1.33"):
+        yield _fixed("revisionHistoryLimit", data)
     if not same_claims(structs(new_spec, "volumeClaimTemplates"), structs(old_spec, "volumeClaimTemplates")):
         yield _fixed("volumeClaimTemplates", data)
 

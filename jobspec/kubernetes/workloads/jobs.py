@@ -1,6 +1,7 @@
 """Check a Job as the API server's Go code does: its spec, selector, failure and success policies, and what an update changes.
 
-Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of pkg/apis/batch/v1, 1.36.
+Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of pkg/apis/batch/v1, and `jobStrategy`,
+pkg/registry/batch/job, 1.30 to 1.37.
 """
 
 from __future__ import annotations
@@ -29,20 +30,31 @@ from jobspec.kubernetes.problems import (
     within,
 )
 from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, same, same_pods, unmatched
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
-def job_problems(data: Data, old: Data | None) -> Problems:
+def job_problems(data: Data, old: Data | None, release: str) -> Problems:
     """The problems of a Job, but for those of any pod template, as an update of *old* unless that is None."""
+    data = _without_disabled(data, release, is_new=old is None)
     spec = with_defaults(mapping(data, "spec"))
     if old is not None:
-        yield from job_update_problems(data, old)
-    yield from job_selector(data, old)
+        yield from job_update_problems(data, old, release)
+    yield from job_selector(data, old, release)
     yield from job_spec(spec, ("spec",))
     yield from _host_names(data, spec)
+
+
+def _without_disabled(data: Data, release: str, *, is_new: bool) -> Data:
+    """A Job without the fields of features that are off in a release; a manager is dropped of new Jobs alone."""
+    off = {"managedBy"} if is_new and not is_at_least(release, "1.32") else set()
+    off |= set() if is_at_least(release, "1.31") else {"successPolicy"}
+    spec = mapping(data, "spec")
+    return data if off.isdisjoint(spec) else {**data, "spec": {name: each for name, each in spec.items() if name not in off}}
 
 
 def with_defaults(spec: Data) -> Data:
@@ -155,11 +167,12 @@ GENERATED = (*_UIDS, *_NAMES)
 _NEW_UID = "\N{REPLACEMENT CHARACTER}"
 
 
-def job_selector(data: Data, old: Data | None) -> Problems:
+def job_selector(data: Data, old: Data | None, release: str) -> Problems:
     """The problems of the selector and of the labels of a Job's pods, which is an update of *old* unless that is None."""
     spec = mapping(data, "spec")
     if spec.get("manualSelector") is not True:
-        yield from _generated(spec, name_of_job(data), _NEW_UID if old is None else _uid_of(data, old))
+        uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")
+        yield from _generated(spec, name_of_job(data), uid, of_server=GENERATED if is_checked else _UIDS[1:])
     elif spec.get("selector") is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
     else:
@@ -181,17 +194,18 @@ def _uid_of(data: Data, old: Data) -> str:
     return next(filter(None, known), _NEW_UID)
 
 
-def _generated(spec: Data, name: str, uid: str) -> Problems:
+def _generated(spec: Data, name: str, uid: str, *, of_server: Sequence[str]) -> Problems:
+    """The problems of a selector and of labels that the server writes; *of_server*: the labels that have to be as it writes them."""
     labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
     for key in _UIDS:
-        if labels.get(key, uid) != uid:
+        if key in of_server and labels.get(key, uid) != uid:
             message = f"the label `{key}` of a Job's pods is the Job's UID, which the server sets"
             yield Problem("conflicting-values", (*at, Key(key)), message, "remove it")
     for key in _NAMES:
-        if labels.get(key, name) != name:
+        if key in of_server and labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
             yield Problem("conflicting-values", (*at, Key(key)), message, "remove it; the server sets it")
-    if why := bad_label_value(name):
+    if of_server == GENERATED and (why := bad_label_value(name)):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
@@ -349,7 +363,8 @@ def managed_by(name: str, path: Path) -> Problems:
 
 # What an update of a Job changes: most of it stays as it was, but for what decides where the pods of a suspended Job run.
 #
-# Follows `ValidateJobSpecUpdate`, k8s.io/kubernetes pkg/apis/batch/validation, and `validationOptionsForJob`, pkg/registry/batch/job, 1.36.
+# Follows `ValidateJobSpecUpdate`, k8s.io/kubernetes pkg/apis/batch/validation, and `validationOptionsForJob`, pkg/registry/batch/job,
+# 1.30 to 1.37.
 # What the server filled in at first, and neither state says, stays too: the selector, the labels of the pods, numbers.
 
 
@@ -360,7 +375,7 @@ _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _ANEW = "restore the old value, or create a Job of another name"
 
 
-def job_update_problems(data: Data, old: Data) -> Problems:
+def job_update_problems(data: Data, old: Data, release: str) -> Problems:
     """The problems of changes from the stored Job *old* to *data*."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _completions(new_spec, old_spec)
@@ -374,7 +389,7 @@ def job_update_problems(data: Data, old: Data) -> Problems:
     is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != was
     if new is not None and (is_emptied or not same(_selector_as_stored(new), _selector_as_stored(was))):
         yield _fixed("selector")
-    yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
+    yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old, release)
 
 
 def _fixed(name: str) -> Problem:
@@ -410,24 +425,34 @@ def _selector_as_stored(selector: Any) -> Any:
     return {**selector, "matchLabels": labels} if isinstance(selector, dict) else selector
 
 
-def _template(new: Data, old: Data, job: Data) -> Problems:
+def _template(new: Data, old: Data, job: Data, release: str) -> Problems:
     new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
     if not mapping(job, "spec").get("suspend"):
-        if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
+        if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod, release):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
             yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
-    elif _is_at_rest(job):
-        if not same_pods(new_pod, _scheduled(new_pod, old_pod)):
-            message = "of the pods of a suspended Job, only what decides on their nodes can change, their labels, annotations and resources"
+    elif _is_at_rest(job, release):
+        sized = is_at_least(release, "1.36")
+        if not same_pods(new_pod, _scheduled(new_pod, old_pod, sized=sized), release):
+            what = "labels, annotations and resources" if sized else "labels and annotations"
+            message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
             yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
-    elif not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
-        message = "the pod template of a Job cannot change before all of its pods have gone"
-        yield Problem("immutable-field", _TEMPLATE, message, "wait until the suspended Job has no pods", at_key=True)
+    elif not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod, release):
+        if is_at_least(release, "1.36"):
+            message, hint = (
+                "the pod template of a Job cannot change before all of its pods have gone",
+                "wait until the suspended Job has no pods",
+            )
+        else:
+            message, hint = "the pod template of a Job cannot change once the Job has started", "create a Job of another name"
+        yield Problem("immutable-field", _TEMPLATE, message, hint, at_key=True)
 
 
-def _is_at_rest(job: Data) -> bool:
-    """Whether a suspended Job has no pods, and its controller will make no more."""
+def _is_at_rest(job: Data, release: str) -> bool:
+    """Whether a suspended Job has no pods, and its controller will make no more; before 1.36, whether it never started."""
     status = mapping(job, "status")
+    if not is_at_least(release, "1.36"):
+        return not is_given(status, "startTime")
     suspended = any(text(each, "type") == "Suspended" and text(each, "status") == "True" for each in structs(status, "conditions"))
     return not number(status, "active") and (suspended or not is_given(status, "startTime"))
 
@@ -439,15 +464,16 @@ def _metadata(template: Data) -> Data:
     return {name: each for name, each in {**metadata, "labels": labels}.items() if name != "creationTimestamp"}
 
 
-def _scheduled(new: Data, old: Data) -> Data:
-    """The old pods with what may change as the new ones have it: on which nodes they run, and what they need there."""
+def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
+    """The old pods with what may change as the new ones have it: their nodes, and where that is *sized*, what they need there."""
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
     taken = {name: new[name] for name in _SCHEDULING if name in new}
-    sized: Data = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
+    fields = [field for field in ("containers", "initContainers") if field in old and sized]
+    resized: Data = {field: _sized(structs(new, field), structs(old, field)) for field in fields}
     kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
     has_any = affinity or "affinity" in new
-    return {**kept, **taken, **sized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
+    return {**kept, **taken, **resized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
 
 
 def _sized(new: list[Data], old: list[Data]) -> list[Data]:

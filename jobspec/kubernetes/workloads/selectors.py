@@ -160,14 +160,14 @@ def same(one: Any, other: Any, field: str = "") -> bool:
     return bool(_normalized(one, field) == _normalized(other, field))
 
 
-def same_pods(one: Data, other: Data) -> bool:
+def same_pods(one: Data, other: Data, release: str) -> bool:
     """Whether two specs of pods in templates mean the same."""
-    return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one), _pulled(other)))
+    return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one, release), _pulled(other, release)))
 
 
-def _pulled(spec: Data) -> Data:
+def _pulled(spec: Data, release: str) -> Data:
     """A spec of pods whose containers all say when their images are pulled."""
-    spec = without_disabled(spec)
+    spec = without_disabled(spec, release)
     lists = {field: spec[field] for field in ("containers", "initContainers") if field in spec}
     policy = "imagePullPolicy"
     return {**spec, **{field: [{**each, policy: pull_policy(each, "image", policy)} for each in of] for field, of in lists.items()}}

@@ -1,17 +1,18 @@
 """Check a Service as the API server's Go code does: ports, addresses, traffic, and what an update changes.
 
-Follows `ValidateServiceCreate`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36. The server
-allocates addresses and ports before it validates, so that it reports problems of those alone.
+Follows `ValidateServiceCreate`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.30 to 1.37. The
+server allocates addresses and ports before it validates, so that it reports problems of those alone.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
-from jobspec.go.formats import plain_address
+from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
 from jobspec.kubernetes.problems import formed, items_at, missing, named, one_of, within
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ _TRAFFIC = (
 _MODE = "service.kubernetes.io/topology-mode"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 _ON_NODES = ("NodePort", "LoadBalancer")
+_KUBELET = 10250
 
 
-def service_problems(data: Data, old: Data | None) -> Problems:
+def service_problems(data: Data, old: Data | None, release: str) -> Problems:
     """The problems of a Service, as an update of *old* unless that is None."""
     if old is not None:
         yield from service_update(data, old)
@@ -40,7 +42,11 @@ def service_problems(data: Data, old: Data | None) -> Problems:
     spec = mapping(data, "spec")
     kind = kind_of(spec)
     yield from one_of(kind, _TYPES, (*_SPEC, "type"))
-    yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec)
+    yield from _external_name(spec) if kind == _EXTERNAL else _cluster_addresses(spec, release)
+    kubelets = [at for at, port in items_at(spec, "ports", _SPEC) if number(port, "port") == _KUBELET and kind == _BALANCER]
+    for at in kubelets if not is_at_least(release, "1.33") else ():
+        message = f"before Kubernetes 1.33 a load balancer cannot have the port {_KUBELET}, which is the kubelet's"
+        yield Problem("conflicting-values", (*at, "port"), message, "choose another")
     if kind in _ON_NODES and is_headless(spec):
         message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
         yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
@@ -49,7 +55,7 @@ def service_problems(data: Data, old: Data | None) -> Problems:
     yield from _port_list(spec, kind, is_new=old is None)
     yield from wanted_label_problems(string_map(spec, "selector"), (*_SPEC, "selector"))
     if not spec.keys().isdisjoint(_TRAFFIC) or is_given(mapping(data, "metadata"), "annotations"):
-        yield from _traffic(data, kind)
+        yield from _traffic(data, kind, release)
     notes = string_map(mapping(data, "metadata"), "annotations")
     if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
         message = f"the annotations `{_MODE}` and `{_HINTS}` mean the same, and differ"
@@ -94,7 +100,7 @@ def is_headless(spec: Data) -> bool:
     return cluster_ips(spec) == [_NONE]
 
 
-def _cluster_addresses(spec: Data) -> Problems:
+def _cluster_addresses(spec: Data, release: str) -> Problems:
     """The problems of the addresses and families of a Service that is no ExternalName."""
     one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
     if several and several[0] != one:
@@ -107,18 +113,18 @@ def _cluster_addresses(spec: Data) -> Problems:
             yield Problem("duplicate-item", path, f"duplicate family {family}", "remove one of the two")
     if is_given(spec, "ipFamilyPolicy"):
         yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
-    yield from _addresses(cluster_ips(spec), families, _ALL if several else None)
+    yield from _addresses(cluster_ips(spec), families, _ALL if several else None, release)
     yield from _single_stack(spec, families)
 
 
-def _addresses(asked: list[str], families: list[str], at: Path | None) -> Problems:
+def _addresses(asked: list[str], families: list[str], at: Path | None, release: str) -> Problems:
     """The problems of addresses *at* `clusterIPs`, or at `clusterIP` where that path is None."""
     if asked in ([], [_NONE]):
         return
 
     if len(asked) > 2:
         yield Problem("wrong-size", at or _ALL, f"a Service has at most two addresses, not {len(asked)}: one of each family")
-    found = [plain_address(each) for each in asked]
+    found = [_address(each, release) for each in asked]
     paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
@@ -249,7 +255,7 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _LONGEST_AFFINITY = 86400
 
 
-def _traffic(data: Data, kind: str) -> Problems:
+def _traffic(data: Data, kind: str, release: str) -> Problems:
     """The problems of a Service of a *kind*."""
     spec = mapping(data, "spec")
     affinity = text(spec, "sessionAffinity") or "None"
@@ -258,20 +264,22 @@ def _traffic(data: Data, kind: str) -> Problems:
     if affinity == "ClientIP" and seconds is not None:
         yield from within(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
     for path, each in items_at(spec, "externalIPs", _SPEC):
-        found = plain_address(each)
+        found = _address(each, release)
         if found is None:
             yield Problem("wrong-format", path, f'"{each}" is not a IP address such as `10.9.8.7` or `2001:db8::1`')
         elif why := _bad_external(found):
             yield Problem("wrong-format", path, f"`{each}` cannot be an external address: {why}")
-    yield from _load_balancer(data, spec, kind)
+    yield from _load_balancer(data, spec, kind, release)
     yield from _external_policy(spec, kind)
     yield from _health_check(spec, kind)
-    for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", _DISTRIBUTIONS)):
-        if is_given(spec, name):
+    distributions = _DISTRIBUTIONS if is_at_least(release, "1.34") else _DISTRIBUTIONS[:1]
+    for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", distributions)):
+        is_dropped = name == "trafficDistribution" and not is_at_least(release, "1.31")
+        if is_given(spec, name) and not is_dropped:
             yield from one_of(text(spec, name), choices, (*_SPEC, name))
 
 
-def _load_balancer(data: Data, spec: Data, kind: str) -> Problems:
+def _load_balancer(data: Data, spec: Data, kind: str, release: str) -> Problems:
     if kind != _BALANCER:
         given = [name for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass") if is_given(spec, name)]
         given += ["loadBalancerSourceRanges"] if texts(spec, "loadBalancerSourceRanges") else []
@@ -279,19 +287,16 @@ def _load_balancer(data: Data, spec: Data, kind: str) -> Problems:
     elif is_given(spec, "loadBalancerClass"):
         name, at = text(spec, "loadBalancerClass"), (*_SPEC, "loadBalancerClass")
         yield from formed(name, "name of a class of load balancers", bad_qualified_name, at)
+    bad_padded_range = lambda text: bad_range(text.strip(), release)  # noqa: E731
     for at, each in items_at(spec, "loadBalancerSourceRanges", _SPEC):
-        yield from formed(each, "range of addresses", _bad_padded_range, at)
+        yield from formed(each, "range of addresses", bad_padded_range, at)
     note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
     if not items(spec, "loadBalancerSourceRanges") and note is not None:
         path: Path = ("metadata", "annotations", Key(_RANGES))
         if kind != _BALANCER:
             yield _not_balanced(_RANGES, path)
         for each in note.split(",") if note.strip() else ():
-            yield from formed(each, "range of addresses", _bad_padded_range, path)
-
-
-def _bad_padded_range(text: str) -> str:
-    return bad_range(text.strip())
+            yield from formed(each, "range of addresses", bad_padded_range, path)
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
@@ -413,20 +418,28 @@ def _ports(new: Data, old: Data, kind: str, was: str) -> Data:
 
 # IP addresses and ranges of them.
 #
-# Follows `IsValidIPForLegacyField` and `IsValidCIDRForLegacyField`, k8s.io/apimachinery pkg/util/validation, 0.36, with strict validation,
-# and `ValidateEndpointIP`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+# Follows `IsValidIPForLegacyField` and `IsValidCIDRForLegacyField`, k8s.io/apimachinery pkg/util/validation, 0.36, with strict validation
+# from Kubernetes 1.36 on, and `ValidateEndpointIP`, k8s.io/kubernetes pkg/apis/core/validation, 1.30 to 1.37.
 
 
-def bad_range(text: str) -> str:
+def _address(text: str, release: str) -> Address | None:
+    """The IP address that a text is; from 1.36 on, only one that all programs read alike."""
+    return plain_address(text) if is_at_least(release, "1.36") else sloppy_address(text)
+
+
+def bad_range(text: str, release: str) -> str:
     """Why a text is no range of addresses; empty if it is one."""
     from ipaddress import ip_network
 
     place, slash, bits = text.partition("/")
-    found = plain_address(place)
-    if found is None or not slash or not bits.isascii() or not bits.isdecimal() or (bits[0] == "0" and len(bits) > 1):
+    found, is_strict = _address(place, release), is_at_least(release, "1.36")
+    is_padded = bits[:1] == "0" and len(bits) > 1 and is_strict
+    if found is None or not slash or not bits.isascii() or not bits.isdecimal() or is_padded:
         return "it is not of the form `10.9.8.0/24` or `2001:db8::/64`"
     if int(bits) > found.max_prefixlen:
         return f"a prefix has at most {found.max_prefixlen} bits"
+    if not is_strict:
+        return ""
     network = ip_network(text, strict=False)
     return "" if network.network_address == found else f"it has bits behind its prefix; write `{network}`"
 
