@@ -57,11 +57,14 @@ class Found:
         """Of a part of a large file its number, and how many lines are before it."""
 
 
-def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False) -> list[Found]:
+def find(
+    paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False, encrypted: bool = False
+) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
 
     *markdown*: a folder stands for its Markdown pages, too. *skip_unknown*: named files get their role in a build, too. *build*: what
-    kustomize builds of the files is among them, and says which of them are judged by that alone.
+    kustomize builds of the files is among them, and says which of them are judged by that alone. *encrypted*: what SOPS has encrypted in a
+    folder is judged, too, and not skipped.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -83,7 +86,8 @@ def find(paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = F
             wrong.append(f"{path}: no such file or folder")
     if wrong:
         raise JobspecError("\n".join(wrong))
-    return _with_roles(found, skip_unknown=skip_unknown, build=build)
+    found = _with_roles(found, skip_unknown=skip_unknown, build=build)
+    return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
 
 def find_for(options: Options, *, build: bool, kubernetes: str, exclude: Sequence[Patterns] = ()) -> list[Found]:
@@ -94,7 +98,7 @@ def find_for(options: Options, *, build: bool, kubernetes: str, exclude: Sequenc
     """
     default = [PROJECT if os.path.isfile(PROJECT) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
-    found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build)
+    found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build, encrypted=True)
     if walked := [each for each in paths if os.path.isdir(each)]:
         found = without_excluded(without_ignored(found, walked), [*exclude, *_ignore_files(walked)])
         found += left_out(walked)
@@ -161,6 +165,11 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
                 yield Found(path, named=False)
 
 
+def _is_encrypted(found: Found) -> bool:
+    """Whether SOPS has encrypted a file that nobody named."""
+    return not found.named and mentions(found.path, b"ENC[AES256_GCM,") and mentions(found.path, b"\nsops:", b'"sops":')
+
+
 def _below(folder: str, name: str) -> str:
     """The path of a file in a folder; without the `./` of the working folder."""
     return os.path.join(folder, name).removeprefix(os.curdir + os.sep)
@@ -175,11 +184,12 @@ def left_out(paths: Iterable[str]) -> list[Found]:
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
                 files = [_below(here, name) for name in sorted(names) if name.lower().endswith(ENDINGS)]
-                found += [_skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
+                found += [skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
     return found
 
 
-def _skipped(path: str, why: str) -> Found:
+def skipped(path: str, why: str) -> Found:
+    """A file that is counted as skipped, and why."""
     from jobspec.kustomize import InBuild
 
     return Found(path, named=False, in_build=InBuild(why))
@@ -207,7 +217,7 @@ def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Foun
     ignored = {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
     if not ignored or len(ignored) == len(set(walked)):
         return list(found)
-    return [_skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
+    return [skipped(each.path, "ignored file") if each.path in ignored and not each.named else each for each in found]
 
 
 class Patterns:
@@ -242,7 +252,7 @@ def without_excluded(found: Sequence[Found], excluded: Sequence[Patterns]) -> li
     def is_excluded(path: str) -> bool:
         return any(spec.match_file(os.path.relpath(path, folder)) for folder, spec in specs)
 
-    return [_skipped(each.path, "excluded file") if not each.named and is_excluded(each.path) else each for each in found]
+    return [skipped(each.path, "excluded file") if not each.named and is_excluded(each.path) else each for each in found]
 
 
 def _unreadable(error: OSError) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from jobspec.cluster import Cluster
 from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
-from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.files import Found, content_of, reader, skipped
 from jobspec.commands.inputs import RunContext, load_setting
 from jobspec.commands.merges import Merge
 from jobspec.commands.options import Options
@@ -19,12 +19,14 @@ from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, joined
 from jobspec.documents.document import Document
+from jobspec.documents.reader import decode, read
+from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
-from jobspec.project.project import Engines, LoadedProject, Sources, Unreadable
+from jobspec.project.project import FILE, Engines, LoadedProject, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, render_variant
 from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
@@ -86,6 +88,11 @@ class Plan:
     def read(self) -> list[Found]:
         """The files that it was read from."""
         return [self.files.project, *self.files.found]
+
+    @property
+    def bases(self) -> set[str]:
+        """The files of the bases of its variants."""
+        return {os.path.normpath(each.file) for variant in self.variants for each in variant.base.documents}
 
     def variant(self, combination: Combination) -> PlannedVariant | list[Diagnostic]:
         """The variant of a combination, or what is wrong with it."""
@@ -167,6 +174,27 @@ def plan_with_contracts(
     contracts, wrong = contracts_of(planned.project, files)
     cluster = planned.cluster.with_contracts({**contracts, **(given or {})})
     return replace(planned.with_problems(wrong), cluster=cluster)
+
+
+def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contract]) -> tuple[list[Found], dict[str, Plan]]:
+    """The files of folders, and by path the projects among them whose variants are judged: what these were rendered to is skipped."""
+    plans = {}
+    for each in found:
+        if os.path.basename(each.path) == FILE and not each.named and not (each.in_build and each.in_build.role) and _is_project(each):
+            planned = plan_with_contracts(options, ProjectFiles(each.path), given).with_variants()
+            if all(one.valid for one in planned.results):
+                plans[each.path] = planned
+    trees = tuple(os.path.join(os.path.normpath(each.output), "") for each in plans.values())
+
+    def is_rendered(each: Found) -> bool:
+        return not each.named and os.path.normpath(each.path).startswith(trees)
+
+    return [skipped(each.path, "rendered file") if is_rendered(each) else each for each in found], plans
+
+
+def _is_project(found: Found) -> bool:
+    text = decode(content_of(found), found.path)
+    return isinstance(text, str) and [each.group_kind for each in read(text, file=found.path)[0]] == [PROJECT]
 
 
 def _engines(project: LoadedProject, files: FilesAround, output: str) -> PlannedEngines | None:

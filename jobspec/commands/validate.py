@@ -7,6 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
+from jobspec.commands.files import PROJECT as PROJECT_FILE
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
 from jobspec.commands.options import (
@@ -30,7 +31,7 @@ from jobspec.pipeline import Checked
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jobspec.commands.project import Plan
     from jobspec.diagnostics import Rule
@@ -110,10 +111,14 @@ def check_and_report(
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
     skip_unknown = options.skip_unknown
+    found, plans = plans_in_folders(found, options, setting)
     checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False)
-    results = setting.wrong or reported(judge(checked, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
+    bases = {base for planned in plans.values() for base in planned.bases} - {os.path.normpath(each.path) for each in found if each.named}
+    judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
+    results = setting.wrong or reported(judge(judged, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, options, found, setting.cluster, checked, rules or (), advise)
+    results, read = with_projects(results, options, found, setting.cluster, checked, rules or (), advise, plans)
+    results += [_unjudged(each.result) for each in checked if each not in judged]
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
     fails = not all(each.valid for each in results)
@@ -127,6 +132,20 @@ def check_and_report(
     else:
         deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
+
+
+def plans_in_folders(found: list[Found], options: Options, setting: RunContext) -> tuple[list[Found], dict[str, Plan]]:
+    """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to."""
+    if setting.wrong or setting.overlays or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found):
+        return found, {}
+    from jobspec.commands.project import plans_in
+
+    return plans_in(found, options, setting.cluster.contracts)
+
+
+def _unjudged(base: FileResult) -> FileResult:
+    """The result of a base, of which only its variants are judged."""
+    return FileResult(base.path, [result_of(each, "skipped", reason="project base") for each in base.documents], ())
 
 
 def marked_files(checked: Iterable[Checked]) -> list[str]:
@@ -166,11 +185,12 @@ def with_projects(
     checked: Sequence[Checked],
     rules: Sequence[Rule] = (),
     advise: Advise | None = None,
+    plans: Mapping[str, Plan] = {},
 ) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
     """The results, those of projects with what is wrong with the files that they name, and by project these files.
 
-    The variants of projects that the user names are judged among the objects of the *checked* files, and by *rules* of lint; where there is
-    an *advise*, by that.
+    The variants of projects that the user names, and of *plans* in folders, are judged among the objects of the *checked* files, and by
+    *rules* of lint; where there is an *advise*, by that.
     """
     read: dict[str, Sequence[Found]] = {}
     named = {each.path for each in found if each.named}
@@ -181,11 +201,11 @@ def with_projects(
             from jobspec.commands.project import mistakes_of, plan_with_contracts, said_of_variants
             from jobspec.commands.trees import ProjectFiles
 
-            planned = plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
+            planned = plans.get(each.path) or plan_with_contracts(options, ProjectFiles(each.path), cluster.contracts).with_variants()
             wrong = mistakes_of(planned, each.path, [one.path for one in found])
             rows = [result_of(row, "invalid") if has_error(wrong) and is_project(row) else row for row in each.documents]
             made, said = list[DocumentResult](), list[Diagnostic]()
-            if each.path in named:
+            if each.path in named or each.path in plans:
                 given = planned.among([one for file in checked for one in file.objects])
                 made, said = advise(given, earlier) if advise else said_of_variants(given, earlier, rules, outcome=options.outcome)
             answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))

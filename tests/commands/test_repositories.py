@@ -321,11 +321,42 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
 
 
 @builder
-def test_a_platform_repository_is_told_each_cause_once() -> None:
-    """Tenants with their policies, what SOPS encrypts, a base with two overlays, jobs of several teams, one of them in no namespace."""
-    folder = REPOSITORIES / "platform"
-    files = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
-    assert Counter((each["file"], each["line"], each["rule"]) for file in files for each in file["diagnostics"]) == _expected(folder)
+def test_each_cause_in_a_platform_repository_is_reported_once(tmp_path: Path) -> None:
+    """Tenants with their policies, what SOPS encrypts, a base with two overlays, a project of four variants, a job in no namespace."""
+    folder = tmp_path / "platform"
+    shutil.copytree(REPOSITORIES / "platform", folder)
+    before = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
+    assert run_here("render", cwd=folder / "teams" / "climate").returncode == 0
+    after = json.loads(run_here("lint", ".", "-o", "json", cwd=folder).stdout)["files"]
+    for files in (before, after):
+        assert Counter((each["file"], each["line"], each["rule"]) for file in files for each in file["diagnostics"]) == _expected(folder)
+    reasons = Counter(row.get("reason") for file in after for row in file["documents"])
+    assert (reasons["rendered file"], reasons["project base"]) == (9, 1)
+    assert [row["status"] for file in after if file["path"].endswith("jobspec.yaml") for row in file["documents"]] == ["valid"] * 5
+
+
+def test_a_rendered_tree_is_judged_where_it_is_named_and_never_fixed(tmp_path: Path) -> None:
+    shutil.copytree(REPOSITORIES / "platform" / "teams" / "climate", tmp_path, dirs_exist_ok=True)
+    base = tmp_path / "base" / "job.yaml"
+    base.write_text(base.read_text().replace("  nprocPerNode", "  nprocPerNodes"))
+    assert run_here("render", cwd=tmp_path).returncode == 1
+    base.write_text(base.read_text().replace("  nprocPerNodes", "  nprocPerNode"))
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    found = json.loads(run_here("lint", "rendered", "-o", "json", cwd=tmp_path).stdout)["files"]
+    assert Counter(each["rule"] for file in found for each in file["diagnostics"]) == {"no-deadline": 3, "small-shared-memory": 4}
+    job = next((tmp_path / "rendered" / "climate-1").glob("pytorchjob-*.yaml"))
+    job.write_text(job.read_text().replace("nprocPerNode", "nprocPerNodes"))
+    edited = job.read_text()
+    assert run_here("lint", ".", "--fix", cwd=tmp_path).returncode == 0
+    assert job.read_text() == edited
+
+
+@pytest.mark.parametrize("command", [("expand", "-o", "table"), ("migrate", "--to", "TrainJob", "--diff"), ("render",)])
+def test_what_sops_has_encrypted_in_a_folder_is_in_no_way_of_its_jobs(command: tuple[str, ...]) -> None:
+    done = run_here(command[0], "tenants", "teams/speech", *command[1:], cwd=REPOSITORIES / "platform")
+    assert done.returncode == 0
+    assert "tts" in done.stdout
+    assert "unjudged-template" not in done.stderr
 
 
 @builder
