@@ -531,7 +531,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     counts = count(files)
     lost = counts["willNotRun"]
     counts["valid"] -= lost
-    parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    parts = [f"{counts[status]} {'partly checked' if status == 'partly' else status}" for status in _STATUSES if counts[status]]
     if reasons := _reasons(files):
         parts[-1] += f" ({', '.join(reasons)})"
     parts += [f"{lost} accepted but will not run"] if lost else []

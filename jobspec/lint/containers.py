@@ -37,7 +37,8 @@ def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     """
     for image, _, is_valid in _images(job):
         if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
-            yield Finding(image, f"mutable tag: `{image.value}` can change under the same name", "pin a version tag or a digest")
+            tag = "" if _tag(image.value) else ", that is `:latest`,"
+            yield Finding(image, f"mutable tag: `{image.value}`{tag} can change under the same name", "pin a version tag or a digest")
 
 
 def invalid_image(job: LintedJob) -> Iterator[Finding]:
@@ -297,7 +298,7 @@ def host_namespaces(job: LintedJob) -> Iterator[Finding]:
         for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
             said = role.pod_tree.get("spec", field)
             if said and said.value is True:
-                yield Finding(said, f"the pod shares {what} of its node with every other process there", "remove it")
+                yield Finding(said, f"{field}: the pod shares {what} of its node with every other process there", "remove it")
 
 
 def unknown_service_account(job: LintedJob) -> Iterator[Finding]:

@@ -94,13 +94,13 @@ def ineffective_label(job: LintedJob) -> Iterator[Finding]:
     for name, said in metadata.entries("labels") if metadata else ():
         if any(role.pod_tree.get("metadata", "labels", name) for role in job.roles):
             continue
-        wanted = f"`{name}` is looked for at pods" if name in _LABELS_OF_PODS else ""
+        wanted = f"no effect: `{name}` is read from pods" if name in _LABELS_OF_PODS else ""
         found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in _SELECTORS.items())
         selector = next((each for each in found if each), None)
         if selector:
             wanted = f"the {selector.kind} `{selector.name}` selects pods with `{name}: {text(said)}`"
         if wanted and job.roles:
-            yield Finding(said, f"{wanted}, which the job's pods do not have", "set it in the pod templates")
+            yield Finding(said, f"{wanted}, and the job does not pass it on", "set it in the pod templates")
 
 
 def generated_name(document: LintedDocument) -> Iterator[Finding]:

@@ -105,7 +105,8 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else closest(text(said), known) or f"known: {listed(known)}"
-        message = f"no LocalQueue `{text(said)}` in the job's namespace"
+        where = "in the job's namespace" if job.given.namespace else "among the files"
+        message = f"no LocalQueue `{text(said)}` {where}"
         yield Finding(said, message, hint if elsewhere or known else "")
 
 

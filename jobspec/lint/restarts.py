@@ -64,7 +64,7 @@ def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
     policies = {_restart_policy(role) for role, _ in job.replica_specs}
     if limit and limit.value is not None and policies and not policies & {"OnFailure", "Always"}:
         said = " and ".join(f"`{each}`" for each in _policies_written(job))
-        yield Finding(limit, f"`backoffLimit` has no effect with `restartPolicy: {said}`", "use `OnFailure`, or remove the limit")
+        yield Finding(limit, f"`backoffLimit` has no effect where `restartPolicy` is {said}", "use `OnFailure`, or remove the limit")
 
 
 def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:

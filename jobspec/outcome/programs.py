@@ -268,7 +268,7 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
         size = text(program.variables.get("WORLD_SIZE"), "value")
         pods = _pods(job)
         if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
-            message = f"hangs: `WORLD_SIZE` is {size}, but {role.name} starts {pods} processes, one per pod"
+            message = f"hangs: `WORLD_SIZE` is {size}, but `{role.name}` starts {pods} process{'es' * (pods != 1)}, one per pod"
             hint = "start the program with `torchrun`, or remove `nprocPerNode`"
             yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
 
@@ -295,7 +295,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
             address = text(variable, "value")
             if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
                 continue
-            message = f"{role.name} never connects: no pod or Service is named `{address}` (`{name}`)"
+            message = f"`{role.name}` never connects: no pod or Service is named `{address}` (`{name}`)"
             hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
             yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
@@ -332,7 +332,7 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
     for role in job.roles:
         container = role.training_container()
         if container and not TrainingProgram(container).words and _is_shipped(job, container.get("image")):
-            message = f"completes without training: {role.name} runs the default program of the runtime's image"
+            message = f"completes without training: `{role.name}` runs the default program of the runtime's image"
             yield Finding(
                 _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
             )

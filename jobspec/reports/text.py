@@ -59,9 +59,9 @@ def _listed(places: Sequence[Mark]) -> str:
 
 
 def and_more(diagnostic: Diagnostic) -> str:
-    """` and 3 more places`; empty where there is one alone."""
+    """` (and 3 more places)`; empty where there is one alone."""
     number = len(diagnostic.further_places)
-    return f" and {number} more place{'' if number == 1 else 's'}" if number else ""
+    return f" (and {number} more place{'' if number == 1 else 's'})" if number else ""
 
 
 def lines_of(diagnostic: Diagnostic) -> list[str]:

@@ -73,7 +73,7 @@ def test_one_cause_is_one_finding_with_its_other_places(tmp_path: Path) -> None:
     length = JOB.count("\n") + 1
     line = JOB[: JOB.index("replicas")].count("\n") + 1
     assert f"    also: {line + length}:7, {line + 2 * length}:7\n" in text
-    assert "and 2 more places [unknown-field] [*]" in run_here("validate", "jobs.yaml", "-o", "concise", cwd=tmp_path).stdout
+    assert "(and 2 more places) [unknown-field] [*]" in run_here("validate", "jobs.yaml", "-o", "concise", cwd=tmp_path).stdout
     report = json.loads(run_here("validate", "jobs.yaml", "-o", "json", cwd=tmp_path).stdout)
     (found,) = (each for each in report["files"][0]["diagnostics"] if each["rule"] == "unknown-field")
     places = [(line + number * length, number) for number in range(3)]
@@ -229,7 +229,7 @@ def test_objects_beside_a_project_count_for_its_variants(tmp_path: Path) -> None
     for command in ("validate", "lint"):
         done = run_here(command, "jobspec.yaml", "quota.yaml", "-o", "concise", cwd=tmp_path)
         assert done.returncode == 1
-        assert "some pods are never created (variant a) and 1 more place [never-fits]" in done.stdout
+        assert "some pods are never created (variant a) (and 1 more place) [never-fits]" in done.stdout
 
 
 def test_fixes_are_listed_where_that_is_asked(tmp_path: Path) -> None:

@@ -190,6 +190,9 @@ def _of_containers(spec: Data) -> Iterator[tuple[Path, Data]]:
         yield (*path, "securityContext"), mapping(container, "securityContext")
 
 
+_REMOVE = "remove what is forbidden"
+
+
 def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
     """check_appArmorProfile.go."""
     for path, context in contexts(spec):
@@ -197,7 +200,7 @@ def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
             yield from _profile(profile, (*path, "appArmorProfile", "type"), "AppArmor")
     for key, value in mapping(metadata, "annotations").items():
         if key.startswith(_APPARMOR) and value not in ("", "runtime/default") and not str(value).startswith("localhost/"):
-            yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", "remove it")
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", _REMOVE)
 
 
 def _profile(profile: Data, path: Path, kind: str) -> Iterator[Breach]:
@@ -211,14 +214,14 @@ def _baseline_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
     for path, context in _of_containers(spec):
         for index, name in enumerate(sequence(mapping(context, "capabilities"), "add")):
             if name not in _CAPABILITIES:
-                yield Breach((*path, "capabilities", "add", index), f"forbids the capability `{name}`", "remove it")
+                yield Breach((*path, "capabilities", "add", index), f"forbids the capability `{name}`", _REMOVE)
 
 
 def _host_namespaces(_: Data, spec: Data) -> Iterator[Breach]:
     """check_hostNamespaces.go."""
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if spec.get(field):
-            yield Breach(("spec", field), f"forbids `{field}: true`", "remove it")
+            yield Breach(("spec", field), f"forbids `{field}: true`", _REMOVE)
 
 
 def _host_paths(_: Data, spec: Data) -> Iterator[Breach]:
@@ -234,7 +237,7 @@ def _host_ports(_: Data, spec: Data) -> Iterator[Breach]:
     for path, container in containers(spec):
         for index, port in enumerate(sequence(container, "ports")):
             if port.get("hostPort"):
-                yield Breach((*path, "ports", index, "hostPort"), f"forbids host ports ({port['hostPort']})", "remove it")
+                yield Breach((*path, "ports", index, "hostPort"), f"forbids host ports ({port['hostPort']})", _REMOVE)
 
 
 def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
@@ -253,14 +256,14 @@ def _privileged(_: Data, spec: Data) -> Iterator[Breach]:
     """check_privileged.go."""
     for path, context in _of_containers(spec):
         if context.get("privileged"):
-            yield Breach((*path, "privileged"), "forbids `privileged: true`", "remove it")
+            yield Breach((*path, "privileged"), "forbids `privileged: true`", _REMOVE)
 
 
 def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
     """check_procMount_baseline.go."""
     for path, context in _of_containers(spec):
         if context.get("procMount") not in (None, "Default"):
-            yield Breach((*path, "procMount"), f"forbids `procMount: {context['procMount']}`", "remove it")
+            yield Breach((*path, "procMount"), f"forbids `procMount: {context['procMount']}`", _REMOVE)
 
 
 def unless_own_users(find: Find) -> Find:
@@ -275,10 +278,10 @@ def _selinux(types: tuple[str, ...]) -> Find:
         for path, context in contexts(spec):
             options = mapping(context, "seLinuxOptions")
             if (kind := options.get("type") or "") not in types:
-                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", "remove it")
+                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", _REMOVE)
             for field in ("user", "role"):
                 if options.get(field):
-                    yield Breach((*path, "seLinuxOptions", field), f"forbids an SELinux {field}", "remove it")
+                    yield Breach((*path, "seLinuxOptions", field), f"forbids an SELinux {field}", _REMOVE)
 
     return find
 
@@ -290,7 +293,7 @@ def _seccomp_annotations(metadata: Data, spec: Data) -> Iterator[Breach]:
     for key in (_SECCOMP, *names):
         value = annotations.get(key)
         if value is not None and value not in ("runtime/default", "docker/default") and not str(value).startswith("localhost/"):
-            yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", "remove it")
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", _REMOVE)
 
 
 def seccomp(_: Data, spec: Data) -> Iterator[Breach]:
@@ -306,7 +309,7 @@ def _sysctls(allowed: tuple[str, ...]) -> Find:
     def find(_: Data, spec: Data) -> Iterator[Breach]:
         for index, each in enumerate(sequence(mapping(spec, "securityContext"), "sysctls")):
             if each.get("name") not in allowed:
-                yield Breach((*_POD, "sysctls", index, "name"), f"forbids the sysctl `{each.get('name') or ''}`", "remove it")
+                yield Breach((*_POD, "sysctls", index, "name"), f"forbids the sysctl `{each.get('name') or ''}`", _REMOVE)
 
     return find
 
@@ -315,7 +318,7 @@ def _host_process(_: Data, spec: Data) -> Iterator[Breach]:
     """check_windowsHostProcess.go."""
     for path, context in contexts(spec):
         if mapping(context, "windowsOptions").get("hostProcess"):
-            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", "remove it")
+            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", _REMOVE)
 
 
 BASELINE_CHECKS = (
@@ -347,7 +350,7 @@ def _unless_windows(find: Find) -> Find:
     return lambda metadata, spec: () if mapping(spec, "os").get("name") == "windows" else find(metadata, spec)
 
 
-_SET_IN_CONTAINER = "set it in the container's `securityContext`"
+_SET_IN_CONTAINER = "set what is required in the container's `securityContext`"
 
 
 def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
@@ -367,7 +370,7 @@ def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
             yield Breach((*place, "drop"), "requires `capabilities.drop: [ALL]`", _SET_IN_CONTAINER)
         for index, name in enumerate(sequence(own, "add")):
             if name != "NET_BIND_SERVICE":
-                yield Breach((*place, "add", index), f"forbids the capability `{name}`", "remove it")
+                yield Breach((*place, "add", index), f"forbids the capability `{name}`", _REMOVE)
 
 
 def _volumes(_: Data, spec: Data) -> Iterator[Breach]:
@@ -392,7 +395,7 @@ def _non_root(_: Data, spec: Data) -> Iterator[Breach]:
 def _unsaid(spec: Data, wanted: str, is_missing: Any) -> Iterator[Breach]:
     """The breach where neither the pod nor some of its containers say what is *wanted*."""
     if any(is_missing(mapping(each, "securityContext")) for _, each in containers(spec)):
-        yield Breach(_POD, f"requires {wanted}", "set it in the pod's `securityContext`")
+        yield Breach(_POD, f"requires {wanted}", "set what is required in the pod's `securityContext`")
 
 
 def _root_user(_: Data, spec: Data) -> Iterator[Breach]:

@@ -211,11 +211,11 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
     completions = value_at(job.data, ("template", "spec", "completions"))
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
     if not 0 <= number < replicas_of(job):
-        yield Finding((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
+        yield Finding((*place, "jobIndex"), f"no Job {number} of `{job.name}`: its Jobs are 0 to {replicas_of(job) - 1}")
     elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
         yield Finding((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
     elif not 0 <= pod < completions:
-        yield Finding((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
+        yield Finding((*place, "podIndex"), f"no pod {pod} of `{job.name}`: its pods are 0 to {completions - 1}")
 
 
 def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:

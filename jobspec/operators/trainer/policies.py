@@ -88,7 +88,7 @@ def injection_target(workload: Workload, target: Target) -> Iterator[Finding]:
         job = pods_of(workload, target).get(wanted["jobName"])
         for name in wanted["containerNames"]:
             if not job or name not in job.init | job.containers.keys():
-                message = f"the runtime gives torch's environment to a container `{name}` of `{wanted['jobName']}`, and has none"
+                message = f"no container `{name}` in `{wanted['jobName']}` of the runtime, whose `envInjection` names it"
                 yield Finding(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
 
 
