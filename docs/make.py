@@ -20,6 +20,7 @@ import yaml
 
 from jobspec.commands import COMMANDS
 from jobspec.lint.linting import TOPICS, as_markdown
+from jobspec.reports.text import SITE
 from jobspec.rules.catalogue import rules, severity_of, stage_of
 
 DOCS = Path(__file__).parent
@@ -74,6 +75,7 @@ def write_sources(place: Path) -> None:
     for page in pages.rglob("*.md"):
         page.write_text(page.read_text().replace("../rules.md", "../rules/index.md"))
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    settings |= {"site_url": SITE} if SITE else {}
     settings["nav"] = [*settings["nav"], {"Lint rules": _rule_menu()}]
     reference = next(each["Reference"] for each in settings["nav"] if "Reference" in each)
     reference.append({"Commands": [f"commands/{name}.md" for name in COMMANDS]})

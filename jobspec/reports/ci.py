@@ -219,12 +219,12 @@ def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> st
 
 
 def _rule(name: str, explanation: str) -> dict[str, Any]:
-    more = f"jobspec explain {name}"
+    more, page = f"jobspec explain {name}", page_of(name)
     return {
         "id": name,
         "shortDescription": {"text": explanation.partition(". ")[0].rstrip(".") + "."},
         "fullDescription": {"text": explanation},
-        "helpUri": page_of(name),
+        **({"helpUri": page} if page else {}),
         "help": {"text": f"{explanation}\n\nIn a terminal: {more}", "markdown": f"# {name}\n\n{explanation}\n\nIn a terminal: `{more}`"},
         "defaultConfiguration": {"level": _LEVELS[catalogue.severity_of(name)]},
     }

@@ -75,7 +75,8 @@ def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: b
     place = paint(visible(f"{mark}:"), _BOLD, colour=colour)
     severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
     name = f"[{diagnostic.rule}]"
-    rule = paint(f"\x1b]8;;{page_of(diagnostic.rule)}\x1b\\{name}\x1b]8;;\x1b\\" if links else name, _DIM, colour=colour)
+    page = page_of(diagnostic.rule) if links else ""
+    rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, _DIM, colour=colour)
     fix = _FIXABLE if fixable and diagnostic.changes else ""
     return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
@@ -226,13 +227,13 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-#: Where the site of `docs/` is published.
-SITE = "https://jobspec.dev/"
+#: Where the site of `docs/` is published, with `/` at the end. Empty until it is: nothing links to a page that is not there.
+SITE = ""
 
 
 def page_of(rule: str) -> str:
-    """The URL of a rule's page."""
-    return f"{SITE}rules/{rule}/"
+    """The URL of a rule's page; empty where no site is published. `jobspec explain` has the page in any case."""
+    return f"{SITE}rules/{rule}/" if SITE else ""
 
 
 # Places in reports: paths for reports that are read elsewhere, such as by a code scanning service, and the names of overlays.
