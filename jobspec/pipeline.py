@@ -263,7 +263,7 @@ def read(source: Source, target: Target) -> Manifests:
         lost = _lost_indentation(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
-    comments = b"jobspec:" in raw
+    comments = may_ignore(raw)
     if is_no_manifest and problems:  # such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.key, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
@@ -280,6 +280,12 @@ def read(source: Source, target: Target) -> Manifests:
     written = "" if build and build.build else text
     documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
     return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+
+
+def may_ignore(content: bytes) -> bool:
+    """Whether a file may have comments that ignore findings."""
+    lowered = content.lower()
+    return any(each in lowered for each in (b"jobspec:", b"# jobspec", b"#jobspec"))
 
 
 def _skipped(source: Source, build: InBuild) -> Manifests:

@@ -14,8 +14,9 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
+from jobspec.pipeline import may_ignore
 from jobspec.rules.catalogue import rules, stage_of
-from jobspec.rules.ignores import MARKER, Ignores, ReportFilter, declared, ignores, require_known, without_ignored
+from jobspec.rules.ignores import Ignores, ReportFilter, declared, ignores, require_known, without_ignored
 
 PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
@@ -132,7 +133,7 @@ def verdict_of(
 def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: ReportFilter | None) -> list[Diagnostic]:
     """What of a file's diagnostics neither settings nor the comments in its text ignore."""
     reported = settings.selected(diagnostics) if settings else list(diagnostics)
-    if not reported or MARKER not in text:
+    if not reported or not may_ignore(text.encode(errors="replace")):
         return reported
     ignored = _ignores(text, path)
     return [each for each in reported if not ignored.of(each, path)]
@@ -142,7 +143,7 @@ def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[Fi
     """The files with comments for jobspec that projects name, each with the first such project, but for those with results of their own."""
     own = {os.path.normpath(each.path) for each in results}
     named = {each.path: project for project, files in list(read.items())[::-1] for each in files}
-    return {path: project for path, project in named.items() if path not in own and mentions(path, MARKER.encode())}
+    return {path: project for path, project in named.items() if path not in own and mentions(path, b"jobspec", b"Jobspec", b"JOBSPEC")}
 
 
 def _is_asked(rule: str, settings: ReportFilter, *, outcome: bool, lint: bool) -> bool:

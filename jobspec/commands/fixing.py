@@ -15,7 +15,7 @@ from jobspec.commands.files import STDIN, Found, content_of, find_for, skips_unk
 from jobspec.commands.inputs import RunContext
 from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
-from jobspec.commands.validate import plans_in_folders
+from jobspec.commands.project import plans_in
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
 from jobspec.documents.document import PAGES
@@ -54,7 +54,7 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     if options.overlay:
         raise JobspecError("--fix and --diff cannot be combined with --overlay")
     found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
-    found = [each for each in plans_in_folders(found, options, setting)[0] if not (each.in_build and each.in_build.role)]
+    found = [each for each in plans_in(found, options, setting.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)

@@ -111,7 +111,7 @@ def check_and_report(
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
     skip_unknown = options.skip_unknown
-    found, plans = plans_in_folders(found, options, setting)
+    found, plans = _plans(found, options, setting)
     checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False)
     bases = {base for planned in plans.values() for base in planned.bases} - {os.path.normpath(each.path) for each in found if each.named}
     judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
@@ -134,7 +134,7 @@ def check_and_report(
     return 1 if fails else 0
 
 
-def plans_in_folders(found: list[Found], options: Options, setting: RunContext) -> tuple[list[Found], dict[str, Plan]]:
+def _plans(found: list[Found], options: Options, setting: RunContext) -> tuple[list[Found], dict[str, Plan]]:
     """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to."""
     if setting.wrong or setting.overlays or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found):
         return found, {}

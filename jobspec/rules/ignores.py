@@ -16,9 +16,11 @@ from jobspec.documents.reader import read
 from jobspec.explanations import DECODING, RENAMED
 from jobspec.kubernetes.problems import closest
 
-#: What a file without such comments does not have.
-MARKER = "jobspec:"
-_COMMENT = re.compile(r"#\s*jobspec:\s*ignore(?:\[(?P<rules>[^\]]*)\])?")
+#: A comment that ignores rules, in any capitals; one that seems to be meant so has no *rules*, and is reported.
+_COMMENT = re.compile(
+    r"#\s*jobspec(?:\s*:\s*ignore(?:\s*\[(?P<rules>[^\]]*)\])?|[\s:_-]+(?:ignor|disabl|no-?qa|skip|suppress|allow|exclud)\w*\s*(?:[\[(:=]|$))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _of(
     comment: Comment, match: re.Match[str], lines: Sequence[str], documents: Sequence[Document], starts: Sequence[int], file: str
 ) -> Iterator[Ignore]:
     mark = Mark(file, comment.line, comment.column, comment.line, comment.column + len(comment.text))
-    names = [each.strip() for each in (match["rules"] or "").split(",")]
+    names = [each.strip().lower() for each in (match["rules"] or "").split(",")]
     is_alone = not lines[comment.line - 1].removeprefix("\ufeff")[: comment.column - 1].strip()
     for name in names:
         rule, former = RENAMED.get(name, name), name if name in RENAMED else ""
@@ -147,7 +149,7 @@ def _renamed(ignore: Ignore) -> Diagnostic:
 
 def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
     if not ignore.rule:
-        message, hint = "the comment names no rule, and ignores nothing", "write `# jobspec: ignore[rule] reason`"
+        message, hint = "the comment names no rule in brackets, and ignores nothing", "write `# jobspec: ignore[rule] reason`"
     elif ignore.rule not in known:
         message, hint = f"unknown rule `{ignore.rule}`", "the rule is in brackets behind its message"
     elif ignore.rule in DECODING:

@@ -264,11 +264,40 @@ def test_a_baseline_that_is_not_utf8_and_file_names_that_are_not(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "comment", ["#jobspec:ignore[unpinned-image] nightly", "# jobspec:ignore[unpinned-image]", "#  jobspec:  ignore[unpinned-image]"]
+    "comment",
+    [
+        "#jobspec:ignore[unpinned-image] nightly",
+        "# jobspec:ignore[unpinned-image]",
+        "#  jobspec:  ignore[unpinned-image]",
+        "# Jobspec: Ignore[unpinned-image]",
+        "# JOBSPEC: IGNORE [Unpinned-Image]",
+    ],
 )
-def test_blanks_in_a_comment_do_not_matter(comment: str, tmp_path: Path) -> None:
+def test_blanks_and_capitals_in_a_comment_do_not_matter(comment: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _POLICY.replace("latest", f"latest  {comment}")})
     assert _told("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1] == []
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# jobspec: ignore unpinned-image",
+        "# jobspec: ignore(unpinned-image)",
+        "# jobspec-ignore[unpinned-image]",
+        "# jobspec ignore: unpinned-image",
+        "# Jobspec: disable=unpinned-image",
+        "#jobspec:noqa",
+    ],
+)
+def test_a_comment_that_seems_to_ignore_is_reported(comment: str, tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _POLICY.replace("latest", f"latest  {comment}")})
+    found = _told("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1]
+    assert sorted(rule for _, rule in found) == ["unpinned-image", "unused-ignore"]
+
+
+def test_a_comment_about_jobspec_is_none_that_ignores(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _POLICY.replace("latest", "latest  # jobspec: see the guide; jobspec allows 3 of them")})
+    assert _told("lint", "a.yaml", "--select", "unused-ignore", cwd=tmp_path)[1] == []
 
 
 def test_an_old_name_of_a_rule_goes_on_working_and_says_the_new_one(tmp_path: Path) -> None:
