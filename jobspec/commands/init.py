@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from json import dumps
 
 from jobspec import __version__, data
-from jobspec.commands.files import Found
+from jobspec.commands.files import Found, folders_above
 from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier
 from jobspec.commands.project import read_project
@@ -63,6 +63,10 @@ def _write_checks(folder: str) -> int:
     wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
     code = _write(folder, {name: text for name, text in wanted.items() if name not in there})
+    if above := next((each for each in folders_above(folder) if os.path.exists(os.path.join(folder, each, ".git"))), ""):
+        root = os.path.normpath(os.path.join(folder, above))
+        note = f"hooks and workflows are read in the root of the repository alone: move them to {root}, and name {path} in them"
+        sys.stderr.write(f"jobspec: {note}\n")
     for name, text in sorted(there.items()):
         sys.stdout.write(f"\n{os.path.normpath(os.path.join(folder, name))} exists and is unchanged; add what is missing of:\n\n")
         sys.stdout.write("".join(f"    {line}\n" if line else "\n" for line in text.decode().splitlines()))

@@ -390,6 +390,8 @@ def write_project(options: Options, path: str) -> int:
     if rendered.valid and options.check:
         lines = owned_trees.compare(trees_of(rendered, options.only))
         sys.stdout.writelines(lines)
+        if lines and options.output == "text":
+            sys.stderr.write(f"jobspec: {rendered.output} is not what {path} renders to: run `jobspec render`, and commit it\n")
         return 1 if lines else 0
     if rendered.valid:
         written = owned_trees.write(trees_of(rendered, options.only))

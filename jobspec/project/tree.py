@@ -165,7 +165,7 @@ def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
     from difflib import unified_diff
 
     around = f"{folder}/" if folder else ""
-    for path in sorted(before.keys() | after.keys()):
+    for path in sorted(before.keys() | after.keys(), key=lambda each: (each == NAME, each)):
         old, new = before.get(path), after.get(path)
         if old != new:
             name_before = "/dev/null" if old is None else _name_in_diff(f"a/{around}{path}")

@@ -226,6 +226,9 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     assert done.stdout.startswith(".github/workflows/jobspec.yaml\n\n.gitattributes exists and is unchanged; add what is missing")
     assert "\n.pre-commit-config.yaml exists and is unchanged; add what is missing" in done.stdout
     assert "          - id: jobspec-render-check\n" in done.stdout
+    (tmp_path / ".git").mkdir()
+    done = run_here("init", "there", "--checks", cwd=tmp_path)
+    assert done.stderr.endswith("root of the repository alone: move them to ., and name there/jobspec.yaml in them\n"), done
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
     (there / "jobspec.yaml").write_text("a: 1\n")
