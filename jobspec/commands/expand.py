@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import find, reader
+from jobspec.commands.files import find, reader, unbuilt
 from jobspec.commands.inputs import load_setting, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
-        raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
+        raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}{unbuilt(found, 'expand')}")
     expanded, reported = _expanded(accepted, setting.cluster, options)
     _write(expanded, form, setting.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]

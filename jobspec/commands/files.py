@@ -175,6 +175,14 @@ def _below(folder: str, name: str) -> str:
     return os.path.join(folder, name).removeprefix(os.curdir + os.sep)
 
 
+def unbuilt(found: Iterable[Found], command: str) -> str:
+    """How a command that builds nothing gets what is built of the files; empty where there is nothing to build."""
+    for each in found:
+        if os.path.basename(each.path) in KUSTOMIZATIONS:
+            return f"; build them first: kustomize build {os.path.dirname(each.path) or os.curdir} | jobspec {command} -"
+    return ""
+
+
 def left_out(paths: Iterable[str]) -> list[Found]:
     """The manifests in hidden folders below some folders, which nobody judges, as files that are skipped and counted."""
     found: list[Found] = []

@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from jobspec.commands.files import find, reader
+from jobspec.commands.files import Found, find, reader, unbuilt
 from jobspec.commands.inputs import load_setting
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options
 from jobspec.commands.output import deliver, takes_colour
@@ -60,7 +60,7 @@ def run(options: Options) -> int:
         deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
         return 1
     documents = [document for each in checked for document in each.documents]
-    job = _job_among(documents)
+    job = _job_among(documents, found)
     expansion = expand(job, [*documents, *setting.cluster.lookups], setting.cluster.target)
     results = [each.with_diagnostics(expansion.diagnostics if each.path == job.file else ()) for each in results]
     if any(each.diagnostics for each in results):
@@ -81,11 +81,11 @@ def run(options: Options) -> int:
         raise group.exceptions[0] from None
 
 
-def _job_among(documents: Sequence[Document]) -> Document:
+def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Document:
     jobs = [each for each in documents if each.group_kind in CONTAINERS]
     if len(jobs) != 1:
-        names = ", ".join(f"{each.kind} {each.name}" for each in jobs)
-        raise JobspecError(f"run takes one training job, and the files hold {names or 'none'}")
+        names = ", ".join(f"{each.kind} {each.name}" for each in jobs) or "none" + unbuilt(found, "run")
+        raise JobspecError(f"run takes one training job, and the files hold {names}")
     return jobs[0]
 
 

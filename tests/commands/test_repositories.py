@@ -351,6 +351,13 @@ def test_a_rendered_tree_is_judged_where_it_is_named_and_never_fixed(tmp_path: P
     assert job.read_text() == edited
 
 
+@pytest.mark.parametrize("command", ["expand", "run"])
+def test_what_is_not_built_is_named_with_the_command_that_builds_it(command: str) -> None:
+    done = run_here(command, "teams/vision/dev", cwd=REPOSITORIES / "platform")
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"; build them first: kustomize build teams/vision/dev | jobspec {command} -\n")
+
+
 @pytest.mark.parametrize("command", [("expand", "-o", "table"), ("migrate", "--to", "TrainJob", "--diff"), ("render",)])
 def test_what_sops_has_encrypted_in_a_folder_is_in_no_way_of_its_jobs(command: tuple[str, ...]) -> None:
     done = run_here(command[0], "tenants", "teams/speech", *command[1:], cwd=REPOSITORIES / "platform")
