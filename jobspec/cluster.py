@@ -11,6 +11,7 @@ from jobspec.kinds import (
     JOBSET,
     LIMIT_RANGE,
     MOUNTED_KINDS,
+    MUTATING_POLICY,
     NAMESPACE,
     PLUGIN_REVIEWED,
     POD,
@@ -20,6 +21,7 @@ from jobspec.kinds import (
     RESOURCE_QUOTA,
     TRAINING_RUNTIME,
     TRAINJOB,
+    VALIDATING_POLICY,
     WEBHOOK_LOOKUPS,
     Name,
     find,
@@ -339,9 +341,36 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
         return judged
     if judged.document.group_kind in PLUGIN_REVIEWED:
         judged = _by_plugins(judged, policies, cluster)
+    elif judged.document.group_kind in ADMISSION_POLICIES:
+        judged = _rules_themselves(judged, policies, cluster)
     elif cluster.webhooks:
         judged = _by_webhooks(judged, objects, cluster)
     return _by_policies(judged, policies, cluster) if policies and policies.have_policies else judged
+
+
+def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
+    """The judgement of an admission policy or a binding with what the server takes, though it will not work as it is meant."""
+    document, kind = judged.document, judged.document.group_kind
+    if kind == VALIDATING_POLICY:
+        from jobspec.kubernetes.policy_kinds import type_warnings
+
+        hint = "the server says so in `status.typeChecking` of the policy, and evaluates it all the same"
+        works = "the server says so in `status.typeChecking`, since it sees no quantities there; the expression works all the same"
+        return judged.reviewed(
+            [
+                document.problem("policy-type", why, path, hint=works if is_unseen else hint, severity="info" if is_unseen else "warning")
+                for path, why, is_unseen in type_warnings(document.data, cluster.target)
+            ]
+        )
+    if kind == MUTATING_POLICY:
+        return judged
+    policy, name = (kind[0], kind[1].removesuffix("Binding")), str(document.data["spec"]["policyName"])
+    if policies and policies.find(policy, "", name):
+        return judged
+    message = f"no {policy[1]} `{name}` among the given files: the binding does nothing"
+    path, hint = ("spec", "policyName"), "" if cluster.closed else "add the policy, or pass its file, too"
+    wrong = document.problem("unresolved-reference", message, path, hint=hint, severity="warning")
+    return judged.reviewed([wrong], [(policy, "", name)])
 
 
 def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:

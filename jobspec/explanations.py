@@ -87,6 +87,7 @@ _ADMISSION = {
     "refused-by-account": "The ServiceAccount of the pod does not allow it to use the Secret.",
     "refused-by-policy": "A ValidatingAdmissionPolicy refuses the object, or warns of it or records it, as its binding says.",
     "policy-not-evaluated": "Whether a ValidatingAdmissionPolicy holds depends on what is known only on the server, such as the user.",
+    "policy-type": "An expression of a ValidatingAdmissionPolicy does not fit the structure of a kind that the policy is for.",
     "unresolved-reference": "What the manifest refers to is not among the given files, so it was not checked.",
     "missing-kind": "The server has no such kind: no CRD defines it there. On a cluster that is not its own, jobspec stores nothing.",
     "missing-namespace": "The server has no such namespace. On a cluster that is not its own, jobspec stores nothing, so create it first.",

@@ -37,6 +37,8 @@ NETWORK_POLICY: GroupKind = ("networking.k8s.io", "NetworkPolicy")
 POD_DISRUPTION_BUDGET: GroupKind = ("policy", "PodDisruptionBudget")
 VALIDATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
 VALIDATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
+MUTATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicy")
+MUTATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
@@ -49,7 +51,7 @@ WORKLOADS: tuple[GroupKind, ...] = (
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.
-ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING)
+ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
 #: The kinds of objects that an accepted pod waits for.
@@ -272,6 +274,20 @@ def with_schema() -> list[Kind]:
 def built_in() -> list[Kind]:
     """The kinds that an API server serves without any CRD."""
     return [kind for kind in (Kind(*name, *row) for name, row in _ROWS.items()) if kind.is_builtin and kind.versions]
+
+
+def plural_of(kind: str) -> str:
+    """The resource of a kind, as clients guess it: `UnsafeGuessKindToResource`, k8s.io/apimachinery pkg/api/meta."""
+    name = kind.lower()
+    if name.endswith("endpoints"):
+        return name
+    return f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def all_of(group: str, resource: str) -> list[Kind]:
+    """The kinds of a resource in a group; an empty group is any, as it is to a server that looks for kinds."""
+    found = [each for each in _ROWS if plural_of(each[1]) == resource and group in ("", each[0])]
+    return [Kind(*name, *_ROWS[name]) for name in found]
 
 
 #: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.

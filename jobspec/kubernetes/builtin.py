@@ -126,6 +126,11 @@ def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) 
     """What the Go code says of an autoscaler or of another kind of a namespace: of the object, and of what an update cannot change."""
     if old is None and kind not in _SETS_GENERATION:
         yield from generation_problems(made.get("metadata"))
+    if "AdmissionPolicy" in kind:
+        from jobspec.kubernetes.policy_kinds import binding_problems, policy_problems
+
+        yield from (binding_problems if kind.endswith("Binding") else policy_problems)(made, old)
+        return
     if kind == "HorizontalPodAutoscaler":
         from jobspec.kubernetes.autoscalers import autoscaler_problems
 
@@ -145,10 +150,10 @@ def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) 
 #: The kinds of which an update looks at what changes, and not at the rest.
 _ONLY_CHANGES = ("Namespace", "PriorityClass")
 #: The kinds of which the server sets `metadata.generation` itself.
-_SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass")
+_SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass", *(name for _, name in kinds.ADMISSION_POLICIES))
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose rules, besides those of metadata, are in `namespaced_kinds` or `autoscalers`; a ServiceAccount has none.
+#: The kinds whose rules, besides those of metadata, are in `namespaced_kinds`, `autoscalers` or `policy_kinds`; a ServiceAccount has none.
 _OTHER_KINDS: tuple[GroupKind, ...] = (
     *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
     *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
@@ -156,6 +161,7 @@ _OTHER_KINDS: tuple[GroupKind, ...] = (
     ("networking.k8s.io", "NetworkPolicy"),
     ("policy", "PodDisruptionBudget"),
     kinds.PRIORITY_CLASS,
+    *kinds.ADMISSION_POLICIES,
 )
 _WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
 #: The kinds whose Go code is followed on data that is not decoded.

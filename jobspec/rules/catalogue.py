@@ -43,6 +43,7 @@ WARNINGS = frozenset(
         "list-replaced",
         "offline-webhooks",
         "pods-change",
+        "policy-type",
         "release-step",
         "rule-not-evaluated",
         "run-returned",

@@ -81,11 +81,11 @@ def world(server: Server, random: Random, count: int) -> Iterator[World]:
     try:
         _surroundings(made, random)
         for number in range(count):
-            policy = _policy(f"{made.prefix}-{number}", random)
+            policy = policy_for(f"{made.prefix}-{number}", random)
             if _store(made, _POLICIES, policy):
                 made.policies.append(policy)
                 for which in range(random.choice((1, 1, 1, 2))):
-                    _store(made, _BINDINGS, _binding(f"{made.prefix}-{number}-{which}", policy, made, random))
+                    _store(made, _BINDINGS, binding_for(f"{made.prefix}-{number}-{which}", policy, made, random))
         time.sleep(_SETTLED)
         yield made
     finally:
@@ -272,7 +272,7 @@ def _spec(kind: str, random: Random) -> Data:
     return {"selector": {"matchLabels": {"app": "a"}}, "template": template, **random.choice(({}, {"replicas": random.randrange(5)}))}
 
 
-_VERSIONS = {
+VERSIONS = {
     "Pod": ("", "v1", "pods"),
     "PyTorchJob": ("kubeflow.org", "v1", "pytorchjobs"),
     "TrainJob": ("trainer.kubeflow.org", "v1alpha1", "trainjobs"),
@@ -282,7 +282,7 @@ _VERSIONS = {
 
 
 def _object(kind: str, policy: str, made: World, random: Random) -> Data:
-    group, version, _ = _VERSIONS[kind]
+    group, version, _ = VERSIONS[kind]
     name = random.choice(("train", "a", "b")) + f"-{random.randrange(1 << 24):x}"
     metadata = {"name": name, "namespace": random.choice(made.namespaces), "labels": {**random.choice(_LABELS), _LABEL: policy}}
     if random.random() < 0.3:
@@ -361,7 +361,7 @@ _OF_CONTAINERS = (
 )
 
 
-class _Grammar:
+class Grammar:
     """Expressions about objects of a kind."""
 
     def __init__(self, kind: str, random: Random, variables: dict[str, str], *, has_params: bool) -> None:
@@ -432,11 +432,12 @@ class _Grammar:
         return f"{_CONTAINERS[self._kind]}.{macro}(c, {self._random.choice(_OF_CONTAINERS)})"
 
 
-def _policy(name: str, random: Random) -> Data:
-    kind = random.choice(list(_VERSIONS))
+def policy_for(name: str, random: Random) -> Data:
+    """A policy at random."""
+    kind = random.choice(list(VERSIONS))
     has_params = random.random() < 0.3
     variables: dict[str, str] = {}
-    grammar = _Grammar(kind, random, variables, has_params=has_params)
+    grammar = Grammar(kind, random, variables, has_params=has_params)
     made = []
     for number in range(random.choice((0, 0, 1, 2, 3))):
         kinds = {"bool": grammar.holds, "int": grammar.number, "string": grammar.text}
@@ -445,7 +446,7 @@ def _policy(name: str, random: Random) -> Data:
         variables[f"v{number}"] = own
     spec: Data = {
         "failurePolicy": random.choice(("Fail", "Fail", "Ignore")),
-        "matchConstraints": _constraints(kind, name, random),
+        "matchConstraints": constraints(kind, name, random),
         "variables": made,
         "validations": [_validation(grammar, random) for _ in range(random.choice((1, 1, 2, 3)))],
     }
@@ -457,7 +458,7 @@ def _policy(name: str, random: Random) -> Data:
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec}
 
 
-def _validation(grammar: _Grammar, random: Random) -> Data:
+def _validation(grammar: Grammar, random: Random) -> Data:
     made: Data = {"expression": grammar.holds()}
     if random.random() < 0.4:
         made["message"] = random.choice(("no", " twice  no "))
@@ -466,7 +467,7 @@ def _validation(grammar: _Grammar, random: Random) -> Data:
     return made
 
 
-def _constraints(kind: str, name: str, random: Random) -> Data:
+def constraints(kind: str, name: str, random: Random) -> Data:
     """Which requests a policy is for: most of those for objects with its label."""
     made: Data = {"resourceRules": [_rule(kind, random)], "objectSelector": {"matchLabels": {_LABEL: name}}}
     if random.random() < 0.2:
@@ -479,7 +480,7 @@ def _constraints(kind: str, name: str, random: Random) -> Data:
 
 
 def _rule(kind: str, random: Random) -> Data:
-    group, version, plural = _VERSIONS[kind]
+    group, version, plural = VERSIONS[kind]
     made: Data = {
         "apiGroups": random.choice(([group], ["*"], [group, "other"])),
         "apiVersions": random.choice(([version], ["*"])),
@@ -501,7 +502,7 @@ def _selector(random: Random) -> Data:
     )
 
 
-def _binding(name: str, policy: Data, made: World, random: Random) -> Data:
+def binding_for(name: str, policy: Data, made: World, random: Random) -> Data:
     actions = random.choice((["Deny"], ["Deny"], ["Deny"], ["Warn"], ["Audit"], ["Deny", "Audit"], ["Warn", "Audit"]))
     spec: Data = {"policyName": policy["metadata"]["name"], "validationActions": actions}
     if "paramKind" in policy["spec"] and random.random() < 0.9:

@@ -33,14 +33,14 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("self.z == 1", "1:5: unknown field `z`"),
-        ("self.o == 1 ||\n  self.s > 1", "1:8: `==` does not take (object, int)"),
+        ("self.z == 1", "1:5: undefined field 'z'"),
+        ("self.o == 1 ||\n  self.s > 1", "1:8: found no matching overload for '_==_' applied to '(object, int)'"),
         ("self.s", "it gives string, not bool"),
-        ("self.l == ['a', 1]", "1:17: it is int, and what stands before it string: a list or a map is of one type"),
-        ("self.s.matches('(')", "1:16: `(` is not a regular expression of RE2: missing ): ("),
-        ("self.d > duration('1 day')", '1:19: "1 day" cannot be made a value of type duration'),
+        ("self.l == ['a', 1]", "1:17: expected type 'string' but found 'int'"),
+        ("self.s.matches('(')", "1:16: invalid matches argument: missing ): ("),
+        ("self.d > duration('1 day')", '1:19: invalid duration argument: "1 day"'),
         ("'%d'.format([self.s]) == ''", "1:18: `%d` does not take string"),
-        ("nothing", "1:1: there is no `nothing`"),
+        ("nothing", "1:1: undeclared reference to 'nothing' (in container '')"),
     ],
 )
 def test_a_complaint_says_what_does_not_fit_and_where(text: str, complaint: str) -> None:
@@ -75,6 +75,7 @@ _SAMPLES = {
     "ip": "ip('::1')",
     "cidr": "cidr('::1/8')",
 }
+_OF_A_SERVER = ("authorizer", "pathCheck", "groupCheck", "resourceCheck", "decision")
 _NEITHER_HAS = ["duration(1)"]  # a server cannot evaluate it either
 
 
@@ -93,11 +94,12 @@ def _call(function: str, overload: Overload) -> str:
 
 
 def test_every_function_whose_type_is_known_can_be_evaluated() -> None:
-    calls = [_call(name, each) for name, overloads in FUNCTIONS.items() for each in overloads if "@" not in name or name == "@in"]
+    named = [(name, each) for name, overloads in FUNCTIONS.items() for each in overloads if "@" not in name or name == "@in"]
+    calls = [_call(name, each) for name, each in named if not each.is_member or each.takes[0].name not in _OF_A_SERVER]
     without = []
     for call in calls:
         try:
-            Program(f"[{call}].size() == 1").run({})
+            Program(f"[{call}].size() == 1", patches=True).run({})
         except (RuntimeError, ValueError) as error:
             if any(words in str(error) for words in ("overload", "undeclared", "Non-CEL", "there is no")):
                 without.append(call)

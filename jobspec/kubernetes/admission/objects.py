@@ -43,7 +43,7 @@ class PolicyObjects:
     @property
     def have_policies(self) -> bool:
         """Whether policies with rules in CEL are among them, and bindings."""
-        return all((kind, "") in self._by_place for kind in kinds.ADMISSION_POLICIES)
+        return any((kind, "") in self._by_place for kind in (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING))
 
     def prepared(self, prepare: Callable[[PolicyObjects], T]) -> T:
         """What the policies with rules in CEL among them are made ready to, once."""

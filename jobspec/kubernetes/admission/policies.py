@@ -66,7 +66,7 @@ class Request(NamedTuple):
     @property
     def resource(self) -> str:
         """The resource, as rules of policies name it."""
-        return self.plural or plural_of(self.object["kind"])
+        return self.plural or kinds.plural_of(self.object["kind"])
 
     @property
     def is_namespaced(self) -> bool:
@@ -92,14 +92,6 @@ class Decision(NamedTuple):
     path: Path = ()
     """The path of the value that the expression reads; of several, what they have in common."""
     hint: str = ""
-
-
-def plural_of(kind: str) -> str:
-    """The resource of a kind, as clients guess it: `UnsafeGuessKindToResource`, k8s.io/apimachinery pkg/api/meta."""
-    name = kind.lower()
-    if name.endswith("endpoints"):
-        return name
-    return f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:

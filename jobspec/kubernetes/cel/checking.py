@@ -62,6 +62,22 @@ class CompileError(Exception):
         self.at = at
 
 
+_PATCH_TEXTS = ("op", "path", "from")
+
+
+def is_patch_type(name: str) -> bool:
+    """Whether a name is that of a type in which mutating policies write changes: `JSONPatch`, `Object`, `Object.spec` and so on."""
+    return name in ("JSONPatch", "Object") or name.startswith("Object.")
+
+
+def _undeclared(at: int, name: str) -> CompileError:
+    return CompileError(at, f"undeclared reference to '{name}' (in container '')")
+
+
+def _mismatch(at: int, wanted: Type, found: Type) -> CompileError:
+    return CompileError(at, f"expected type '{wanted}' but found '{found}'")
+
+
 class Resolved(NamedTuple):
     """What a call means: the name of the function, its target if it is a member, and the overloads that take the arguments."""
 
@@ -78,16 +94,24 @@ class CheckedExpression:
     """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
     def __init__(
-        self, tree: SyntaxTree, variables: Mapping[str, Type], fields: Fields, *, release: str = "", lenient: bool = False
+        self,
+        tree: SyntaxTree,
+        variables: Mapping[str, Type],
+        fields: Fields,
+        *,
+        release: str = "",
+        lenient: bool = False,
+        patches: bool = False,
     ) -> None:
         """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
 
         For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`. *release*: that of
-        Kubernetes whose functions a new rule can call; without one, the newest.
+        Kubernetes whose functions a new rule can call; without one, the newest. *patches*: it may write changes of objects.
         """
         self.tree = tree
         self._lenient = lenient
         self._release = release
+        self._patches = patches
         self.variables: set[str] = set()
         """The names of the variables that the expression uses, those of its loops among them."""
         self.names: set[int] = set()
@@ -115,7 +139,7 @@ class CheckedExpression:
     def _name(self, node: Name) -> Type:
         found = self._lookup(node.name)
         if found is None:
-            raise CompileError(node.at, f"there is no `{node.name}`")
+            raise _undeclared(node.at, node.name)
         return found
 
     def _lookup(self, name: str) -> Type | None:
@@ -148,19 +172,21 @@ class CheckedExpression:
             return target.inside[1]
         if target.name in self._fields:
             if name not in self._fields[target.name]:
-                raise CompileError(at, f"unknown field `{name}`")
+                raise CompileError(at, f"undefined field '{name}'")
             return self._fields[target.name][name]
+        if self._patches and is_patch_type(target.name):
+            return STRING if target.name == "JSONPatch" and name in _PATCH_TEXTS else DYN
         if is_type_variable(target):
             self._is_assignable(DYN, target)
         elif target != DYN:
-            raise CompileError(at, f"`.{name}` needs an object or a map, not {target}")
+            raise CompileError(at, f"type '{target}' does not support field selection")
         return DYN
 
     def _call(self, node: Call) -> Type:
         if node.function == "_?._":
             operand, field = node.arguments
             if not isinstance(field, Literal) or field.kind != "string":
-                raise CompileError(node.at, "`.?` needs the name of a field")
+                raise CompileError(node.at, "unsupported optional field selection: it needs the name of a field")
             self.calls[node.at] = Resolved(node.function, None, [_OPTIONAL_SELECT])
             self._check(field)
             return self._substitutions.substitute(self._field(node.at, self._check(operand), field.value, optional=True))
@@ -168,7 +194,7 @@ class CheckedExpression:
         if node.target is None:
             return self._resolve_overload(node, node.function, arguments, is_member=False)
         qualified = f"{_qualified_name(node.target)}.{node.function}"
-        if qualified in FUNCTIONS:
+        if qualified in FUNCTIONS and (qualified != "jsonpatch.escapeKey" or self._patches):
             return self._resolve_overload(node, qualified, arguments, is_member=False)
         return self._resolve_overload(node, node.function, [self._check(node.target), *arguments], is_member=True)
 
@@ -180,16 +206,16 @@ class CheckedExpression:
             self.calls[node.at] = Resolved(function, None, [_LOGICAL])
             return BOOL
         if function not in FUNCTIONS:
-            raise CompileError(node.at, f"unknown function `{function}`")
+            raise _undeclared(node.at, node.function)
         self._require_release(node, f"`{function.lstrip('@')}`", SINCE.get(function))
         results = [(each, self._overload_result(each, arguments)) for each in FUNCTIONS[function] if each.is_member == is_member]
         found = [result for _, result in results if result is not None]
         overloads = [each for each, result in results if result is not None]
         self.calls[node.at] = Resolved(function, node.target if is_member else None, overloads)
         if not found:
-            listed = ", ".join(str(self._known(each)) for each in arguments)
-            written = function if function[0].isalpha() else function.lstrip("@").replace("_", "")  # `==` for `_==_`
-            raise CompileError(node.at, f"`{written}` does not take ({listed})")
+            target, *listed = [str(self._known(each)) for each in arguments] if is_member else ["", *map(str, map(self._known, arguments))]
+            applied = f"{target}.({', '.join(listed)})" if is_member else f"({', '.join(listed)})"
+            raise CompileError(node.at, f"found no matching overload for '{function}' applied to '{applied}'")
         return found[0] if all(result == found[0] for result in found) else DYN
 
     def _require_release(self, node: Any, what: str, since: str | None) -> None:
@@ -226,15 +252,19 @@ class CheckedExpression:
         """The type of the value inside an optional value."""
         found = self._substitutions.substitute(kind)
         if found.name not in ("optional", "dyn"):
-            raise CompileError(node.at, f"an item with `?` is an optional value, not {found}")
+            raise _mismatch(node.at, optional_of(found), found)
         return found.inside[0] if found.inside else found
 
     def _message(self, node: Message) -> Type:
-        for value in node.values:
-            self._check(value)
-        if node.name not in _MESSAGES:
-            raise CompileError(node.at, f"there is no `{node.name}`")
-        return _MESSAGES[node.name]
+        patch = self._patches and is_patch_type(node.name)
+        if not patch and node.name not in _MESSAGES:
+            raise _undeclared(node.at, node.name)
+        for name, value in zip(node.fields, node.values, strict=True):
+            found = self._check(value)
+            if patch and node.name == "JSONPatch" and name in _PATCH_TEXTS and not self._is_assignable(STRING, found):
+                message = f"expected type of field '{name}' is 'string' but provided type is '{self._known(found)}'"
+                raise CompileError(node.at, message)
+        return Type(node.name) if patch else _MESSAGES[node.name]
 
     def _comprehension(self, node: Comprehension) -> Type:
         if len(node.variables) == 2:
@@ -256,13 +286,14 @@ class CheckedExpression:
         if source.name == "map":
             return list(source.inside[: len(node.variables)])
         if not is_type_variable(source) and source != DYN:
-            raise CompileError(node.source.at, f"only lists and maps can be gone through, not {source}")
+            message = f"expression of type '{source}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            raise CompileError(node.source.at, message)
         self._is_assignable(DYN, source)
         return [DYN] * len(node.variables)
 
     def _require(self, node: Any, found: Type, wanted: Type) -> None:
         if not self._is_assignable(found, wanted):
-            raise CompileError(node.at, f"it must be {self._known(wanted)}, and is {self._known(found)}")
+            raise _mismatch(node.at, self._known(wanted), self._known(found))
 
     def _is_assignable(self, one: Type, other: Type) -> bool:
         return self._substitutions.are_assignable([one], [other])

@@ -348,6 +348,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("NamedFormat.validate(string) dyn", validate),
     ("format.named(string) map", named),
     *((f"format.{name}() NamedFormat", partial(named, name)) for name in FORMATS),
+    ("jsonpatch.escapeKey(string) string", lambda key: key.replace("~", "~0").replace("/", "~1")),
 ]
 
 

@@ -100,15 +100,16 @@ class Program:
         fields: Fields | None = None,
         *,
         unknown: Collection[tuple[str, ...]] = (),
+        patches: bool = False,
     ) -> None:
-        """*fields*: as of `CheckedExpression`. *unknown*: paths, from a variable on, of values that are errors wherever they are read.
+        """*fields*, *patches*: as of `CheckedExpression`. *unknown*: paths, from a variable on, of values that are errors to read.
 
         Raises RuntimeError, with the reason, for an expression that cannot be compiled.
         """
         within = environment(tuple(variables))
         self.tree = parse(text, within)
         try:
-            checked = CheckedExpression(self.tree, variables, fields or {}, lenient=True)
+            checked = CheckedExpression(self.tree, variables, fields or {}, lenient=True, patches=patches)
         except CompileError as error:
             raise RuntimeError(f"{self.tree.position(error.at)}: {error}") from None
         self.result = checked.result

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobspec.diagnostics import Key, Path
 
-_RESERVED = (
+RESERVED = (
     *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
     *("loop", "package", "namespace", "return", "var", "void", "while"),
 )
@@ -26,7 +26,7 @@ def spellings(name: str) -> tuple[str, ...]:
     """The CEL identifiers of a field: none if it cannot be one, two if it is a keyword."""
     import re
 
-    if name in _RESERVED:
+    if name in RESERVED:
         return name, f"__{name}__"
     if not re.fullmatch(r"[A-Za-z_./\-][A-Za-z0-9_./\-]*", name, re.ASCII):
         return ()

@@ -21,7 +21,25 @@ class Type(NamedTuple):
     inside: tuple[Type, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.inside))})" if self.inside else self.name.partition(" ")[0]
+        """As the server writes it."""
+        name = _WRITTEN.get(self.name) or self.name.partition(" ")[0]
+        return f"{name}({', '.join(map(str, self.inside))})" if self.inside else name
+
+
+_WRITTEN = {
+    "optional": "optional_type",
+    "quantity": "kubernetes.Quantity",
+    "semver": "kubernetes.Semver",
+    "url": "kubernetes.URL",
+    "ip": "net.IP",
+    "cidr": "net.CIDR",
+    "format": "kubernetes.NamedFormat",
+    "authorizer": "kubernetes.authorization.Authorizer",
+    "pathCheck": "kubernetes.authorization.PathCheck",
+    "groupCheck": "kubernetes.authorization.GroupCheck",
+    "resourceCheck": "kubernetes.authorization.ResourceCheck",
+    "decision": "kubernetes.authorization.Decision",
+}
 
 
 BOOL, DYN, INT, NULL, STRING = (Type(name) for name in ("bool", "dyn", "int", "null", "string"))
@@ -180,9 +198,19 @@ _SIGNATURES = [
     *(f"format.{name}() format" for name in _FORMATS),
     "format.named(string) optional<format>",
     "format.validate(string) optional<list<string>>",
+    # of admission policies, which ask whether somebody may do something
+    "authorizer.path(string) pathCheck",
+    "authorizer.group(string) groupCheck",
+    "authorizer.serviceAccount(string, string) authorizer",
+    "groupCheck.resource(string) resourceCheck",
+    *(f"resourceCheck.{name}(string) resourceCheck" for name in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")),
+    *(f"{kind}.check(string) decision" for kind in ("pathCheck", "resourceCheck")),
+    *(f"decision.{name}() bool" for name in ("errored", "allowed")),
+    *(f"decision.{name}() string" for name in ("error", "reason")),
+    "jsonpatch.escapeKey(string) string",
 ]
 #: Functions with a dot in their names that are no members.
-_QUALIFIED = ("strings.quote", "lists.range", "ip.isCanonical", "format.named")
+_QUALIFIED = ("strings.quote", "lists.range", "ip.isCanonical", "format.named", "jsonpatch.escapeKey")
 _NAMESPACES = ("sets", "cel")
 
 

@@ -80,10 +80,11 @@ class MapOf(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A protobuf message, constructed from the values of its fields; *name* is that of its type."""
+    """A message, constructed from the values of its fields; *name* is that of its type."""
 
     at: int
     name: str
+    fields: tuple[str, ...]
     values: tuple[Any, ...]
 
 
@@ -182,7 +183,8 @@ def _call(at: int, call: Any) -> Call:
 
 def _struct(at: int, struct: Any) -> MapOf | Message:
     if struct.message_name:
-        return Message(at, struct.message_name, tuple(_node(each.value) for each in struct.entries))
+        entries = struct.entries
+        return Message(at, struct.message_name, tuple(each.field_key for each in entries), tuple(_node(each.value) for each in entries))
     return MapOf(at, tuple((_node(each.map_key), _node(each.value), each.optional_entry) for each in struct.entries))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.kubernetes.cel import syntax
-from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
+from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings
 from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
@@ -39,6 +39,27 @@ class Compilation(NamedTuple):
     """The expression was not compiled, because the CEL library cannot parse expressions so deep."""
     estimate: Callable[[Mapping[Steps, int]], Estimate] | None = None
     """Estimates what the expression costs, with the limits of some places assumed; None where it does not compile."""
+
+
+def compile_text(
+    text: str, variables: Mapping[str, Type], fields: Fields, *, release: str = "", patches: bool = False
+) -> CheckedExpression:
+    """Compile an expression as a server of the *release*, without one of the newest, does that is given it.
+
+    Raises ValueError with the place and the server's words for an expression that does not compile, and RecursionError for one that is
+    too deep for the CEL library.
+    """
+    try:
+        tree = syntax.parse(text)
+    except RuntimeError as error:
+        first = str(error).splitlines()[0]
+        raise RecursionError if syntax.is_too_deep(error) else ValueError(first.rpartition("<input>:")[2] or first) from None
+    try:
+        checked = CheckedExpression(tree, variables, fields, release=release, patches=patches)
+        validate(checked)
+    except CompileError as error:
+        raise ValueError(f"{tree.position(error.at)}: {error}") from None
+    return checked
 
 
 class SchemaTypes:
@@ -73,19 +94,12 @@ class SchemaTypes:
         assert declared
         kind = declared.kind
         try:
-            tree = syntax.parse(text)
-        except RuntimeError as error:
-            first = str(error).splitlines()[0]
-            return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(first.rpartition("<input>:")[2] or first)
-        try:
-            variables, release = (
-                {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind},
-                "" if is_stored else self._release,
-            )
-            checked = CheckedExpression(tree, variables, self._fields, release=release)
-            validate(checked)
-        except CompileError as error:
-            return Compilation(f"{tree.position(error.at)}: {error}")
+            variables = {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind}
+            checked = compile_text(text, variables, self._fields, release="" if is_stored else self._release)
+        except RecursionError:
+            return Compilation(is_too_deep=True)
+        except ValueError as error:
+            return Compilation(str(error))
         uses_old_self = "oldSelf" in checked.variables
         if checked.result != Type(result):
             return Compilation(f"it gives {checked.result}, not {result}", uses_old_self)
@@ -224,7 +238,7 @@ def _check_pattern(node: Call) -> None:
     patterns = [node.arguments[0]] if node.target is not None else node.arguments
     for each in map(fold, patterns):
         if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
-            raise CompileError(each.at, f"`{each.value}` is not a regular expression of RE2: {why}")
+            raise CompileError(each.at, f"invalid {node.function} argument: {why}")
 
 
 def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpression) -> None:
@@ -232,7 +246,7 @@ def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpressio
     kinds = [_value_type(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
     for (item, _), kind in zip(items, kinds, strict=True):
         if kind != kinds[0]:
-            raise CompileError(item.at, f"it is {kind}, and what stands before it {kinds[0]}: a list or a map is of one type")
+            raise CompileError(item.at, f"expected type '{kinds[0]}' but found '{kind}'")
 
 
 def _value_type(item: Any, kind: Type) -> Type:
@@ -304,7 +318,7 @@ def fold(node: Any) -> Literal | None:
             raise ValueError
         return Literal(node.at, *CONVERSIONS[node.function](constant))
     except (ValueError, OverflowError):
-        raise CompileError(constant.at, f"{_describe(constant)} cannot be made a value of type {node.function}") from None
+        raise CompileError(constant.at, f"invalid {node.function} argument: {_describe(constant)}") from None
 
 
 def _describe(one: Literal) -> str:
