@@ -60,6 +60,10 @@ class StoredObjects:
             if document.name:
                 self._by_name.setdefault((document.api_version, document.kind, document.name), []).append(document)
 
+    def all(self) -> list[Document]:
+        """All of them."""
+        return [each for named in self._by_name.values() for each in named]
+
     def of(self, document: Document) -> Document | None:
         """The object that the document is a new state of, None for a new object.
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "report": ("write a page for the reviewer: variants, topology, findings, origins of values, and what changes", "report"),
     "blame": ("show which file and line each value of a rendered file comes from", "blame"),
     "expand": ("show the pods, Services and other objects that operators will create for jobs", "expand"),
+    "queue": ("show whether Kueue ever admits jobs: the flavors that it tries, quotas, cohorts, topologies", "queue"),
     "run": ("run a job on this machine, one process for each pod", "run"),
     "migrate": ("convert PyTorchJobs to TrainJobs, or TrainJobs to another release, and report what changes", "migrate"),
     "upgrade": ("show what an upgrade of Kubernetes or of an operator changes for jobs", "upgrade"),

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from jobspec import data, pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Data, Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import CLUSTER
@@ -75,6 +75,8 @@ class PinnedCluster:
     crds: Sequence[str] = ()
     """The paths of the CRDs beside the file."""
     wrong: Sequence[FileResult] = ()
+    nodes: Sequence[Data] = ()
+    """The shapes of its nodes, with their number."""
 
     @property
     def releases(self) -> dict[str, str]:
@@ -94,7 +96,7 @@ def read_cluster(source: Source) -> PinnedCluster:
     found = {each: release for each, release in spec["releases"].items() if release}
     objects = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
     crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
-    return PinnedCluster(found, objects, crds)
+    return PinnedCluster(found, objects, crds, nodes=spec.get("nodes") or ())
 
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"

@@ -1,0 +1,540 @@
+"""Whether Kueue admits a workload: the flavors that it tries, in its order, and why each falls out.
+
+Follows `FlavorAssigner`, sigs.k8s.io/kueue pkg/scheduler/flavorassigner, and `nominate` and `getInitialAssignments`, pkg/scheduler,
+0.19.2. A workload that the empty cluster does not admit is never admitted: what runs only takes away from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from jobspec.go.values import mapping, string_map, structs, text
+from jobspec.kubernetes.workloads.selectors import misses
+from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
+from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated
+from jobspec.operators.kueue.workload import Workload, inadmissible
+from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence, Set
+    from typing import Literal
+
+    from jobspec.diagnostics import Data
+    from jobspec.operators.kueue.topology import LeafUsage
+    from jobspec.operators.kueue.workload import PodSet
+    from jobspec.operators.kueue.world import Cell, ClusterQueue, Place, Usage, World
+
+    Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
+
+#: How a flavor can be had, the worst first.
+_NO_FIT, _NO_CANDIDATES, _PREEMPT, _RECLAIM, _FIT = range(5)
+_WORST = (_NO_FIT, 1 << 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A flavor that Kueue tried."""
+
+    flavor: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetAnswer:
+    """What becomes of a pod set."""
+
+    name: str
+    count: int
+    """How many pods start."""
+    verdict: Verdict
+    flavors: Mapping[str, str] = field(default_factory=dict)
+    """The flavor of each resource, where there is one."""
+    tried: Sequence[Attempt] = ()
+    placement: Placement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """What a workload takes beyond the quota of its queue, and the cohort that has it."""
+
+    cell: Cell
+    amount: int
+    cohort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of a workload."""
+
+    workload: Workload
+    cluster_queue: str
+    verdict: Verdict
+    pod_sets: Sequence[PodSetAnswer]
+    reason: str = ""
+    """Why, where that is no matter of a flavor."""
+    borrowed: Sequence[Borrowed] = ()
+    preempted: Sequence[str] = ()
+    """The Workloads that make room."""
+    requested: Mapping[Cell, int] = field(default_factory=dict)
+    """What it takes of each flavor and resource."""
+    notes: Sequence[str] = ()
+
+
+def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
+    """What becomes of a workload. *usage*: what is used already, instead of what the objects say."""
+    local = world.local_queue(workload.namespace, workload.queue)
+    name = text(mapping(local, "spec"), "clusterQueue") if local else ""
+    queue = world.queues.get(name)
+    reason, verdict = _unheard(workload, world, local, name, queue)
+    if reason or queue is None:
+        pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
+        return Answer(workload, name, verdict, pods, reason)
+    empty = _admitted(workload, queue, {}, is_empty=True)
+    taken = world.usage() if usage is None else usage
+    if not taken or empty.verdict not in ("fits", "borrows"):
+        return empty
+    return _admitted(workload, queue, taken, is_empty=False)
+
+
+def _unheard(workload: Workload, world: World, local: Data | None, name: str, queue: ClusterQueue | None) -> tuple[str, Verdict]:
+    """Why no flavor is looked at, and what that means; nothing where flavors are."""
+    if not workload.queue:
+        return "names no queue", "unknown"
+    if local is None:
+        missing = f"no LocalQueue `{workload.queue}` in namespace `{workload.namespace}`"
+        return missing, "never" if world.closed else "unknown"
+    if (text(mapping(local, "spec"), "stopPolicy") or "None") != "None":
+        return f"the LocalQueue `{workload.queue}` is stopped", "never"
+    if queue is None:
+        return f"the LocalQueue `{workload.queue}` names no ClusterQueue `{name}` that exists", "never" if world.closed else "unknown"
+    if queue.inactive:
+        return f"the ClusterQueue `{name}` {queue.inactive[0]}", "never"
+    if workload.problem:
+        return workload.problem, "unknown"
+    if workload.priority is None and world.closed:
+        return "its priority class does not exist, so that Kueue makes no Workload", "never"
+    selected, why = _selects(queue, workload.namespace, world)
+    if not selected:
+        return why, "unknown" if selected is None else "never"
+    if any(structs(each.spec, "resourceClaims") for each in workload.pod_sets):
+        return "claims of devices are not followed", "unknown"
+    return inadmissible(workload, world), "never"
+
+
+def _selects(queue: ClusterQueue, namespace: str, world: World) -> tuple[bool | None, str]:
+    """Whether a queue admits workloads of a namespace, None where its labels are not at hand; and why not."""
+    selector = queue.spec.get("namespaceSelector")
+    if not isinstance(selector, dict):
+        return False, f"the ClusterQueue `{queue.name}` has no `namespaceSelector`, so that it admits no namespace"
+    known = world.others.find(("", "Namespace"), "", namespace)
+    labels = {**string_map(mapping(known, "metadata"), "labels"), "kubernetes.io/metadata.name": namespace}
+    missed = misses(selector, labels)
+    if not missed:
+        return True, ""
+    by_name = misses(_of_name(selector), labels)
+    why = f"the ClusterQueue `{queue.name}` admits namespaces with {', '.join(missed)}, which `{namespace}` is not"
+    if known or by_name:
+        return False, why
+    return None, f"{why} known to be"
+
+
+def _of_name(selector: Data) -> Data:
+    """The conditions of a selector on the name of a namespace alone."""
+    key = "kubernetes.io/metadata.name"
+    labels = {name: value for name, value in string_map(selector, "matchLabels").items() if name == key}
+    return {"matchLabels": labels, "matchExpressions": [each for each in structs(selector, "matchExpressions") if text(each, "key") == key]}
+
+
+def _admitted(workload: Workload, queue: ClusterQueue, usage: Usage, *, is_empty: bool) -> Answer:
+    """What the scheduler does in its cycles, each of which goes on with the flavors behind those that it tried."""
+    counts = [each.count for each in workload.pod_sets]
+    last: dict[tuple[int, str], int] = {}
+    seen: list[dict[tuple[int, str], int]] = []
+    found = _Assignment(workload, queue, usage, counts, last)
+    while True:
+        if found.mode == _FIT or (found.mode >= _NO_CANDIDATES and found.preempted):
+            break
+        reduced = _reduced(workload, queue, usage, last)
+        if reduced:
+            found = reduced
+            break
+        seen.append(last)
+        last = {key: index for key, index in found.tried_last.items() if index >= 0}
+        if not last or last in seen:
+            break
+        found = _Assignment(workload, queue, usage, counts, last, found.attempts)
+    return found.answer(is_empty=is_empty)
+
+
+def _reduced(workload: Workload, queue: ClusterQueue, usage: Usage, last: Mapping[tuple[int, str], int]) -> _Assignment | None:
+    """The assignment with the most pods, of a workload that starts with fewer too."""
+    deltas = [each.count - (each.count if each.least is None else each.least) for each in workload.pod_sets]
+    total = sum(deltas)
+    found = None
+    low, high = 0, total + 1  # how many pods fewer
+    while total > 0 and low < high:
+        middle = (low + high) // 2
+        counts = [each.count - delta * middle // total for each, delta in zip(workload.pod_sets, deltas, strict=True)]
+        tried = _Assignment(workload, queue, usage, counts, last)
+        if tried.mode == _FIT or (tried.mode >= _NO_CANDIDATES and tried.preempted):
+            found, high = tried, middle
+        else:
+            low = middle + 1
+    return found
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """The flavor of a resource."""
+
+    flavor: str
+    mode: int
+    borrow: int
+    tried_last: int = -1
+
+
+@dataclass(slots=True)
+class _Assigned:
+    """The flavors of a pod set."""
+
+    pods: PodSet
+    count: int
+    requests: dict[str, int]
+    flavors: dict[str, _Chosen] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    failed: bool = False
+    placement: Placement | None = None
+    is_unknown: bool = False
+
+    @property
+    def mode(self) -> int:
+        """The worst of its flavors."""
+        if self.failed:
+            return _NO_FIT
+        if not self.reasons:
+            return _FIT
+        return min((each.mode for each in self.flavors.values()), default=_NO_FIT)
+
+
+class _Assignment:
+    """Flavors for all pod sets of a workload, as one cycle of the scheduler finds them."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        queue: ClusterQueue,
+        usage: Usage,
+        counts: Sequence[int],
+        last: Mapping[tuple[int, str], int],
+        before: Mapping[str, Sequence[Attempt]] | None = None,
+    ) -> None:
+        self._workload, self._queue, self._world, self._usage, self._last = workload, queue, queue.world, usage, last
+        self._own: dict[Cell, int] = {}
+        self.preempted: list[str] = []
+        covers_pods = queue.group_of("pods") is not None
+        self.sets = [
+            _Assigned(each, count, {name: it * count for name, it in each.requests.items()} | ({"pods": count} if covers_pods else {}))
+            for each, count in zip(workload.pod_sets, counts, strict=True)
+        ]
+        self._assign()
+        if self.mode != _NO_FIT:
+            self._place()
+        self.attempts = {each.pods.name: _merged((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
+        if _NO_FIT < self.mode < _FIT:
+            cells = {(it.flavor, name) for each in self.sets for name, it in each.flavors.items() if it.mode < _FIT}
+            self.preempted = targets(self._world, queue, workload, cells, self.requested(), usage)
+
+    @property
+    def mode(self) -> int:
+        """The worst mode of all pod sets."""
+        return min((each.mode for each in self.sets), default=_NO_FIT) if self._complete else _NO_FIT
+
+    @property
+    def tried_last(self) -> dict[tuple[int, str], int]:
+        """The number of the flavor that was tried last, for each pod set and resource; -1 where it is the last one."""
+        return {(number, name): it.tried_last for number, each in enumerate(self.sets) for name, it in each.flavors.items()}
+
+    def requested(self) -> dict[Cell, int]:
+        """What the workload takes of each cell."""
+        found: dict[Cell, int] = {}
+        for each in self.sets:
+            for name, it in each.flavors.items():
+                found[it.flavor, name] = found.get((it.flavor, name), 0) + each.requests.get(name, 0)
+        return found
+
+    # Flavors by quota.
+
+    def _assign(self) -> None:
+        self._complete = False
+        grouped: dict[str, list[int]] = {}
+        for number, each in enumerate(self.sets):
+            grouped.setdefault(each.pods.topology.group or str(number), []).append(number)
+        for numbers in grouped.values():
+            together = [self.sets[number] for number in numbers]
+            requests: dict[str, int] = {}
+            for each in together:
+                for name, value in each.requests.items():
+                    requests[name] = requests.get(name, 0) + value
+            chosen, attempts, reasons, failed = self._of_group(numbers, requests)
+            for each in together:
+                each.flavors = {name: replace(it) for name, it in chosen.items() if name in each.requests}
+                if not each.requests and each.pods.topology.group:
+                    each.flavors = {name: replace(it) for name, it in chosen.items() if self._topology_of(it.flavor)}
+                each.attempts, each.reasons = list(attempts), list(reasons)
+                each.failed = failed or (bool(each.requests) and not each.flavors)
+                for name, it in each.flavors.items():
+                    self._own[it.flavor, name] = plus(self._own.get((it.flavor, name), 0), each.requests.get(name, 0))
+            if any(each.failed for each in together):
+                return
+        self._complete = True
+
+    def _of_group(self, numbers: Sequence[int], requests: Mapping[str, int]) -> tuple[dict[str, _Chosen], list[Attempt], list[str], bool]:
+        chosen: dict[str, _Chosen] = {}
+        attempts: list[Attempt] = []
+        reasons: list[str] = []
+        for name in sorted(requests):
+            group = self._queue.group_of(name)
+            if (group is None and not requests[name]) or name in chosen:
+                continue
+            if group is None:
+                return {}, attempts, [f"the ClusterQueue `{self._queue.name}` has no quota of {name}"], True
+            found, tried = self._in_group(numbers, group, {each: it for each, it in requests.items() if each in group.resources}, name)
+            attempts += tried
+            if not found:
+                return {}, attempts, [it for each in tried for it in each.reasons], True
+            chosen |= found
+            if any(it.mode < _FIT for it in found.values()):
+                reasons += [it for each in tried for it in each.reasons]
+        return chosen, attempts, reasons, False
+
+    def _in_group(
+        self, numbers: Sequence[int], group: Group, requests: Mapping[str, int], name: str
+    ) -> tuple[dict[str, _Chosen], list[Attempt]]:
+        """The best flavor of a resource group, and what was tried."""
+        best: dict[str, _Chosen] = {}
+        best_mode, attempts, at = _WORST, [], -1
+        for at in range(self._last.get((numbers[0], name), -1) + 1, len(group.flavors)):
+            flavor = self._world.flavor(group.flavors[at])
+            assert flavor  # a queue with a missing one is inactive
+            why = self._mismatch(flavor, [self.sets[number].pods for number in numbers], group)
+            if why:
+                attempts.append(Attempt(flavor.name, "never", (why,)))
+                continue
+            chosen, mode, reasons, is_beyond = self._by_quota(flavor, requests)
+            attempts.append(Attempt(flavor.name, _word(mode, is_beyond=is_beyond), tuple(reasons)))
+            if not self._tries_next(mode):
+                best, best_mode = chosen, mode
+                break
+            if self._is_better(mode, best_mode):
+                best, best_mode = chosen, mode
+        for it in best.values():
+            it.tried_last = -1 if at == len(group.flavors) - 1 else at
+        return best, attempts
+
+    def _by_quota(self, flavor: Flavor, requests: Mapping[str, int]) -> tuple[dict[str, _Chosen], tuple[int, int], list[str], bool]:
+        chosen: dict[str, _Chosen] = {}
+        worst, reasons, is_beyond = (_FIT, 0), [], False
+        for name in sorted(requests):
+            kind, borrow, why = self._quota((flavor.name, name), requests[name])
+            is_beyond = is_beyond or borrow < 0
+            reasons += [why] if why else []
+            mode = kind, max(borrow, 0)
+            if self._is_better(worst, mode):
+                worst = mode
+            if worst[0] == _NO_FIT:
+                break
+            chosen[name] = _Chosen(flavor.name, kind, mode[1])
+        return (chosen if worst[0] != _NO_FIT else {}), worst, reasons, is_beyond
+
+    def _quota(self, cell: Cell, asked: int) -> tuple[int, int, str]:
+        """How an amount of a cell can be had, how far up the cohorts (-1 where it is nowhere), and why not at once."""
+        world, queue, before = self._world, self._queue, self._own.get(cell, 0)
+        value, most = plus(before, asked), world.most(queue.place, cell)
+        name = cell[1]
+        if value > most:
+            others = f" with {spelt(name, before)} of other pod sets" if before else ""
+            return _NO_FIT, -1, f"{name}: {spelt(name, asked)}{others} wanted, {spelt(name, most)} at most{self._why_most(cell)}"
+        height, is_inner, _ = lowest_fitting(world, queue.place, cell, value, self._usage)
+        available = max(0, world.available(queue.place, cell, self._usage))
+        if value <= available:
+            return _FIT, height, ""
+        why = f"{name}: {spelt(name, value)} wanted, {spelt(name, available)} of {spelt(name, most)} free"
+        if queue.quota(cell).nominal >= value or is_inner or borrows_while_preempting(queue):
+            room = targets(world, queue, self._workload, {cell}, {cell: value}, self._usage)
+            if not room:
+                return _NO_CANDIDATES, height, why
+            after = without(world, self._usage, room)
+            own = any(text(mapping(each, "status", "admission"), "clusterQueue") == queue.name for each in named(world, room))
+            return _PREEMPT if own else _RECLAIM, lowest_fitting(world, queue.place, cell, value, after)[0], why
+        return _NO_FIT, height, why
+
+    def _why_most(self, cell: Cell) -> str:
+        """What of the quotas makes up the most that there is."""
+        quota, queue = self._queue.quota(cell), self._queue
+        parent = self._world.parents.get(queue.place)
+        if parent is None:
+            return f" (the quota of `{queue.name}`)"
+        above = self._world.subtree[parent].get(cell, 0)
+        limit = "" if quota.borrowing is None else f", may borrow {spelt(cell[1], quota.borrowing)}"
+        return f" (`{queue.name}` has {spelt(cell[1], quota.nominal)}{limit}; cohort `{parent[1]}` has {spelt(cell[1], above)})"
+
+    def _tries_next(self, mode: tuple[int, int]) -> bool:
+        borrows, preempts, _ = self._queue.fungibility
+        return mode[0] <= _NO_CANDIDATES or (mode[0] < _FIT and preempts == "TryNextFlavor") or (mode[1] > 0 and borrows == "TryNextFlavor")
+
+    def _is_better(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        if _NO_FIT in (one[0], other[0]):
+            return one[0] != _NO_FIT
+        if (one[0] == _NO_CANDIDATES) != (other[0] == _NO_CANDIDATES):
+            return one[0] != _NO_CANDIDATES
+        if self._queue.fungibility[2] == "PreemptionOverBorrowing":
+            return (-one[1], one[0]) > (-other[1], other[0])
+        return (one[0], -one[1]) > (other[0], -other[1])
+
+    # Flavors by labels, taints and topologies.
+
+    def _topology_of(self, flavor: str) -> str:
+        found = self._world.flavor(flavor)
+        return found.topology if found else ""
+
+    def _mismatch(self, flavor: Flavor, together: Iterable[PodSet], group: Group) -> str:
+        """Why pods cannot have a flavor, whatever its quota; empty where they can."""
+        if flavor.is_assumed:
+            return ""
+        for pods in together:
+            why = self._topology_mismatch(flavor, pods, group) or _taint(flavor, pods) or _affinity(flavor, pods)
+            if why:
+                return why
+        return ""
+
+    def _topology_mismatch(self, flavor: Flavor, pods: PodSet, group: Group) -> str:
+        if not pods.topology.is_explicit:
+            return (
+                "is for topology-aware scheduling, which the pods do not ask for" if flavor.topology and not self._is_implied(pods) else ""
+            )
+        if not flavor.topology:
+            overlap = not group.resources.isdisjoint(pods.requests)
+            return "has no topology, which the pods ask for" if overlap else ""
+        levels = self._world.levels(flavor.topology)
+        if levels is None or has_level(pods, levels):
+            return ""
+        return f"topology `{flavor.topology}` has the levels {', '.join(levels)} and not those that the pods ask for"
+
+    def _is_implied(self, pods: PodSet) -> bool:
+        return not pods.topology.is_explicit and self._queue.is_tas_only
+
+    def _place(self) -> None:
+        """Look for places of the pods that ask for topology, in the order of flavors; a flavor without one falls out."""
+        wanted = [each for each in self.sets if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods))]
+        delayed = self._queue.checks_of("multikueue")
+        provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}
+        used: LeafUsage = {}
+        by_flavor: list[tuple[str, _Assigned]] = []
+        for each in wanted:
+            found = sorted({it.flavor for it in each.flavors.values() if self._topology_of(it.flavor)})
+            if any(flavor.is_assumed for it in each.flavors.values() if (flavor := self._world.flavor(it.flavor))):
+                continue
+            if len(found) != 1:
+                each.failed = True
+                each.reasons.append("flavors of several topologies" if found else "none of its flavors has a topology")
+            elif not delayed and found[0] not in provisioned:
+                by_flavor.append((found[0], each))
+        groups = [each.pods.topology.group for _, each in by_flavor if each.pods.topology.group]
+        for name, each in sorted(by_flavor, key=lambda it: it[0]):
+            flavor = self._world.flavors[name]
+            if self._world.nodes is None or self._world.levels(flavor.topology) is None or len(groups) > len(set(groups)):
+                each.is_unknown = True
+                continue
+            each.placement = place(each.pods, each.count, flavor, self._world, used, is_implied=self._is_implied(each.pods))
+            if each.placement.reason:
+                each.failed = True
+                each.reasons.append(each.placement.reason)
+                each.attempts = [
+                    Attempt(name, "never", (*it.reasons, each.placement.reason)) if it.flavor == name and it.verdict != "never" else it
+                    for it in each.attempts
+                ]
+                return
+
+    # What it means.
+
+    def answer(self, *, is_empty: bool) -> Answer:
+        """What the assignment says."""
+        fits, requested = self.mode == _FIT, self.requested()
+        borrowed = self._borrowed(requested) if fits else []
+        nothing: Verdict = "preempts" if self.preempted else "never" if is_empty else "waits"
+        sets = [self._of_pod_set(each, {it.cell for it in borrowed}, nothing) for each in self.sets]
+        whole: Verdict = "borrows" if borrowed else "fits" if fits else nothing
+        reason = "" if fits or self.preempted else next((it for each in self.sets if each.mode < _FIT for it in each.reasons), "")
+        if fits and any(each.is_unknown for each in self.sets):
+            whole, reason = "unknown", "nobody has given the nodes of its topology, or pod sets share a group"
+        notes: list[str] = []
+        if fits or self.preempted:
+            notes += [f"starts with {it.count} of {it.pods.count} pods" for it in self.sets if it.count < it.pods.count]
+            notes += [f"then waits for the AdmissionCheck `{name}`" for name in sorted(self._queue.checks)]
+        return Answer(self._workload, self._queue.name, whole, sets, reason, borrowed, self.preempted, requested if fits else {}, notes)
+
+    def _borrowed(self, requested: Mapping[Cell, int]) -> list[Borrowed]:
+        """What goes beyond the quota of the queue, and the cohort that has it."""
+        found, world, place = [], self._world, self._queue.place
+        for cell, value in requested.items():
+            nominal, used = self._queue.quota(cell).nominal, self._usage.get(place, {}).get(cell, 0)
+            beyond = max(0, used + value - nominal) - max(0, used - nominal)
+            if beyond > 0:
+                found.append(Borrowed(cell, beyond, lowest_fitting(world, place, cell, value, self._usage)[2][1]))
+        return found
+
+    def _of_pod_set(self, each: _Assigned, borrowed: Set[Cell], nothing: Verdict) -> PodSetAnswer:
+        verdict = nothing
+        if self.mode == _FIT:
+            own = not borrowed.isdisjoint((it.flavor, name) for name, it in each.flavors.items() if it.borrow)
+            verdict = "unknown" if each.is_unknown else "borrows" if own else "fits"
+        flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.mode == _FIT or self.preempted else {}
+        return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], each.placement)
+
+
+def _merged(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts of several cycles, each flavor as it was tried last."""
+    later = {each.flavor: each for each in now}
+    return [each for each in before if each.flavor not in later] + list(now)
+
+
+def _word(mode: tuple[int, int], *, is_beyond: bool) -> Verdict:
+    words: dict[int, Verdict] = {_PREEMPT: "preempts", _RECLAIM: "preempts", _NO_CANDIDATES: "waits"}
+    if mode[0] == _FIT:
+        return "borrows" if mode[1] else "fits"
+    return words.get(mode[0], "never" if is_beyond else "waits")
+
+
+def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Usage) -> tuple[int, bool, Place]:
+    """How far up the tree an amount is found, whether there is more above that, and the place that has it."""
+    used = usage.get(place, {}).get(cell, 0)
+    above = world.above(place)
+    if world.quotas[place].get(cell, Quota()).nominal >= plus(used, value) or not above:
+        return 0, bool(above), place
+    left = value - world.free_here(place, cell, usage)
+    for each in above:
+        if world.subtree[each].get(cell, 0) >= plus(usage.get(each, {}).get(cell, 0), left):
+            return world.height(each), each in world.parents, each
+        left -= world.free_here(each, cell, usage)
+    return world.height(above[-1]), False, above[-1]
+
+
+def _taint(flavor: Flavor, pods: PodSet) -> str:
+    found = untolerated(flavor.taints, [*structs(pods.spec, "tolerations"), *flavor.tolerations])
+    return f"untolerated taint {found}" if found else ""
+
+
+def _affinity(flavor: Flavor, pods: PodSet) -> str:
+    """Why the labels of a flavor do not match what pods select; what it says nothing of does not count."""
+    wrong = [f"{key}={value}" for key, value in string_map(pods.spec, "nodeSelector").items() if flavor.labels.get(key, value) != value]
+    if wrong:
+        own = ", ".join(f"{key}={value}" for key, value in flavor.labels.items())
+        return f"node labels {own} do not match the node selector {', '.join(wrong)}"
+    terms = required_terms(pods.spec) or []
+    known = [[it for it in structs(each, "matchExpressions") if text(it, "key") in flavor.labels] for each in terms]
+    if not known or not all(known) or any(all(matches_expression(it, flavor.labels) for it in each) for each in known):
+        return ""
+    return "node labels do not match the required node affinity"

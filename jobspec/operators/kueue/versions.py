@@ -1,0 +1,88 @@
+"""Objects of Kueue's API as its version v1beta2 has them.
+
+Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.values import mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Data
+
+GROUP = "kueue.x-k8s.io"
+_OLD = f"{GROUP}/v1beta1"
+_NEW = f"{GROUP}/v1beta2"
+#: What both versions call differently in `flavorFungibility`.
+_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
+#: `priorityClassSource` of a Workload -> the group and kind of its priority class.
+_PRIORITY_SOURCES = {
+    f"{GROUP}/workloadpriorityclass": (GROUP, "WorkloadPriorityClass"),
+    "scheduling.k8s.io/priorityclass": ("scheduling.k8s.io", "PriorityClass"),
+}
+
+
+def as_v1beta2(data: Data) -> Data:
+    """An object of Kueue as v1beta2 has it; others stay as they are."""
+    if data.get("apiVersion") != _OLD:
+        return data
+    change = _CHANGES.get(str(data.get("kind")))
+    spec, status = mapping(data, "spec"), mapping(data, "status")
+    parts = dict(zip(("spec", "status"), change(spec, status) if change else (spec, status), strict=True))
+    return {**data, "apiVersion": _NEW, **{name: part for name, part in parts.items() if name in data}}
+
+
+def _cluster_queue(spec: Data, status: Data) -> tuple[Data, Data]:
+    checks = spec.get("admissionChecks")
+    made = {
+        "cohort": ("cohortName", spec.get("cohort")),
+        "admissionChecks": ("admissionChecksStrategy", {"admissionChecks": [{"name": each} for each in checks or ()]} if checks else None),
+        "flavorFungibility": (
+            "flavorFungibility",
+            {key: _FUNGIBILITY.get(str(value), value) for key, value in mapping(spec, "flavorFungibility").items()},
+        ),
+    }
+    return _renamed(spec, made), status
+
+
+def _local_queue(spec: Data, status: Data) -> tuple[Data, Data]:
+    return spec, _renamed(status, {"flavorUsage": ("flavorsUsage", status.get("flavorUsage"))})
+
+
+def _admission_check(spec: Data, status: Data) -> tuple[Data, Data]:
+    return _renamed(spec, {"retryDelayMinutes": ("", None)}), status
+
+
+def _multi_kueue_cluster(spec: Data, status: Data) -> tuple[Data, Data]:
+    source = {key: spec[key] for key in ("kubeConfig", "clusterProfileRef") if spec.get(key)}
+    return _renamed(spec, {"kubeConfig": ("clusterSource", source), "clusterProfileRef": ("clusterSource", source)}), status
+
+
+def _workload(spec: Data, status: Data) -> tuple[Data, Data]:
+    group, kind = _PRIORITY_SOURCES.get(str(spec.get("priorityClassSource")), ("", ""))
+    reference = {"group": group, "kind": kind, "name": spec.get("priorityClassName")} if kind else None
+    renamed = {"priorityClassName": ("priorityClassRef", reference), "priorityClassSource": ("", None)}
+    old, new = "accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds"
+    return _renamed(spec, renamed), _renamed(status, {old: (new, status.get(old))})
+
+
+_CHANGES = {
+    "AdmissionCheck": _admission_check,
+    "ClusterQueue": _cluster_queue,
+    "LocalQueue": _local_queue,
+    "MultiKueueCluster": _multi_kueue_cluster,
+    "Workload": _workload,
+}
+
+
+def _renamed(data: Data, made: dict[str, tuple[str, Any]]) -> Data:
+    """A mapping with fields under other names, with other values; those without a value are left out."""
+    found = {}
+    for key, value in data.items():
+        name, new = made.get(key, (key, value))
+        if name and (key not in made or new is not None):
+            found[name] = new
+    return found

@@ -1,0 +1,365 @@
+"""The Workload that Kueue makes of a job: its pod sets, what they request, its priority and its name.
+
+Follows `constructWorkload` and `NewPodSetTopologyRequest`, sigs.k8s.io/kueue pkg/controller/jobframework, the `PodSets` of
+pkg/controller/jobs, and `AdjustResources`, pkg/workload, 0.19.2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+from jobspec import kinds
+from jobspec.diagnostics import JobspecError
+from jobspec.go.values import mapping, number, string_map, structs, text
+from jobspec.kubernetes.admission.classes import priority_of
+from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.operators.kueue.versions import GROUP
+from jobspec.operators.kueue.world import amount
+from jobspec.targets import is_at_least
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Data
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+    from jobspec.operators.kueue.world import World
+    from jobspec.targets import Target
+
+QUEUE = f"{GROUP}/queue-name"
+PRIORITY = f"{GROUP}/priority-class"
+RELEASE = "0.19.2"
+"""The newest release whose behaviour is known."""
+_JOB: GroupKind = ("batch", "Job")
+KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, _JOB)
+"""The kinds of jobs of which Workloads can be said."""
+
+
+def is_queued(kind: GroupKind, release: str) -> bool:
+    """Whether the default configuration of a release queues a kind: since 0.19 no PyTorchJob."""
+    return kind in KINDS and (kind != kinds.PYTORCHJOB or not is_at_least(release, "0.19.0"))
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyRequest:
+    """Where the pods of a pod set have to stand; of the first three at most one is given."""
+
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    slices: tuple[tuple[str, int], ...] = ()
+    """The levels that hold slices of the pod set, and their sizes, the widest first."""
+    group: str = ""
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether a level or `unconstrained` is asked for."""
+        return (self.required, self.preferred, self.unconstrained) != (None, None, None) or bool(self.slices)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """Pods of a job that are alike."""
+
+    name: str
+    count: int
+    template: Data
+    """The pod template, with the requests that Kueue fills in."""
+    least: int | None = None
+    """With how many pods the job starts, too."""
+    topology: TopologyRequest = TopologyRequest()
+    index_label: str = ""
+    group_label: str = ""
+    group_count: int = 0
+
+    @property
+    def spec(self) -> Data:
+        """The pod spec."""
+        return mapping(self.template, "spec")
+
+    @property
+    def requests(self) -> dict[str, int]:
+        """What one pod requests."""
+        return {name: max(0, amount(name, each)) for name, each in pod_requests(self.spec).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What Kueue makes of a job."""
+
+    job: Data
+    kind: GroupKind
+    namespace: str
+    queue: str
+    pod_sets: Sequence[PodSet]
+    priority: int | None
+    """None where the priority class is not at hand."""
+    problem: str = ""
+    """Why there is none."""
+
+    @property
+    def job_name(self) -> str:
+        """The name of the job."""
+        metadata = mapping(self.job, "metadata")
+        return text(metadata, "name") or f"{text(metadata, 'generateName')}<random>"
+
+    @property
+    def name(self) -> str:
+        """The name of the Workload; it ends with a hash of the job's uid, which is known once the job is there."""
+        uid = text(mapping(self.job, "metadata"), "uid")
+        told = "\n".join((self.kind[1], self.kind[0], self.job_name, uid))
+        end = hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()[:5] if uid else "<hash>"
+        return f"{f'{self.kind[1].lower()}-{self.job_name}'[:247]}-{end}"
+
+    def as_object(self) -> Data:
+        """The Workload as a manifest."""
+        metadata = mapping(self.job, "metadata")
+        made = {"name": self.name, "namespace": self.namespace, **({"labels": own} if (own := self._labels()) else {})}
+        owner = {"apiVersion": self.job["apiVersion"], "kind": self.kind[1], "name": self.job_name, "uid": text(metadata, "uid") or "<uid>"}
+        spec = {
+            "queueName": self.queue,
+            "podSets": [_pod_set(each) for each in self.pod_sets],
+            **self._priority(),
+            "active": True,
+        }
+        references = [{**owner, "controller": True, "blockOwnerDeletion": True}]
+        return {
+            "apiVersion": f"{GROUP}/v1beta2",
+            "kind": "Workload",
+            "metadata": {**made, "ownerReferences": references},
+            "spec": spec,
+        }
+
+    def _labels(self) -> dict[str, str]:
+        uid = text(mapping(self.job, "metadata"), "uid")
+        return {f"{GROUP}/job-uid": uid} if uid else {}
+
+    def _priority(self) -> Data:
+        name, kind = priority_class(self.job, self.kind, self.pod_sets)
+        group = GROUP if kind == "WorkloadPriorityClass" else kinds.PRIORITY_CLASS[0]
+        given = {} if self.priority is None else {"priority": self.priority}
+        return {**({"priorityClassRef": {"group": group, "kind": kind, "name": name}} if name else {}), **given}
+
+
+def _pod_set(pods: PodSet) -> Data:
+    topology = pods.topology
+    request: Data = {
+        "required": topology.required,
+        "preferred": topology.preferred,
+        "unconstrained": topology.unconstrained,
+        "podIndexLabel": pods.index_label or None,
+        "subGroupIndexLabel": pods.group_label or None,
+        "subGroupCount": pods.group_count or None,
+        "podSetGroupName": topology.group or None,
+    }
+    if len(topology.slices) == 1:
+        request |= {"podSetSliceRequiredTopology": topology.slices[0][0], "podSetSliceSize": topology.slices[0][1]}
+    elif topology.slices:
+        request["podsetSliceRequiredTopologyConstraints"] = [{"topology": level, "size": size} for level, size in topology.slices]
+    given = {name: each for name, each in request.items() if each is not None}
+    least = {} if pods.least is None else {"minCount": pods.least}
+    return {"name": pods.name, "count": pods.count, **least, "template": pods.template, **({"topologyRequest": given} if given else {})}
+
+
+def queue_name(job: Document, world: World) -> str:
+    """The queue of a job: its label, or `default` where its namespace has a LocalQueue of that name."""
+    said = string_map(mapping(job.data, "metadata"), "labels").get(QUEUE, "")
+    return said or ("default" if world.local_queue(job.namespace, "default") else "")
+
+
+def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> Workload:
+    """What Kueue makes of a job. *context*: the documents that it may refer to, such as runtimes."""
+    queue = queue_name(job, world)
+    there = world.namespaces_of(queue)
+    namespace = job.namespace or (there[0] if len(there) == 1 and there[0] else "default")
+    try:
+        found = [_adjusted(each, namespace, world) for each in _pod_sets(job, context, target)]
+    except _NoPodSets as why:
+        return Workload(job.data, job.group_kind, namespace, queue, [], None, str(why))
+    priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
+    return Workload(job.data, job.group_kind, namespace, queue, found, priority)
+
+
+def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[PodSet]) -> tuple[str, str]:
+    """The name of the class that gives a Workload its priority, empty for none, and that class's kind."""
+    if named := string_map(mapping(job, "metadata"), "labels").get(PRIORITY):
+        return named, "WorkloadPriorityClass"
+    of_policy = text(mapping(job, "spec", "runPolicy", "schedulingPolicy"), "priorityClass") if kind == kinds.PYTORCHJOB else ""
+    named = of_policy or next((name for each in pod_sets if (name := text(each.spec, "priorityClassName"))), "")
+    return named, "PriorityClass"
+
+
+def _priority_of(name: str, kind: str, world: World) -> int | None:
+    if kind == "WorkloadPriorityClass":
+        found = world.object(kind, name)
+        return None if found is None else number(found, "value") or 0
+    given = priority_of(name, world.others)
+    return None if given is None else given["priority"]
+
+
+class _NoPodSets(Exception):
+    """Why a job has no Workload."""
+
+
+# The pod sets of a job, by its kind.
+
+
+_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodSet]:
+    spec = mapping(job.data, "spec")
+    if job.group_kind == kinds.PYTORCHJOB:
+        replicas = mapping(spec, "pytorchReplicaSpecs")
+        for name in ("Master", "Worker"):
+            if isinstance(each := replicas.get(name), dict):
+                count, template = number(each, "replicas"), mapping(each, "template")
+                yield _with_topology(
+                    PodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
+                )
+    elif job.group_kind == _JOB:
+        least = string_map(mapping(job.data, "metadata"), "annotations").get(f"{GROUP}/job-min-parallelism", "")
+        found = int(least) if least.lstrip("+-").isdecimal() else None
+        yield _with_topology(PodSet("main", _pods_of(spec), mapping(spec, "template"), found, index_label=_INDEX))
+    else:
+        yield from map(
+            _of_replicated_job, structs(_jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec, "replicatedJobs")
+        )
+
+
+def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
+    """The spec of the JobSet that the trainer makes of a TrainJob."""
+    from jobspec.operators.expansion import expand
+
+    try:
+        expansion = expand(job, context, target, first_and_last_only=True, skip_server_checks=True)
+    except JobspecError as error:
+        raise _NoPodSets(str(error)) from None
+    made = next((each for each in expansion.objects if each.value["kind"].value == "JobSet"), None)
+    if made is None:
+        raise _NoPodSets(next((each.message for each in expansion.diagnostics), "the trainer makes no JobSet of it"))
+    return mapping(made.data(), "spec")
+
+
+def _of_replicated_job(each: Data) -> PodSet:
+    replicas, spec = number(each, "replicas"), mapping(each, "template", "spec")
+    replicas = 1 if replicas is None else replicas
+    found = PodSet(text(each, "name").lower(), replicas * _pods_of(spec), mapping(spec, "template"), index_label=_INDEX)
+    return _with_topology(replace(found, group_label="jobset.sigs.k8s.io/job-index", group_count=replicas))
+
+
+def _pods_of(spec: Data) -> int:
+    """How many pods of a Job run at once."""
+    parallelism, completions = number(spec, "parallelism"), number(spec, "completions")
+    found = 1 if parallelism is None else parallelism
+    return found if completions is None else min(found, completions)
+
+
+# The annotations of a pod template that say where the pods have to stand.
+
+
+_PODSET = f"{GROUP}/podset-"
+
+
+def _with_topology(pods: PodSet) -> PodSet:
+    said = string_map(mapping(pods.template, "metadata"), "annotations")
+    required, preferred = said.get(f"{_PODSET}required-topology"), said.get(f"{_PODSET}preferred-topology")
+    preferred = None if required is not None else preferred
+    unconstrained = said.get(f"{_PODSET}unconstrained-topology") if required is None and preferred is None else None
+    level, size = said.get(f"{_PODSET}slice-required-topology"), said.get(f"{_PODSET}slice-size")
+    layers = said.get(f"{_PODSET}slice-required-topology-constraints")
+    try:
+        slices = tuple((each["topology"], int(each["size"])) for each in json.loads(layers)) if layers is not None else ()
+        if layers is None and level is not None and size is not None:
+            slices = ((level, int(size)),)
+    except (ValueError, TypeError, KeyError):
+        raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read") from None
+    group = said.get(f"{GROUP}/podset-group-name", "") if required is not None or preferred is not None else ""
+    is_free = None if unconstrained is None else unconstrained in ("1", "t", "T", "true", "TRUE", "True")
+    request = TopologyRequest(required, preferred, is_free, slices, group)
+    return replace(pods, topology=request)
+
+
+# What pods request, once the overhead of their runtime class, the namespace's LimitRanges and their limits are looked at.
+
+
+def _adjusted(pods: PodSet, namespace: str, world: World) -> PodSet:
+    spec = dict(pods.spec)
+    runtime_class = world.others.find(kinds.RUNTIME_CLASS, "", text(spec, "runtimeClassName"))
+    if runtime_class and not spec.get("overhead") and (overhead := mapping(runtime_class, "overhead", "podFixed")):
+        spec["overhead"] = overhead
+    bounds = bounds_of(namespace, world)
+    filled = bounds["Container"]["default"], bounds["Container"]["defaultRequest"]
+    for kind in ("initContainers", "containers"):
+        if kind in spec:
+            spec[kind] = [_with_requests(each, *filled) for each in structs(spec, kind)]
+    if isinstance(spec.get("resources"), dict):
+        spec = _with_requests(spec, bounds["Pod"]["default"], bounds["Pod"]["defaultRequest"])
+    return replace(pods, template={**pods.template, "spec": spec})
+
+
+def _with_requests(holder: Data, limits: Data, requests: Data) -> Data:
+    """A container, or a pod spec with resources, whose missing limits and requests are filled in, the requests from limits at last."""
+    own = mapping(holder, "resources")
+    of_limits = {**limits, **mapping(own, "limits")}
+    of_requests = {**of_limits, **requests, **mapping(own, "requests")}
+    given = {name: each for name, each in (("limits", of_limits), ("requests", of_requests)) if each}
+    return {**holder, "resources": {**own, **given}} if given else holder
+
+
+def bounds_of(namespace: str, world: World) -> dict[str, dict[str, Data]]:
+    """The LimitRanges of a namespace as one, by type: of `min` the greatest, of `max` the least, of defaults the first."""
+    found: dict[str, dict[str, Data]] = {
+        kind: {name: {} for name in ("min", "max", "default", "defaultRequest")} for kind in ("Container", "Pod")
+    }
+    for _, data in world.others.in_namespace(kinds.LIMIT_RANGE, namespace):
+        for item in structs(data, "spec", "limits"):
+            bounds = found.get(text(item, "type"))
+            if bounds is None:
+                continue
+            given = {name: mapping(item, name) for name in bounds}
+            if text(item, "type") == "Container":  # as the server stores it
+                given["default"] = {**given["max"], **given["default"]}
+                given["defaultRequest"] = {**given["min"], **given["default"], **given["defaultRequest"]}
+            for name in ("default", "defaultRequest"):
+                bounds[name] = {**given[name], **bounds[name]}
+            bounds["max"] = {**given["max"], **bounds["max"], **_chosen(min, bounds["max"], given["max"])}
+            bounds["min"] = {**given["min"], **bounds["min"], **_chosen(max, bounds["min"], given["min"])}
+    return found
+
+
+def _chosen(choose: Any, one: Data, other: Data) -> Data:
+    return {name: choose(one[name], other[name], key=lambda each: amount("cpu", each)) for name in one.keys() & other.keys()}
+
+
+def inadmissible(workload: Workload, world: World) -> str:
+    """Why Kueue admits no workload with these requests, whatever is free; empty where nothing is against them."""
+    bounds = bounds_of(workload.namespace, world)
+    for pods in workload.pod_sets:
+        spec = pods.spec
+        for each in (*structs(spec, "initContainers"), *structs(spec, "containers")):
+            own = mapping(each, "resources")
+            requests, limits = ({name: amount(name, it) for name, it in mapping(own, field).items()} for field in ("requests", "limits"))
+            if over := sorted(name for name in requests.keys() & limits.keys() if requests[name] > limits[name]):
+                return f"requests of {', '.join(over)} are above the limits"
+            most = {**requests, **limits, **{name: max(requests[name], limits[name]) for name in requests.keys() & limits.keys()}}
+            least = {**requests, **limits, **{name: min(requests[name], limits[name]) for name in requests.keys() & limits.keys()}}
+            if why := _beyond(most, least, bounds["Container"], f"container `{text(each, 'name')}`"):
+                return why
+        if why := _beyond(pods.requests, pods.requests, bounds["Pod"], f"pod of `{pods.name}`"):
+            return why
+    return ""
+
+
+def _beyond(most: Mapping[str, int], least: Mapping[str, int], bounds: dict[str, Data], what: str) -> str:
+    for name, each in bounds["max"].items():
+        if most.get(name, 0) > amount(name, each):
+            return f"a LimitRange allows the {what} {each} {name} at most"
+    for name, each in bounds["min"].items():
+        if name in least and least[name] < amount(name, each):
+            return f"a LimitRange wants the {what} to have {each} {name} at least"
+    return ""

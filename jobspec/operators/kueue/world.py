@@ -1,0 +1,437 @@
+"""The queues of a cluster as one value: ClusterQueues, LocalQueues, the tree of cohorts, flavors, topologies and nodes.
+
+Follows `clusterQueue`, `resourceNode` and `Snapshot`, sigs.k8s.io/kueue pkg/cache/scheduler, and `Amount`, pkg/resources, 0.19.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.values import items, mapping, string_map, structs, text
+from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.operators.kueue.versions import GROUP, as_v1beta2
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Data
+    from jobspec.go.quantities import Format
+
+    #: Flavor and resource.
+    Cell = tuple[str, str]
+    #: Kind (`ClusterQueue` or `Cohort`) and name of a node in the tree of cohorts.
+    Place = tuple[str, str]
+    #: What is used of each cell at each place of the tree.
+    Usage = dict[Place, dict[Cell, int]]
+
+#: What Kueue counts as no limit, and what no amount goes beyond.
+UNLIMITED = (1 << 63) - 1
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def amount(resource: str, value: Any) -> int:
+    """An amount as Kueue counts it: thousandths of a CPU, and whole units of all else, rounded up."""
+    per_unit = 1_000_000 if resource == "cpu" else 1_000_000_000
+    return min(-(-quantity(str(value)).nanos // per_unit), UNLIMITED)
+
+
+def spelt(resource: str, value: int) -> str:
+    """An amount as people write it."""
+    if value >= UNLIMITED:
+        return "unlimited"
+    form: Format = "binary" if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-") else "decimal"
+    return str(Quantity(value * (1_000_000 if resource == "cpu" else 1_000_000_000), form))
+
+
+def plus(one: int, other: int) -> int:
+    """A sum, where no limit and something remains no limit."""
+    return UNLIMITED if UNLIMITED in (one, other) else min(one + other, UNLIMITED)
+
+
+def minus(one: int, other: int) -> int:
+    """A difference, where no limit without something remains no limit."""
+    return 0 if one == other else UNLIMITED if one == UNLIMITED else max(one - other, -UNLIMITED - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a queue or cohort has of one cell."""
+
+    nominal: int = 0
+    borrowing: int | None = None
+    lending: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A ResourceFlavor; an assumed one where nobody has given it, which then fits every pod."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[Data] = ()
+    tolerations: Sequence[Data] = ()
+    topology: str = ""
+    is_assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A resource group of a ClusterQueue."""
+
+    resources: frozenset[str]
+    flavors: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Nodes that are alike but for their names."""
+
+    count: int
+    labels: Mapping[str, str]
+    taints: Sequence[Data]
+    allocatable: Mapping[str, int]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """What Kueue knows when it admits a workload. *closed*: what is not among the objects does not exist; else nobody knows."""
+
+    objects: Mapping[tuple[str, str, str], Data]
+    """Kueue's objects by kind, namespace and name, as v1beta2 has them."""
+    others: PolicyObjects
+    """Namespaces, priority and runtime classes, LimitRanges."""
+    nodes: Sequence[Nodes] | None
+    """None where nobody knows of nodes."""
+    closed: bool = True
+
+    def of_kind(self, kind: str) -> Iterator[tuple[tuple[str, str], Data]]:
+        """The objects of a kind of Kueue, with namespace and name."""
+        return ((key[1:], each) for key, each in self.objects.items() if key[0] == kind)
+
+    def object(self, kind: str, name: str, namespace: str = "") -> Data | None:
+        """The object of a kind of Kueue and of a name."""
+        return self.objects.get((kind, namespace, name))
+
+    @cached_property
+    def queues(self) -> Mapping[str, ClusterQueue]:
+        """The ClusterQueues by name."""
+        return {name: ClusterQueue(name, each, self) for (_, name), each in self.of_kind("ClusterQueue")}
+
+    def local_queue(self, namespace: str, name: str) -> Data | None:
+        """The LocalQueue of a name; one without a namespace is in that of whoever asks."""
+        return self.object("LocalQueue", name, namespace) or self.object("LocalQueue", name)
+
+    def namespaces_of(self, local_queue: str) -> list[str]:
+        """The namespaces that have a LocalQueue of a name."""
+        return [namespace for (namespace, name), _ in self.of_kind("LocalQueue") if name == local_queue]
+
+    @cached_property
+    def flavors(self) -> Mapping[str, Flavor]:
+        """The ResourceFlavors by name."""
+        return {name: _flavor(name, mapping(each, "spec")) for (_, name), each in self.of_kind("ResourceFlavor")}
+
+    def flavor(self, name: str) -> Flavor | None:
+        """The flavor of a name; None where it does not exist."""
+        return self.flavors.get(name) or (None if self.closed else Flavor(name, is_assumed=True))
+
+    def levels(self, topology: str) -> list[str] | None:
+        """The node labels of a topology's levels, the widest first; None for one that is not at hand."""
+        found = self.object("Topology", topology)
+        return None if found is None else [text(each, "nodeLabel") for each in structs(found, "spec", "levels")]
+
+    # The tree of cohorts.
+
+    @cached_property
+    def parents(self) -> Mapping[Place, Place]:
+        """The cohort above each ClusterQueue and cohort that has one."""
+        found = {("ClusterQueue", name): text(mapping(each, "spec"), "cohortName") for (_, name), each in self.of_kind("ClusterQueue")}
+        found |= {("Cohort", name): text(mapping(each, "spec"), "parentName") for (_, name), each in self.of_kind("Cohort")}
+        return {place: ("Cohort", parent) for place, parent in found.items() if parent}
+
+    def above(self, place: Place) -> list[Place]:
+        """The cohorts above a place, the nearest first; up to the first repetition where they are a cycle."""
+        found: list[Place] = []
+        while (place := self.parents.get(place, ("", ""))) != ("", "") and place not in found:
+            found.append(place)
+        return found
+
+    def in_cycle(self, place: Place) -> bool:
+        """Whether the cohorts above a place lead back to one of them."""
+        path = self.above(place)
+        return bool(path) and path[-1] in self.parents
+
+    @cached_property
+    def quotas(self) -> Mapping[Place, Mapping[Cell, Quota]]:
+        """The quotas that each ClusterQueue and cohort says."""
+        given = {(kind, name): _quotas(each) for kind in ("ClusterQueue", "Cohort") for (_, name), each in self.of_kind(kind)}
+        return {**{place: {} for place in self.parents.values()}, **given}
+
+    @cached_property
+    def subtree(self) -> Mapping[Place, Mapping[Cell, int]]:
+        """What each place has with all below it, but for what these do not lend."""
+        children: dict[Place, list[Place]] = {}
+        for place, parent in self.parents.items():
+            children.setdefault(parent, []).append(place)
+        found: dict[Place, dict[Cell, int]] = {}
+
+        def fill(place: Place) -> dict[Cell, int]:
+            own = {cell: quota.nominal for cell, quota in self.quotas[place].items()}
+            for child in children.get(place, ()):
+                for cell, value in fill(child).items():
+                    own[cell] = plus(own.get(cell, 0), minus(value, self._kept(child, cell, value)))
+            found[place] = own
+            return own
+
+        for place in self.quotas:
+            if place not in self.parents:
+                fill(place)
+        return found
+
+    def height(self, place: Place) -> int:
+        """The distance to the furthest place below."""
+        return 1 + max((self.height(child) for child, parent in self.parents.items() if parent == place), default=-1)
+
+    def _kept(self, place: Place, cell: Cell, subtree: int) -> int:
+        lending = self.quotas[place].get(cell, Quota()).lending
+        return 0 if lending is None else max(0, minus(subtree, lending))
+
+    def kept(self, place: Place, cell: Cell) -> int:
+        """What a place never lends: `localQuota`."""
+        return self._kept(place, cell, self.subtree[place].get(cell, 0))
+
+    def free_here(self, place: Place, cell: Cell, usage: Usage) -> int:
+        """What is free of the part that a place never lends."""
+        return max(0, minus(self.kept(place, cell), usage.get(place, {}).get(cell, 0)))
+
+    def available(self, place: Place, cell: Cell, usage: Usage) -> int:
+        """What a place can have now, from above too; below zero where more is used than there is."""
+        used, subtree = usage.get(place, {}).get(cell, 0), self.subtree[place].get(cell, 0)
+        parent = self.parents.get(place)
+        if parent is None:
+            return minus(subtree, used)
+        above = self.available(parent, cell, usage)
+        limit = self.quotas[place].get(cell, Quota()).borrowing
+        if limit is not None:
+            kept = self.kept(place, cell)
+            above = min(above, plus(minus(minus(subtree, kept), max(0, minus(used, kept))), limit))
+        return plus(self.free_here(place, cell, usage), above)
+
+    def most(self, place: Place, cell: Cell) -> int:
+        """What a place can have at best, where nothing is used."""
+        subtree, parent = self.subtree[place].get(cell, 0), self.parents.get(place)
+        if parent is None:
+            return subtree
+        found = plus(self.kept(place, cell), self.most(parent, cell))
+        limit = self.quotas[place].get(cell, Quota()).borrowing
+        return found if limit is None else min(plus(subtree, limit), found)
+
+    def with_usage(self, usage: Usage, place: Place, cell: Cell, value: int) -> None:
+        """Add to what a place uses, and above it what goes beyond its own part; a negative value takes it away."""
+        own = usage.setdefault(place, {})
+        used, parent = own.get(cell, 0), self.parents.get(place)
+        kept = self.kept(place, cell)
+        own[cell] = used + value
+        change = max(0, own[cell] - kept) - max(0, used - kept)
+        if parent is not None and change:
+            self.with_usage(usage, parent, cell, change)
+
+    # What runs already.
+
+    @cached_property
+    def admitted(self) -> list[Data]:
+        """The Workloads that have quota."""
+        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission")]
+
+    @cached_property
+    def knows_usage(self) -> bool:
+        """Whether the objects say what runs."""
+        return bool(self.admitted) or any("flavorsReservation" in mapping(each, "status") for _, each in self.of_kind("ClusterQueue"))
+
+    def usage(self) -> Usage:
+        """What is used, as the status of the ClusterQueues says, else as their Workloads do; a value of its own for each caller."""
+        found: Usage = {}
+        for name, each in self.queues.items():
+            reserved = structs(mapping(each.data, "status"), "flavorsReservation")
+            cells = [
+                ((text(flavor, "name"), text(it, "name")), amount(text(it, "name"), it.get("total", 0)))
+                for flavor in reserved
+                for it in structs(flavor, "resources")
+            ]
+            if not reserved:
+                own = [it for it in self.admitted if text(mapping(it, "status", "admission"), "clusterQueue") == name]
+                cells = [cell for it in own for cell in usage_of(it).items()]
+            for cell, value in cells:
+                if not self.in_cycle(("ClusterQueue", name)):
+                    self.with_usage(found, ("ClusterQueue", name), cell, value)
+        return found
+
+
+def usage_of(workload: Data) -> dict[Cell, int]:
+    """What an admitted Workload uses."""
+    found: dict[Cell, int] = {}
+    for each in structs(workload, "status", "admission", "podSetAssignments"):
+        for resource, flavor in string_map(each, "flavors").items():
+            value = amount(resource, mapping(each, "resourceUsage").get(resource, 0))
+            found[flavor, resource] = found.get((flavor, resource), 0) + value
+    return found
+
+
+@dataclass(frozen=True)
+class ClusterQueue:
+    """A ClusterQueue among the others."""
+
+    name: str
+    data: Data
+    world: World
+
+    @property
+    def place(self) -> Place:
+        """Its place in the tree of cohorts."""
+        return "ClusterQueue", self.name
+
+    @cached_property
+    def spec(self) -> Data:
+        """What it says."""
+        return mapping(self.data, "spec")
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Its resource groups."""
+        return [
+            Group(frozenset(map(str, items(each, "coveredResources"))), [text(it, "name") for it in structs(each, "flavors")])
+            for each in structs(self.spec, "resourceGroups")
+        ]
+
+    def group_of(self, resource: str) -> Group | None:
+        """The resource group that covers a resource."""
+        return next((each for each in self.groups if resource in each.resources), None)
+
+    @cached_property
+    def flavors(self) -> list[str]:
+        """The flavors of all its groups."""
+        return [name for group in self.groups for name in group.flavors]
+
+    def quota(self, cell: Cell) -> Quota:
+        """Its own quota of a cell."""
+        return self.world.quotas[self.place].get(cell, Quota())
+
+    @cached_property
+    def fungibility(self) -> tuple[str, str, str]:
+        """What follows a flavor that has to borrow, or one that has to preempt, and which of both is better."""
+        given = mapping(self.spec, "flavorFungibility")
+        preference = text(given, "preference") or "BorrowingOverPreemption"
+        return text(given, "whenCanBorrow") or "MayStopSearch", text(given, "whenCanPreempt") or "TryNextFlavor", preference
+
+    @cached_property
+    def checks(self) -> Mapping[str, frozenset[str]]:
+        """Its admission checks with the flavors that they are for."""
+        rules = structs(self.spec, "admissionChecksStrategy", "admissionChecks")
+        return {text(each, "name"): frozenset(map(str, items(each, "onFlavors") or self.flavors)) for each in rules}
+
+    def checks_of(self, controller: str) -> list[str]:
+        """Its admission checks of a controller."""
+        found = ((name, self.world.object("AdmissionCheck", name)) for name in self.checks)
+        return sorted(name for name, each in found if each and text(mapping(each, "spec"), "controllerName") == f"{GROUP}/{controller}")
+
+    @cached_property
+    def is_tas_only(self) -> bool:
+        """Whether all of its flavors have a topology."""
+        return all((found := self.world.flavors.get(each)) and found.topology for each in self.flavors)
+
+    @cached_property
+    def inactive(self) -> list[str]:
+        """Why it admits nothing, however much is free; empty for one that is active."""
+        world, found = self.world, []
+        if (text(self.spec, "stopPolicy") or "None") != "None":
+            found.append(f"is stopped: `stopPolicy: {self.spec['stopPolicy']}`")
+        if missing := [each for each in self.flavors if world.flavor(each) is None]:
+            found.append(f"has no ResourceFlavor {_listed(missing)}")
+        if world.closed and (missing := sorted(each for each in self.checks if not world.object("AdmissionCheck", each))):
+            found.append(f"has no AdmissionCheck {_listed(missing)}")
+        found += [f"waits for the inactive AdmissionCheck `{each}`" for each in sorted(self.checks) if self._is_inactive(each)]
+        several = self.checks_of("multikueue")
+        if len(several) > 1:
+            found.append(f"has several MultiKueue checks: {_listed(several)}")
+        if partial := [each for each in several if self.checks[each] != frozenset(self.flavors)]:
+            found.append(f"has a MultiKueue check for some flavors alone: {_listed(partial)}")
+        if several and self.checks_of("provisioning-request"):
+            found.append("has both a MultiKueue check and one for ProvisioningRequests")
+        topologies = {name: each.topology for name in self.flavors if (each := world.flavor(name)) and each.topology}
+        if world.closed and not several:
+            found += [f"has no Topology `{it}` of flavor `{name}`" for name, it in topologies.items() if world.levels(it) is None]
+        if world.in_cycle(self.place):
+            found.append("has cohorts that are each other's parents")
+        return found
+
+    def _is_inactive(self, check: str) -> bool:
+        """Whether a check says of itself that it is not active."""
+        conditions = structs(self.world.object("AdmissionCheck", check) or {}, "status", "conditions")
+        return any(text(each, "type") == "Active" and text(each, "status") == "False" for each in conditions)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{each}`" for each in names)
+
+
+def _quotas(data: Data) -> dict[Cell, Quota]:
+    found = {}
+    for group in structs(data, "spec", "resourceGroups"):
+        for flavor in structs(group, "flavors"):
+            for each in structs(flavor, "resources"):
+                name = text(each, "name")
+                nominal, *limits = (
+                    None if each.get(it) is None else amount(name, each[it]) for it in ("nominalQuota", "borrowingLimit", "lendingLimit")
+                )
+                found[text(flavor, "name"), name] = Quota(nominal or 0, *limits)
+    return found
+
+
+def _flavor(name: str, spec: Data) -> Flavor:
+    tolerations = structs(spec, "tolerations")
+    return Flavor(name, string_map(spec, "nodeLabels"), structs(spec, "nodeTaints"), tolerations, text(spec, "topologyName"))
+
+
+_OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass")
+
+
+def world_of(objects: Iterable[Data], shapes: Iterable[Data] | None = None, *, closed: bool = True) -> World:
+    """The queues among objects. *shapes*: of the nodes, as a pinned cluster has them; None where the objects hold the nodes."""
+    kueue: dict[tuple[str, str, str], Data] = {}
+    others, nodes = [], []
+    for each in objects:
+        kind, metadata = str(each.get("kind")), mapping(each, "metadata")
+        if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
+            namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
+            kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
+        elif kind in _OTHERS:
+            others.append(each)
+        elif kind == "Node" and each.get("apiVersion") == "v1":
+            nodes.append(each)
+    found = [*(_node(each) for each in nodes if _is_ready(each)), *map(_shape, shapes or ())]
+    return World(kueue, PolicyObjects(others, closed=closed), found if nodes or shapes is not None else None, closed)
+
+
+def _allocatable(data: Data) -> dict[str, int]:
+    return {name: amount(name, value) for name, value in mapping(data, "allocatable").items()}
+
+
+def _node(data: Data) -> Nodes:
+    name, labels = text(mapping(data, "metadata"), "name"), string_map(mapping(data, "metadata"), "labels")
+    return Nodes(1, labels, structs(data, "spec", "taints"), _allocatable(mapping(data, "status")), name)
+
+
+def _shape(data: Data) -> Nodes:
+    count = data.get("count")
+    return Nodes(count if isinstance(count, int) else 1, string_map(data, "labels"), structs(data, "taints"), _allocatable(data))
+
+
+def _is_ready(node: Data) -> bool:
+    """Whether pods can start on a node; one without a status of its own conditions counts as ready."""
+    conditions = structs(node, "status", "conditions")
+    ready = [text(each, "status") == "True" for each in conditions if text(each, "type") == "Ready"]
+    return not mapping(node, "spec").get("unschedulable") and all(ready)

@@ -1,0 +1,223 @@
+"""What Kueue does with jobs, for people and programs: text with bars of the quotas, Markdown, JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobspec.operators.kueue.workload import is_queued
+from jobspec.operators.kueue.world import plus, spelt
+from jobspec.reports.text import paint, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from jobspec.documents.document import Document
+    from jobspec.operators.kueue.admission import Answer, PodSetAnswer
+    from jobspec.operators.kueue.world import Cell, World
+
+_COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
+_BOLD, _DIM = "1", "2"
+_BAR = 20
+"""The columns of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A job, and what becomes of it; None where it names no queue."""
+
+    job: Document
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """How a report is written."""
+
+    width: int
+    release: str
+    """The release of Kueue."""
+    colour: bool
+
+
+def text_report(asked: Sequence[Asked], world: World, how: Text) -> str:
+    """One line for each job and pod set, behind it each flavor that was tried; then the quotas as bars."""
+    lines: list[str] = []
+    for each in asked:
+        lines += [*([""] if lines else []), *_of_job(each, how)]
+    bars = list(_bars(asked, world))
+    wide = [max(len(row[at]) for row in bars) for at in range(3)] if bars else []
+    lines += ["", paint("quotas", _BOLD, colour=how.colour)] if bars else []
+    for queue, flavor, resource, bar, words in bars:
+        lines.append(f"  {queue:{wide[0]}}  {flavor:{wide[1]}}  {resource:{wide[2]}}  {bar}  {words}")
+    lines += ["", *_remarks(asked, world, how)]
+    return "\n".join([*lines, ""])
+
+
+def _of_job(each: Asked, how: Text) -> Iterator[str]:
+    job, answer = each.job, each.answer
+    name = paint(visible(f"{job.kind} {_name(each)}"), _BOLD, colour=how.colour)
+    if answer is None:
+        yield f"{name}: starts at once, past every quota: no queue name ({job.file})"
+        return
+    queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
+    yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} in queue {queue} ({job.file})"
+    if answer.reason:
+        yield f"  {visible(answer.reason)}"
+    for note in answer.notes:
+        yield f"  {note}"
+    if note := not_queued(each, how.release):
+        yield f"  {note}"
+    for pods in answer.pod_sets:
+        yield f"  {pods.name}, {pods.count} pod{'' if pods.count == 1 else 's'}: {_coloured(pods.verdict, _flavors(pods), how)}"
+        for tried in pods.tried:
+            why = f": {'; '.join(tried.reasons)}" if tried.reasons else ""
+            yield visible(f"    {tried.flavor}: {tried.verdict}{why}")
+        if pods.placement and pods.placement.leaves:
+            where = ", ".join(f"{number} on {'/'.join(values)}" for values, number in pods.placement.leaves[:8])
+            yield visible(f"    {where}{', ...' if len(pods.placement.leaves) > 8 else ''}")
+
+
+def verdict_text(answer: Answer) -> str:
+    """The verdict in words: `borrows 8 nvidia.com/gpu of cohort ml`, `waits for others`, `preempts team-b/train`."""
+    if answer.borrowed and answer.verdict == "borrows":
+        return "borrows " + ", ".join(
+            f"{spelt(each.cell[1], each.amount)} {each.cell[1]} of cohort {each.cohort}" for each in answer.borrowed
+        )
+    if answer.verdict == "preempts":
+        return f"preempts {', '.join(answer.preempted)}"
+    return "waits for others" if answer.verdict == "waits" else answer.verdict
+
+
+def not_queued(each: Asked, release: str) -> str:
+    """Why Kueue lets a job of a kind start past every quota; empty for one that it queues."""
+    if is_queued(each.job.group_kind, release):
+        return ""
+    return (
+        f"kind-not-queued: Kueue {release} leaves every {each.job.kind} alone unless its configuration names `kubeflow.org/pytorchjob`: "
+        "it starts at once, past every quota"
+    )
+
+
+def _name(each: Asked) -> str:
+    job, answer = each.job, each.answer
+    namespace = answer.workload.namespace if answer else job.namespace
+    return f"{namespace}/{job.name}" if namespace else job.name
+
+
+def _flavors(pods: PodSetAnswer) -> str:
+    by_flavor: dict[str, list[str]] = {}
+    for resource, flavor in pods.flavors.items():
+        by_flavor.setdefault(flavor, []).append(resource)
+    return " ".join([pods.verdict, *(f"{flavor} ({', '.join(names)})" for flavor, names in by_flavor.items())])
+
+
+def _coloured(verdict: str, words: str, how: Text) -> str:
+    return paint(visible(words), _COLOURS[verdict], colour=how.colour)
+
+
+def _remarks(asked: Sequence[Asked], world: World, how: Text) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    for each in asked:
+        verdict = each.answer.verdict if each.answer else "past the queues"
+        counts[verdict] = counts.get(verdict, 0) + 1
+    said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    empty = "" if world.knows_usage else "; no status says what runs: asked of the empty cluster, where only `never` is certain"
+    yield f"{len(asked)} job{'' if len(asked) == 1 else 's'}: {said} (Kueue {how.release}){empty}"
+
+
+def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
+    """What the jobs take of each cell of a ClusterQueue, all at once."""
+    found: dict[tuple[str, Cell], int] = {}
+    for each in asked:
+        for cell, value in (each.answer.requested if each.answer else {}).items():
+            key = each.answer.cluster_queue if each.answer else "", cell
+            found[key] = plus(found.get(key, 0), value)
+    return found
+
+
+def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str, str, str]]:
+    """Each cell of the queues that are asked: queue, flavor, resource, its bar, and the amounts in words."""
+    wanted, usage = together(asked), world.usage()
+    for name in dict.fromkeys(each.answer.cluster_queue for each in asked if each.answer):
+        queue = world.queues.get(name)
+        for cell in world.quotas.get(queue.place, {}) if queue else ():
+            assert queue
+            used, more = usage.get(queue.place, {}).get(cell, 0), wanted.get((name, cell), 0)
+            nominal, most = queue.quota(cell).nominal, 0 if world.in_cycle(queue.place) else world.most(queue.place, cell)
+            words = f"{spelt(cell[1], nominal)} own, {spelt(cell[1], most)} at most"
+            words += f", {spelt(cell[1], used)} used" if used else ""
+            words += f", {spelt(cell[1], more)} wanted" + (" together" if len(asked) > 1 else "") if more else ""
+            words += ": more than there is at once" if more and used + more > most else ""
+            yield name, cell[0], cell[1], bar(used, more, nominal, most), words
+
+
+def bar(used: int, wanted: int, nominal: int, most: int) -> str:
+    """What of the most that a queue can have is used (`#`), wanted (`+`), its own and free (`.`), to borrow (`-`); `!` is beyond it."""
+    whole = min(most, max(nominal, used + wanted, 1)) if most >= 1 << 62 else max(most, 1)
+    ends = [min(_BAR, round(_BAR * each / whole)) for each in (used, used + wanted, max(nominal, used + wanted), whole)]
+    cells = "".join(mark * max(0, end - start) for mark, start, end in zip("#+.-", (0, *ends), ends, strict=False))
+    return f"[{cells:-<{_BAR}}]" if used + wanted <= whole else f"[{cells[: _BAR - 1]:-<{_BAR - 1}}!]"
+
+
+# For programs, and for the comment of a pull request.
+
+
+def json_report(asked: Sequence[Asked], *_: object) -> str:
+    """All workloads with their pod sets."""
+    from json import dumps
+
+    workloads = [_as_dict(each, each.answer) for each in asked if each.answer]
+    return dumps({"workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_dict(each: Asked, answer: Answer) -> Mapping[str, object]:
+    return {
+        "kind": each.job.kind,
+        "namespace": answer.workload.namespace,
+        "name": each.job.name,
+        "queue": answer.workload.queue,
+        "verdict": answer.verdict,
+        "podSets": [
+            {
+                "name": pods.name,
+                "count": pods.count,
+                "verdict": pods.verdict,
+                "flavor": dict(pods.flavors),
+                "tried": [{"flavor": it.flavor, "verdict": it.verdict, "reasons": list(it.reasons)} for it in pods.tried],
+            }
+            for pods in answer.pod_sets
+        ],
+    }
+
+
+def markdown_report(asked: Sequence[Asked], world: World, how: Text) -> str:
+    """A table of the jobs, and one of the quotas."""
+    lines = ["| Job | Queue | Pods | Verdict | Why |", "|---|---|---|---|---|"]
+    for each in asked:
+        answer = each.answer
+        if answer is None:
+            lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "past the queues", "no queue name"))
+            continue
+        queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
+        why = "; ".join(filter(None, [answer.reason, *answer.notes, not_queued(each, how.release)]))
+        lines.append(_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
+        for pods in answer.pod_sets:
+            tried = "; ".join(f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried)
+            lines.append(_row("", pods.name, str(pods.count), _flavors(pods), tried))
+    bars = list(_bars(asked, world))
+    lines += ["", "| ClusterQueue | Flavor | Resource | Quota | |", "|---|---|---|---|---|"] if bars else []
+    lines += [_row(queue, flavor, resource, f"`{drawn}`", words) for queue, flavor, resource, drawn, words in bars]
+    return "\n".join([*lines, "", *_remarks(asked, world, how), ""])
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(visible(each).replace('|', chr(92) + '|') for each in cells)} |"
+
+
+#: Format of the report -> what writes it.
+REPORTS: Mapping[str, Callable[[Sequence[Asked], World, Text], str]] = {
+    "text": text_report,
+    "json": json_report,
+    "markdown": markdown_report,
+}

@@ -1,0 +1,467 @@
+"""Queues at random with jobs at random, one at a time in an empty cluster: what Kueue does is what `queue` says."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random, SystemRandom
+from typing import Any
+
+from jobspec.documents.reader import read
+from jobspec.operators.kueue.admission import Answer, ask
+from jobspec.operators.kueue.workload import workload_of
+from jobspec.operators.kueue.world import world_of
+from jobspec.targets import choose
+from tests.hunt.finds import Find
+from tests.support import quick_yaml
+from tests.support.server import PLURALS, WORKLOADS, Server
+
+Data = dict[str, Any]
+
+_KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+_PATHS = {
+    "Namespace": "/api/v1/namespaces",
+    "Node": "/api/v1/nodes",
+    "LimitRange": "/api/v1/namespaces/{}/limitranges",
+    "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
+    "ResourceFlavor": f"{_KUEUE}/resourceflavors",
+    "Topology": f"{_KUEUE}/topologies",
+    "Cohort": f"{_KUEUE}/cohorts",
+    "ClusterQueue": f"{_KUEUE}/clusterqueues",
+    "LocalQueue": f"{_KUEUE}/namespaces/{{}}/localqueues",
+    "Workload": f"{_KUEUE}/namespaces/{{}}/workloads",
+    **PLURALS,
+    **WORKLOADS,
+}
+_TARGET = choose(())
+_PATIENCE = 15.0  # seconds
+_SETTLED = 1.2
+"""Seconds after which a workload that waits is not tried any more: Kueue goes on at once with flavors that are left."""
+_THREADS = 6
+GPU = "example.com/gpu"
+"""A resource that no node of the server's own has."""
+
+
+def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4) -> Iterator[Find]:
+    """The jobs of which Kueue makes something else than we say."""
+    seeds = [random.randrange(1 << 32) for _ in range(worlds)]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for found in threads.map(lambda seed: _in_world(server, Random(seed), tally, jobs), seeds):
+            yield from found
+
+
+def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
+    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}")
+    found: list[Find] = []
+    try:
+        if not world.create(server):
+            tally["refused worlds"] += 1
+            return []
+        tally["worlds"] += 1
+        for _ in range(jobs):
+            job, others = world.job()
+            find = _asked(server, world, job, others, tally)
+            found += [find] if find else []
+    finally:
+        world.delete(server)
+    return found
+
+
+def _asked(server: Server, world: "_World", job: Data, others: list[Data], tally: Counter[str]) -> Find | None:
+    made: list[str] = []
+    for each in (*others, job):
+        answer = server.call("POST", _path(each), json.dumps(each))
+        if not answer.accepted:
+            tally["refused jobs"] += 1
+            _remove(server, made)
+            return None
+        made.append(f"{_path(each)}/{each['metadata']['name']}")
+    text = quick_yaml.dump_all([job, *others])
+    documents, problems = read(text, file="job.yaml")
+    assert not problems
+    known = world_of(world.objects)
+    ours = ask(workload_of(documents[0], documents, _TARGET, known), known)
+    theirs = _theirs(server, world.namespace, server.get(made[-1])["metadata"]["uid"], ours)
+    _remove(server, reversed(made))
+    _emptied(server, world)
+    tally[ours.verdict] += 1
+    tally[job["kind"]] += 1
+    tally["with topology"] += any(each.placement for each in ours.pod_sets)
+    wrong = _difference(ours, theirs)
+    return Find(quick_yaml.dump_all([job, *others, *world.objects]), f"{_said(ours)}", f"{wrong}: {theirs}", "operators") if wrong else None
+
+
+def _difference(ours: Answer, theirs: Data) -> str:
+    """What of an answer differs from what Kueue did."""
+    admission = theirs.get("admission")
+    if ours.verdict == "unknown":
+        return ""
+    if ours.verdict == "never" or not admission:
+        return "admitted" if admission else "" if ours.verdict == "never" else "not admitted"
+    assigned = {each["name"]: (each.get("count"), each.get("flavors", {})) for each in admission["podSetAssignments"]}
+    said = {each.name: (each.count, dict(each.flavors)) for each in ours.pod_sets}
+    if assigned != said:
+        return "other flavors"
+    borrows = any(int(each.get("borrowed", 0) or 0) for each in theirs["reserved"])
+    return "" if borrows is (ours.verdict == "borrows") else "borrows" if borrows else "does not borrow"
+
+
+def _said(ours: Answer) -> str:
+    sets = [f"{each.name} {each.count} {dict(each.flavors)} {[(it.flavor, it.reasons) for it in each.tried]}" for each in ours.pod_sets]
+    return f"{ours.verdict} {ours.reason} {sets}"
+
+
+def _theirs(server: Server, namespace: str, uid: str, ours: Answer) -> Data:
+    """The admission of a job's workload, and what its queue has reserved then; or why it waits."""
+    end, quiet = time.monotonic() + _PATIENCE, 0.0
+    query = f"?labelSelector=kueue.x-k8s.io%2Fjob-uid%3D{uid}"
+    said: Data = {}
+    while time.monotonic() < end:
+        for each in server.get(_PATHS["Workload"].format(namespace) + query).get("items", ()):
+            status = each.get("status", {})
+            if status.get("admission"):
+                return {"admission": status["admission"], "reserved": _reserved(server, ours.cluster_queue)}
+            waits = [it["message"] for it in status.get("conditions", ()) if it["type"] == "QuotaReserved" and it["status"] == "False"]
+            if waits and {"message": waits} != said:
+                said, quiet = {"message": waits}, time.monotonic()
+        if said and ours.verdict == "never" and time.monotonic() - quiet > _SETTLED:
+            return said
+        time.sleep(0.1)
+    return said or {"message": "no Workload"}
+
+
+def _reserved(server: Server, queue: str) -> list[Data]:
+    """What a queue has reserved, once its status says so."""
+    for _ in range(100):
+        status = server.get(f"{_PATHS['ClusterQueue']}/{queue}").get("status", {})
+        if status.get("reservingWorkloads"):
+            return [{**it, "borrowed": _whole(it.get("borrowed"))} for each in status["flavorsReservation"] for it in each["resources"]]
+        time.sleep(0.05)
+    return []
+
+
+def _whole(amount: Any) -> int:
+    return int(str(amount) not in ("0", "None", ""))
+
+
+def _remove(server: Server, paths: Any) -> None:
+    for each in paths:
+        server.call("DELETE", each, json.dumps({"propagationPolicy": "Background"}), "application/json")
+
+
+def _emptied(server: Server, world: "_World") -> None:
+    """Wait until nothing of a job is left in a world."""
+    for _ in range(200):
+        left = server.get(_PATHS["Workload"].format(world.namespace)).get("items")
+        for each in left or ():  # without an owner that ends it
+            if not each["metadata"].get("deletionTimestamp"):
+                server.call("DELETE", f"{_PATHS['Workload'].format(world.namespace)}/{each['metadata']['name']}")
+            if each["metadata"].get("finalizers"):
+                path = f"{_PATHS['Workload'].format(world.namespace)}/{each['metadata']['name']}"
+                server.patch(path, json.dumps({"metadata": {"finalizers": None}}))
+        if not left:
+            break
+        time.sleep(0.05)
+    for _ in range(100):
+        queues = [server.get(f"{_PATHS['ClusterQueue']}/{name}").get("status", {}) for name in world.queues]
+        if not any(each.get("reservingWorkloads") or each.get("pendingWorkloads") for each in queues):
+            return
+        time.sleep(0.05)
+
+
+def _path(each: Data) -> str:
+    return _PATHS[each["kind"]].format(each["metadata"].get("namespace", ""))
+
+
+@dataclass
+class _World:
+    """Queues at random, all of whose names begin alike."""
+
+    random: Random
+    prefix: str
+
+    def __post_init__(self) -> None:
+        random = self.random
+        self.namespace = self.prefix
+        self.levels = random.choice(([], [], ["rack", "host"], ["block", "rack", "host"], ["block", "rack"]))
+        self.labels = {"type": ["a", "b"], "zone": ["x", "y"]}
+        self.resources = random.choice((["cpu"], ["cpu", "memory"], ["cpu", GPU], ["cpu", "memory", GPU], ["cpu", "pods"]))
+        self.flavors = [self._flavor(f"{self.prefix}-f{number}") for number in range(random.randint(1, 4))]
+        self.cohorts = [f"{self.prefix}-c{number}" for number in range(random.choice((0, 1, 1, 2, 3)))]
+        self.queues = [f"{self.prefix}-q{number}" for number in range(random.randint(1, 4))]
+        self.objects = [*self._around(), *self._topology(), *self.flavors, *self._cohorts()]
+        self.objects += [self._queue(each) for each in self.queues]
+        self.local = [self._local(each) for each in self.queues]
+        self.objects += self.local
+
+    def key(self, name: str) -> str:
+        """A label of nodes in this world."""
+        return "kubernetes.io/hostname" if name == "host" else f"{self.prefix}/{name}"
+
+    def _some(self, chance: float) -> bool:
+        return self.random.random() < chance
+
+    def _kueue(self, kind: str, name: str, spec: Data, **metadata: str) -> Data:
+        return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+
+    def _around(self) -> Iterator[Data]:
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace, "labels": {"team": self.random.choice("ab")}}}
+        if self._some(0.15):
+            limit = {"type": "Container", "defaultRequest": {"cpu": self.random.choice(("1", "500m"))}, "max": {"cpu": "6"}}
+            yield {
+                "apiVersion": "v1",
+                "kind": "LimitRange",
+                "metadata": {"name": "a", "namespace": self.namespace},
+                "spec": {"limits": [limit]},
+            }
+        if self._some(0.3):
+            yield {
+                "apiVersion": "node.k8s.io/v1",
+                "kind": "RuntimeClass",
+                "metadata": {"name": self.prefix},
+                "handler": "a",
+                "overhead": {"podFixed": {"cpu": "250m"}},
+            }
+
+    def _topology(self) -> Iterator[Data]:
+        if not self.levels:
+            return
+        yield self._kueue("Topology", self.prefix, {"levels": [{"nodeLabel": self.key(each)} for each in self.levels]})
+        taint = {"key": self.prefix, "value": "a", "effect": "NoSchedule"}
+        for number in range(self.random.randint(2, 7)):
+            name = f"{self.prefix}-n{number}"
+            block = self.random.randint(0, 1)
+            labels = {self.key("pool"): self.random.choice("ab"), self.key("block"): f"b{block}"}
+            labels |= {self.key("rack"): f"b{block}r{self.random.randint(0, 1)}", "kubernetes.io/hostname": name}
+            if self._some(0.1):
+                labels.pop(self.random.choice(sorted(labels)))
+            size = {
+                "cpu": str(self.random.randint(1, 6)),
+                "memory": f"{self.random.randint(1, 8)}Gi",
+                "pods": str(self.random.choice((3, 20))),
+            }
+            size |= {GPU: str(self.random.randint(0, 4))} if GPU in self.resources else {}
+            taints = [taint, *([{"key": "other", "effect": "NoSchedule"}] if self._some(0.15) else [])]
+            spec = {"taints": taints, **({"unschedulable": True} if self._some(0.1) else {})}
+            ready = {"type": "Ready", "status": "True"}
+            yield {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name, "labels": labels},
+                "spec": spec,
+                "status": {"capacity": size, "allocatable": size, "conditions": [ready]},
+            }
+
+    def _flavor(self, name: str) -> Data:
+        spec: Data = {}
+        labels = {self.key(each): self.random.choice(values) for each, values in self.labels.items() if self._some(0.5)}
+        if self.levels and self._some(0.6):
+            spec["topologyName"] = self.prefix
+            labels = {self.key("pool"): self.random.choice("ab")}
+            spec["tolerations"] = [{"key": self.prefix, "operator": "Exists"}]
+        if labels:
+            spec["nodeLabels"] = labels
+        if self._some(0.25):
+            effect = self.random.choice(("NoSchedule", "NoExecute", "PreferNoSchedule"))
+            spec["nodeTaints"] = [{"key": "spot", "value": self.random.choice("ab"), "effect": effect}]
+        return self._kueue("ResourceFlavor", name, spec)
+
+    def _groups(self, *, has_parent: bool) -> list[Data]:
+        """Resource groups over all resources, or over some of them."""
+        flavors = [each["metadata"]["name"] for each in self.flavors]
+        self.random.shuffle(flavors)
+        covered = [each for each in self.resources if self._some(0.95)] or self.resources[:1]
+        parts = [(covered, flavors)]
+        if len(covered) > 1 and len(flavors) > 1 and self._some(0.35):
+            cut = self.random.randint(1, len(flavors) - 1)
+            parts = [(covered[:1], flavors[:cut]), (covered[1:], flavors[cut:])]
+        return [
+            {
+                "coveredResources": names,
+                "flavors": [
+                    {"name": flavor, "resources": [self._quota(name, has_parent=has_parent) for name in names]} for flavor in of_these
+                ],
+            }
+            for names, of_these in parts
+        ]
+
+    def _amount(self, name: str, most: int) -> str:
+        number = self.random.randint(0, most)
+        if name == "memory":
+            return f"{number}Gi"
+        return f"{number * 500}m" if name == "cpu" and self._some(0.3) else str(number)
+
+    def _quota(self, name: str, *, has_parent: bool) -> Data:
+        nominal = self.random.randint(0, 8)
+        form = "{}Gi" if name == "memory" else "{}"
+        found = {"name": name, "nominalQuota": form.format(nominal)}
+        if has_parent and self._some(0.4):
+            found["borrowingLimit"] = self._amount(name, 6)
+        if has_parent and self._some(0.4):
+            found["lendingLimit"] = form.format(self.random.randint(0, nominal))
+        return found
+
+    def _cohorts(self) -> Iterator[Data]:
+        for number, name in enumerate(self.cohorts):
+            if self._some(0.75) or number:
+                parent = {"parentName": self.cohorts[number - 1]} if number and self._some(0.85) else {}
+                groups = {"resourceGroups": self._groups(has_parent=bool(parent))} if self._some(0.4) else {}
+                yield self._kueue("Cohort", name, {**parent, **groups})
+
+    def _queue(self, name: str) -> Data:
+        cohort = {"cohortName": self.random.choice(self.cohorts)} if self.cohorts and self._some(0.8) else {}
+        selector = self.random.choices(
+            ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "a"}}}, {}), weights=(90, 8, 2)
+        )[0]
+        stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.03) else {}
+        fungibility = {
+            "flavorFungibility": {
+                "whenCanBorrow": self.random.choice(("MayStopSearch", "TryNextFlavor")),
+                "whenCanPreempt": self.random.choice(("MayStopSearch", "TryNextFlavor")),
+            }
+        }
+        spec = {**cohort, **selector, **stop, **(fungibility if self._some(0.5) else {})}
+        made = self._kueue("ClusterQueue", name, {**spec, "resourceGroups": self._groups(has_parent=bool(cohort))})
+        if self._some(0.1):  # the older version, which calls the cohort differently
+            older = {key: value for key, value in made["spec"].items() if key != "cohortName"}
+            older |= {"cohort": made["spec"]["cohortName"]} if cohort else {}
+            if "flavorFungibility" in older:
+                old = {"whenCanBorrow": ("Borrow", "TryNextFlavor"), "whenCanPreempt": ("Preempt", "TryNextFlavor")}
+                older["flavorFungibility"] = {field: self.random.choice(values) for field, values in old.items()}
+            made |= {"apiVersion": "kueue.x-k8s.io/v1beta1", "spec": older}
+        return made
+
+    def _local(self, queue: str) -> Data:
+        missing = self._some(0.02)
+        stop = {"stopPolicy": "Hold"} if self._some(0.02) else {}
+        return self._kueue("LocalQueue", queue, {"clusterQueue": f"{queue}x" if missing else queue, **stop}, namespace=self.namespace)
+
+    # The world on a server.
+
+    def create(self, server: Server) -> bool:
+        """Create all objects; False where the server refuses one."""
+        for each in self.objects:
+            path = _path(each).replace("v1beta2", "v1beta1") if each["apiVersion"].endswith("/v1beta1") else _path(each)
+            answer = server.call("POST", path, json.dumps(each))
+            if not answer.accepted:
+                return False
+        for _ in range(100):  # until Kueue knows all nodes and queues
+            states = [server.get(f"{_PATHS['ClusterQueue']}/{name}").get("status", {}).get("conditions") for name in self.queues]
+            if all(states):
+                break
+            time.sleep(0.1)
+        server.get(f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default")
+        time.sleep(0.7 if self.levels else 0.3)
+        return True
+
+    def delete(self, server: Server) -> None:
+        """Delete all objects."""
+        for each in reversed(self.objects):
+            with suppress(OSError):
+                server.call("DELETE", f"{_path(each)}/{each['metadata']['name']}")
+
+    # Jobs at random.
+
+    def job(self) -> tuple[Data, list[Data]]:
+        """A job in one of the queues, and what it refers to."""
+        kind = self.random.choice(("PyTorchJob", "TrainJob", "JobSet", "Job"))
+        queue = self.random.choice(self.queues)
+        annotations = {}
+        metadata = {"name": "a", "namespace": self.namespace, "labels": {"kueue.x-k8s.io/queue-name": queue}}
+        if kind == "Job":
+            parallelism = self.random.randint(1, 5)
+            if self._some(0.25):
+                annotations = {"annotations": {"kueue.x-k8s.io/job-min-parallelism": str(self.random.randint(1, parallelism))}}
+            completions = {"completions": self.random.randint(1, 6)} if self._some(0.5) and not annotations else {}
+            template = self._template("a", parallelism, restart="Never")
+            spec = {"parallelism": parallelism, **completions, "template": template, "suspend": True}
+            return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, **annotations}, "spec": spec}, []
+        if kind == "JobSet":
+            jobs = [self._replicated(f"j{number}") for number in range(self.random.randint(1, 3))]
+            return {
+                "apiVersion": "jobset.x-k8s.io/v1alpha2",
+                "kind": "JobSet",
+                "metadata": metadata,
+                "spec": {"suspend": True, "replicatedJobs": jobs},
+            }, []
+        if kind == "PyTorchJob":
+            roles = self.random.choice((["Master"], ["Worker"], ["Master", "Worker"]))
+            counts = {role: 1 if role == "Master" else self.random.randint(1, 4) for role in roles}
+            specs = {role: {"replicas": count, "template": self._template("pytorch", count)} for role, count in counts.items()}
+            spec = {"pytorchReplicaSpecs": specs, "runPolicy": {"suspend": True}}
+            return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}, []
+        return self._trainjob(metadata)
+
+    def _replicated(self, name: str) -> Data:
+        replicas, parallelism = self.random.randint(1, 3), self.random.randint(1, 2)
+        template = self._template("a", replicas * parallelism, restart="Never")
+        spec = {"parallelism": parallelism, "completions": parallelism, "template": template}
+        return {"name": name, "replicas": replicas, "template": {"spec": spec}}
+
+    def _trainjob(self, metadata: Data) -> tuple[Data, list[Data]]:
+        template = self._template("node", 4, restart="Never")
+        labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+        job = {"name": "node", "template": {"metadata": {"labels": labels}, "spec": {"template": template}}}
+        runtime = {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainingRuntime",
+            "metadata": {"name": "a", "namespace": self.namespace},
+            "spec": {"mlPolicy": {"numNodes": self.random.randint(1, 3)}, "template": {"spec": {"replicatedJobs": [job]}}},
+        }
+        trainer: Data = {"numNodes": self.random.randint(1, 4)} if self._some(0.6) else {}
+        if self._some(0.5):
+            trainer["resourcesPerNode"] = {"requests": self._requests()}
+        spec = {"runtimeRef": {"kind": "TrainingRuntime", "name": "a"}, "suspend": True, **({"trainer": trainer} if trainer else {})}
+        return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}, [runtime]
+
+    def _requests(self) -> Data:
+        names = [each for each in self.resources if each != "pods"]
+        found = {name: self._amount(name, 3) for name in names if self._some(0.8)}
+        if self._some(0.03):
+            found["memory"] = "1Gi"
+        return found
+
+    def _template(self, container: str, count: int, *, restart: str = "") -> Data:
+        requests = self._requests()
+        resources: Data = {"requests": requests}
+        if self._some(0.3) or GPU in requests:
+            resources = {"limits": requests}
+        spec: Data = {"containers": [{"name": container, "image": "a", "resources": resources}]}
+        if restart:
+            spec["restartPolicy"] = restart
+        if self._some(0.15):
+            init = {"name": "i", "image": "a", "resources": {"requests": self._requests()}}
+            init["resources"]["requests"].pop(GPU, None)
+            spec["initContainers"] = [{**init, **({"restartPolicy": "Always"} if self._some(0.4) else {})}]
+        if self._some(0.2):
+            spec["nodeSelector"] = {self.key(name): self.random.choice(values) for name, values in self.labels.items() if self._some(0.6)}
+        if self._some(0.2):
+            spec["tolerations"] = [
+                self.random.choice(({"operator": "Exists"}, {"key": "spot", "value": "a"}, {"key": "spot", "operator": "Exists"}))
+            ]
+        if self._some(0.15):
+            name = self.random.choice(sorted(self.labels))
+            operator = self.random.choice(("In", "NotIn", "Exists", "DoesNotExist"))
+            values = {"values": [self.random.choice(self.labels[name])]} if operator in ("In", "NotIn") else {}
+            term = {"matchExpressions": [{"key": self.key(name), "operator": operator, **values}]}
+            wanted = {"nodeSelectorTerms": [term]}
+            spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": wanted}}
+        if any(each["kind"] == "RuntimeClass" for each in self.objects) and self._some(0.5):
+            spec["runtimeClassName"] = self.prefix
+        annotations = self._placement(count) if self.levels and self._some(0.6) else {}
+        return {**({"metadata": {"annotations": annotations}} if annotations else {}), "spec": spec}
+
+    def _placement(self, count: int) -> Data:
+        start = "kueue.x-k8s.io/podset-"
+        level = self.key(self.random.choice(self.levels)) if self._some(0.95) else f"{self.prefix}/none"
+        found = self.random.choice(
+            ({f"{start}required-topology": level}, {f"{start}preferred-topology": level}, {f"{start}unconstrained-topology": "true"}, {})
+        )
+        if (self._some(0.25) or not found) and count > 1:
+            divisors = [each for each in range(1, count + 1) if count % each == 0]
+            found = {**found, f"{start}slice-required-topology": self.key(self.random.choice(self.levels))}
+            found[f"{start}slice-size"] = str(self.random.choice(divisors))
+        return found
