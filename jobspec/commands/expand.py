@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import find, reader, unbuilt
-from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.inputs import load_setting, pinned_cluster, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.pipeline import Checked, context_of
 from jobspec.workloads import KINDS, is_workload
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import Cluster
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
+    from jobspec.operators.kueue.world import World
     from jobspec.targets import Target
 
 
@@ -34,6 +37,13 @@ def options() -> list[Option]:
             "--gang-scheduler",
             metavar="NAME",
             what="expand as a training-operator with this `--gang-scheduler-name` does: volcano, or a scheduler of scheduler-plugins",
+        ),
+        Option("--queued", what="add the Workload that Kueue makes of each job with a queue; with its queues, the pods are as admitted"),
+        Option(
+            "--queues",
+            metavar="PATH",
+            repeatable=True,
+            what="with --queued, a file or folder with the queues; those among the files and of --cluster count, too; repeatable",
         ),
         Option("--origin", what="write behind each line of YAML where it comes from"),
     ]
@@ -58,7 +68,12 @@ def run(options: Options) -> int:
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}{unbuilt(found, 'expand')}")
-    expanded, reported = _expanded(accepted, setting.cluster, options)
+    world = None
+    if options.queued:
+        from jobspec.commands.queue import world_for
+
+        world = world_for(options.queues, [document for each in accepted for document in each.documents], pinned_cluster(options))
+    expanded, reported = _expanded(accepted, setting.cluster, options, world)
     _write(expanded, form, setting.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
@@ -66,8 +81,10 @@ def run(options: Options) -> int:
     return 0 if all(each.valid for each in results) else 1
 
 
-def _expanded(files: Sequence[Checked], cluster: Cluster, options: Options) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
-    """All jobs with their objects, and by file what is to be said of them."""
+def _expanded(
+    files: Sequence[Checked], cluster: Cluster, options: Options, world: World | None
+) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
+    """All jobs with their objects, and by file what is to be said of them; *world*: the queues that they wait in, None for no Kueue."""
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
 
@@ -75,12 +92,28 @@ def _expanded(files: Sequence[Checked], cluster: Cluster, options: Options) -> t
     reported: dict[str, list[Diagnostic]] = {}
     for file in files:
         context = context_of(file, files, cluster)
-        for job in filter(is_workload, file.documents):
+        for given in filter(is_workload, file.documents):
+            job, workload = _queued(given, context, target, world) if world else (given, [])
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
-            found.append(ExpandedJob(job, objects, target, expansion.counts))
+            found.append(ExpandedJob(job, [*workload, *objects], target, expansion.counts))
             reported.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, reported
+
+
+def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:
+    """A job as Kueue starts it where it is admitted, and its Workload; the job as it is where it names no queue."""
+    from jobspec.documents.marked_tree import set_by
+    from jobspec.operators.kueue.admission import ask, changes_of
+    from jobspec.operators.kueue.workload import RELEASE, admitted, queue_name, workload_of
+
+    if not queue_name(job, world):
+        return job, []
+    workload = workload_of(job, context, target, world)
+    answer = ask(workload, world)
+    made = [set_by(Mark(f"kueue {RELEASE}"), workload.as_object())] if workload.pod_sets else []
+    starts = answer.verdict in ("fits", "borrows")
+    return admitted(job, changes_of(answer, world)) if starts else job, made
 
 
 def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:

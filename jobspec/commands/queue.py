@@ -11,7 +11,6 @@ from jobspec.commands.options import Option, Options, add_paths, declare, journe
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
-from jobspec.kinds import group_kind
 from jobspec.operators.kueue.admission import Answer, ask
 from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
@@ -22,11 +21,10 @@ from jobspec.reports.queue import REPORTS, Asked, Text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from jobspec.cluster import Cluster
     from jobspec.commands.cluster import PinnedCluster
-    from jobspec.diagnostics import Data
     from jobspec.documents.document import Document
 
 
@@ -56,8 +54,9 @@ def run(options: Options) -> int:
     if not all(each.valid for each in results):
         deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(read))
         return 1
-    objects = [each.data for document, _ in jobs for each in items_of(document)]
-    world = queues_of(options.queues, objects, pinned)
+    world = world_for(options.queues, [document for document, _ in jobs], pinned)
+    if not world.queues and not any(world.of_kind("LocalQueue")):
+        raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
     asked = [Asked(job, _answer(job, context, setting.cluster, world)) for job, context in jobs if job.group_kind in KINDS]
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
@@ -72,22 +71,14 @@ def _answer(job: Document, context: Sequence[Document], cluster: Cluster, world:
     return ask(workload_of(job, context, cluster.target, world), world) if queue_name(job, world) else None
 
 
-def queues_of(paths: Sequence[str], objects: Iterable[Data], pinned: PinnedCluster | None) -> World:
-    """The queues in files, among the objects of the jobs' files and in a pinned cluster. Raises JobspecError where there are none."""
-    given = [*_documents(paths), *objects]
-    given += [each.data for each in pinned.objects] if pinned else []
-    world = world_of(given, pinned.nodes if pinned and pinned.nodes else None)
-    if not world.queues and not any(world.of_kind("LocalQueue")):
-        where = " in the files" if not paths and not pinned else ""
-        raise JobspecError(f"no queues{where}: give the folder of the ClusterQueues and LocalQueues with --queues, or --cluster")
-    return world
-
-
-def _documents(paths: Sequence[str]) -> Iterator[Data]:
+def world_for(paths: Sequence[str], documents: Iterable[Document], pinned: PinnedCluster | None) -> World:
+    """The queues in the files at some paths, among documents and in a pinned cluster."""
     from jobspec.commands.cluster import from_files
 
-    for path in paths:
-        yield from (each.data for each in from_files(path).all() if group_kind(each.api_version, each.kind)[0] in (GROUP, *_OTHERS))
+    given = [document for path in paths for document in from_files(path).all()]
+    given += [*(each for document in documents for each in items_of(document)), *(pinned.objects if pinned else ())]
+    kept = [each.data for each in given if each.group_kind[0] in (GROUP, *_OTHERS)]
+    return world_of(kept, pinned.nodes if pinned and pinned.nodes else None)
 
 
 #: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, priority and runtime classes.

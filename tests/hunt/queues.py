@@ -258,7 +258,7 @@ class _World:
     def _flavor(self, name: str) -> Data:
         spec: Data = {}
         labels = {self.key(each): self.random.choice(values) for each, values in self.labels.items() if self._some(0.5)}
-        if self.levels and self._some(0.6):
+        if self.levels and self._some(0.75):
             spec["topologyName"] = self.prefix
             labels = {self.key("pool"): self.random.choice("ab")}
             spec["tolerations"] = [{"key": self.prefix, "operator": "Exists"}]
@@ -295,7 +295,7 @@ class _World:
         return f"{number * 500}m" if name == "cpu" and self._some(0.3) else str(number)
 
     def _quota(self, name: str, *, has_parent: bool) -> Data:
-        nominal = self.random.randint(0, 8)
+        nominal = self.random.randint(0, 14)
         form = "{}Gi" if name == "memory" else "{}"
         found = {"name": name, "nominalQuota": form.format(nominal)}
         if has_parent and self._some(0.4):
@@ -314,9 +314,9 @@ class _World:
     def _queue(self, name: str) -> Data:
         cohort = {"cohortName": self.random.choice(self.cohorts)} if self.cohorts and self._some(0.8) else {}
         selector = self.random.choices(
-            ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "a"}}}, {}), weights=(90, 8, 2)
+            ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "a"}}}, {}), weights=(93, 6, 1)
         )[0]
-        stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.03) else {}
+        stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.02) else {}
         fungibility = {
             "flavorFungibility": {
                 "whenCanBorrow": self.random.choice(("MayStopSearch", "TryNextFlavor")),
@@ -451,7 +451,8 @@ class _World:
             spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": wanted}}
         if any(each["kind"] == "RuntimeClass" for each in self.objects) and self._some(0.5):
             spec["runtimeClassName"] = self.prefix
-        annotations = self._placement(count) if self.levels and self._some(0.6) else {}
+        tas = [each for each in self.flavors if "topologyName" in each["spec"]]
+        annotations = self._placement(count) if tas and self._some(0.15 + 0.7 * len(tas) / len(self.flavors)) else {}
         return {**({"metadata": {"annotations": annotations}} if annotations else {}), "spec": spec}
 
     def _placement(self, count: int) -> Data:

@@ -12,6 +12,7 @@ from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated
+from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.workload import Workload, inadmissible
 from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
 
@@ -96,6 +97,30 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
     if not taken or empty.verdict not in ("fits", "borrows"):
         return empty
     return _admitted(workload, queue, taken, is_empty=False)
+
+
+def changes_of(answer: Answer, world: World) -> dict[str, Data]:
+    """What Kueue writes into the pod template of each pod set when it admits a workload.
+
+    Follows `FromAssignment`, sigs.k8s.io/kueue pkg/podset, and `getPodSetsInfoFromStatus`, pkg/controller/jobframework, 0.19.2.
+    """
+    found = {}
+    for pods, each in zip(answer.workload.pod_sets, answer.pod_sets, strict=True):
+        flavors = [flavor for name in dict.fromkeys(each.flavors.values()) if (flavor := world.flavor(name))]
+        asked, placed = pods.topology, each.placement is not None
+        is_free = placed and (asked.required, asked.preferred, asked.unconstrained) == (None, None, None)
+        queues = {f"{GROUP}/local-queue-name": answer.workload.queue, f"{GROUP}/cluster-queue-name": answer.cluster_queue}
+        annotations = {f"{GROUP}/workload": answer.workload.name}
+        if is_free:
+            annotations[f"{GROUP}/podset-unconstrained-topology"] = "true"
+        spec = {
+            "nodeSelector": {key: value for flavor in flavors for key, value in flavor.labels.items()},
+            "tolerations": [it for flavor in flavors for it in flavor.tolerations],
+            "schedulingGates": [{"name": f"{GROUP}/topology"}] if placed else [],
+        }
+        metadata = {"labels": {f"{GROUP}/podset": each.name, **queues}, "annotations": annotations}
+        found[each.name] = {"metadata": metadata, "spec": {name: value for name, value in spec.items() if value}}
+    return found
 
 
 def _unheard(workload: Workload, world: World, local: Data | None, name: str, queue: ClusterQueue | None) -> tuple[str, Verdict]:

@@ -11,7 +11,8 @@ import json
 from dataclasses import dataclass, replace
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, Mark
+from jobspec.documents.marked_tree import as_document, marked, set_by
 from jobspec.go.values import mapping, number, string_map, structs, text
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Data
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
     from jobspec.operators.kueue.world import World
     from jobspec.targets import Target
@@ -203,6 +205,31 @@ def _priority_of(name: str, kind: str, world: World) -> int | None:
 
 class _NoPodSets(Exception):
     """Why a job has no Workload."""
+
+
+def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
+    """A PyTorchJob or TrainJob as Kueue starts it: *changes* of the pod template of each pod set, with metadata and spec.
+
+    Follows `Merge`, pkg/podset, and the `RunWithPodSetsInfo` of pkg/controller/jobs, 0.19.2.
+    """
+    if job.group_kind == kinds.PYTORCHJOB:
+        roles = [role for role in mapping(job.data, "spec", "pytorchReplicaSpecs") if role.lower() in changes]
+        replicas = {role: {"template": changes[role.lower()]} for role in roles}
+        change: Data = {"pytorchReplicaSpecs": replicas, "runPolicy": {"suspend": False}}
+    else:
+        patches = [{"name": name, "template": {"spec": {"template": each}}} for name, each in changes.items()]
+        own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
+        change = {"suspend": False, "runtimePatches": [own]}
+    return as_document(_merged(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
+
+
+def _merged(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:
+    """A tree with what Kueue sets in it, and with the items that it adds to lists."""
+    if tree and isinstance(change, dict) and isinstance(tree.value, dict):
+        return tree.with_value({**tree.value, **{name: _merged(tree.get(name), each, kueue) for name, each in change.items()}})
+    if tree and isinstance(change, list) and isinstance(tree.value, list):
+        return tree.with_value([*tree.value, *(set_by(kueue, each) for each in change if each not in tree.data())])
+    return set_by(kueue, change)
 
 
 # The pod sets of a job, by its kind.
