@@ -18,6 +18,7 @@ from jobspec.kinds import (
     POLICY_KINDS,
     PRIORITY_CLASS,
     PYTORCHJOB,
+    QUEUE_KINDS,
     RESOURCE_QUOTA,
     TRAINING_RUNTIME,
     TRAINJOB,
@@ -196,7 +197,7 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 
 
 MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
-_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS))
+_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS, *QUEUE_KINDS))
 
 
 class Judged:
@@ -227,7 +228,7 @@ class Judged:
         """The verdict of both."""
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
         kind, accepted = document.group_kind, self.status in ("valid", "partly")
-        is_known = accepted or (kind in GENERATING_KINDS and self.status == "unknown")
+        is_known = accepted or (kind in (*GENERATING_KINDS, *QUEUE_KINDS) and self.status == "unknown")
         self.can_be_looked_up = is_known and kind in _REFERRED and not document.is_held
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
 

@@ -54,6 +54,10 @@ WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
+#: The kinds of Kueue's objects that decide whether a job ever starts.
+QUEUE_KINDS: tuple[GroupKind, ...] = tuple(
+    ("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "AdmissionCheck")
+)
 #: The kinds of objects that an accepted pod waits for.
 MOUNTED_KINDS: tuple[GroupKind, ...] = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 #: The kinds of objects that controllers and kustomize make ConfigMaps and Secrets of.

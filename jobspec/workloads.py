@@ -82,6 +82,8 @@ _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 #: Of a replicated job: the path of its pod template.
 TEMPLATE = ("template", "spec", "template")
 
+#: The label of a job that names its queue, a LocalQueue of Kueue.
+QUEUE = "kueue.x-k8s.io/queue-name"
 #: The container that trains, which the operator requires, by the kind of the job.
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
 

@@ -92,7 +92,8 @@ def _of_project(options: Options, path: str) -> tuple[list[FileResult], list[tup
     from jobspec.project.rendering import documents_of
 
     planned = plan_with_contracts(options, ProjectFiles(path)).with_variants()
-    results, jobs = list(planned.results), list[tuple[Document, list[Document]]]()
+    results = list(planned.results)
+    jobs: list[tuple[Document, list[Document]]] = []
     for variant in planned.variants:
         checked, objects = documents_of(variant, planned.cluster)
         results.append(checked.result)

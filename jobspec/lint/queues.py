@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.diagnostics import Edit, Finding, Rule
-from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
-from jobspec.go.quantities import Quantity
 from jobspec.kubernetes.problems import closest, listed
-from jobspec.lint.linted import LintedDocument, LintedJob, nanos, requested
+from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.workloads import items_at, suspend_of, value_at
+from jobspec.workloads import QUEUE, items_at, suspend_of, value_at
 
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
 
 
@@ -28,13 +25,13 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     After: metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
     """
-    if job.tree.get("metadata", "labels", _QUEUE):
+    if job.tree.get("metadata", "labels", QUEUE):
         return
-    said = [job.tree.get("metadata", "annotations", _QUEUE)]
-    said += [role.pod_tree.get("metadata", "labels", _QUEUE) for role in job.roles]
+    said = [job.tree.get("metadata", "annotations", QUEUE)]
+    said += [role.pod_tree.get("metadata", "labels", QUEUE) for role in job.roles]
     place = next((each for each in said if each), None)
     if place:
-        edits = [Edit(("metadata",), ("labels", _QUEUE), place.value)] if job.get("metadata") else []
+        edits = [Edit(("metadata",), ("labels", QUEUE), place.value)] if job.get("metadata") else []
         message = f"Kueue reads the queue name `{text(place)}` from the labels of the job only"
         yield Finding(place, message, "move it to `metadata.labels`", edits=edits)
 
@@ -49,9 +46,9 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-    is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
+    is_named = job.get("metadata", "labels", QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
-        hint = f"add the label `{_QUEUE}`; queues here: {listed(queues[:3])}"
+        hint = f"add the label `{QUEUE}`; queues here: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "bypasses Kueue: no queue-name label", hint)
 
 
@@ -64,7 +61,7 @@ def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: kubernetes-sigs/kueue#13293
     """
-    said = job.tree.get("metadata", "labels", _QUEUE)
+    said = job.tree.get("metadata", "labels", QUEUE)
     if said and said.value == "":
         yield Finding(said, "empty queue name", "name a LocalQueue of the job's namespace")
 
@@ -81,7 +78,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676
     """
     said = job.tree.get(*suspend_of(job.given.group_kind))
-    if said and said.value is False and text(job.tree, "metadata", "labels", _QUEUE):
+    if said and said.value is False and text(job.tree, "metadata", "labels", QUEUE):
         message = "Kueue sets this field to start the job, and a sync from Git reverts it"
         yield Finding(said, message, "remove it", edits=[Edit(said, removes=True)])
 
@@ -95,7 +92,7 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
-    said = job.tree.get("metadata", "labels", _QUEUE)
+    said = job.tree.get("metadata", "labels", QUEUE)
     queues = job.documents.of_kind(_LOCAL_QUEUE)
     if not said or not said.value or not queues:
         return
@@ -108,39 +105,6 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
         where = "in the job's namespace" if job.given.namespace else "among the files"
         message = f"no LocalQueue `{text(said)}` {where}"
         yield Finding(said, message, hint if elsewhere or known else "")
-
-
-def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
-    """The job requests more than its queue can ever admit.
-
-    Why: Kueue admits a job as a whole, and keeps one that does not fit waiting forever, with a message that is easily overlooked.
-    Instead: ask for less, or raise the quota of the ClusterQueue.
-    Before: nominalQuota: 8
-    After: nominalQuota: 16
-    Evidence: kubernetes-sigs/kueue#2796
-    """
-    said = job.tree.get("metadata", "labels", _QUEUE)
-    local = job.documents.named(job.given, _LOCAL_QUEUE, text(said)) if said else None
-    name = value_at(local.data, ("spec", "clusterQueue")) if local else None
-    queue = next(iter(job.documents.of_name(_CLUSTER_QUEUE, str(name))), None)
-    if said is None or queue is None:
-        return
-    quotas = _quotas(queue)
-    over = [
-        f"for {_amount(wanted, resource)} {resource}, and the queue `{queue.name}` can have {_amount(quota, resource)} at most"
-        for resource, quota in quotas.items()
-        if quota is not None and (wanted := sum(requested(role.pod_tree, resource) * role.count for role in job.roles)) > quota
-    ]
-    own = [each for each in job.containers if each.tree.mark.line]  # which no operator has added
-    asked = {name for each in own for name in each.resources if requested(each.role.pod_tree, name)}
-    none = [f"for {resource}, of which the queue `{queue.name}` has none" for resource in sorted(asked - {*quotas, "pods"})]
-    if over or none:
-        hint = "ask for less, or raise the quota" if over else "cover it by a quota of the ClusterQueue"
-        yield Finding(said, f"never admitted by Kueue: the pods ask {'; '.join([*over, *none])}", hint)
-
-
-def _amount(nanos: int, resource: str) -> Quantity:
-    return Quantity(nanos, "binary" if resource in ("memory", "ephemeral-storage") else "decimal")
 
 
 def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
@@ -185,25 +149,10 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     After: jobspec lint --target trainer=2.2
     Evidence: kubernetes-sigs/kueue#11931
     """
-    said = job.tree.get("metadata", "labels", _QUEUE)
+    said = job.tree.get("metadata", "labels", QUEUE)
     release = job.documents.target["trainer"]
     if said and not has_runtime_patches(release):
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
-
-
-def _quotas(queue: Document) -> dict[str, int | None]:
-    """The most that a ClusterQueue can have of each resource, in billionths; None where it can borrow without a limit."""
-    in_cohort = any(value_at(queue.data, ("spec", field)) for field in ("cohort", "cohortName"))
-    most: dict[str, int] = {}
-    unlimited = set()
-    for _, group in items_at(queue.data, ("spec", "resourceGroups")):
-        for _, flavor in items_at(group, ("flavors",)):
-            for _, resource in items_at(flavor, ("resources",)):
-                name, nominal, limit = (value_at(resource, (field,)) for field in ("name", "nominalQuota", "borrowingLimit"))
-                if isinstance(name, str):
-                    most[name] = most.get(name, 0) + nanos(str(nominal)) + (nanos(str(limit)) if in_cohort else 0)
-                    unlimited |= {name} if in_cohort and limit is None else set()
-    return {name: None if name in unlimited else quota for name, quota in most.items()}
 
 
 # Topology: where the pods of a job have to stand.
@@ -252,15 +201,14 @@ def unknown_topology_level(job: LintedJob) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(misplaced_queue_name, "warning", sees="job", reads=[_QUEUE]),
+    Rule(misplaced_queue_name, "warning", sees="job", reads=[QUEUE]),
     Rule(no_queue_name, "info", sees="job", kinds=[_LOCAL_QUEUE]),
-    Rule(empty_queue_name, "warning", sees="job", reads=[_QUEUE]),
-    Rule(unsuspended_in_queue, "warning", sees="job", reads=[_QUEUE]),
-    Rule(unknown_queue, "warning", sees="job", reads=[_QUEUE]),
-    Rule(over_queue_quota, "warning", sees="job", reads=[_QUEUE]),
+    Rule(empty_queue_name, "warning", sees="job", reads=[QUEUE]),
+    Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
+    Rule(unknown_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_cluster_queue, "warning", sees="document"),
     Rule(deprecated_kueue_api, "info", sees="document"),
-    Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[_QUEUE]),
+    Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[QUEUE]),
 )
 TOPOLOGY_RULES = (
     Rule(topology_too_narrow, "info", reads=[_REQUIRED]),

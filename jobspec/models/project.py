@@ -23,6 +23,7 @@ class Defaults(Model):
         "flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )
     labels: dict[str, str] | None = optional_field("labels of the job")
+    queue: Text | None = optional_field("Kueue's LocalQueue of the job, as its label `kueue.x-k8s.io/queue-name`; Kueue suspends it")
     annotations: dict[str, str] | None = optional_field("annotations of the job")
     naming: Literal["hash", "fixed"] | None = optional_field(
         "`hash`, the default: the job's name ends in a hash of its spec, so that a change is a new run; `fixed`: no hash"

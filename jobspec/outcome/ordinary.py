@@ -12,7 +12,7 @@ from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qua
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
 from jobspec.targets import RELEASES, Target
-from jobspec.workloads import resumed, suspension
+from jobspec.workloads import QUEUE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
         found = judged(resumed_job, context, cluster, policies, accepted=accepted)
     if found is None:
         return Foresight((), runs=None)
+    if policies is not None and policies.have_queues and value_at(job.data, ("metadata", "labels", QUEUE)):
+        from jobspec.outcome.programs import never_admitted
+
+        found += map(job.diagnostic, never_admitted(job, context, cluster.target, policies))
     if not any(each.rule == "no-pods-created" for each in found):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))

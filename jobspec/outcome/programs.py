@@ -29,6 +29,7 @@ from jobspec.programs.command_lines import (
     read,
     starts_python,
 )
+from jobspec.workloads import QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
+    from jobspec.targets import Target
 
     Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
@@ -383,6 +385,22 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+
+
+def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:
+    """What of a job in a queue no queue can hold, however empty; what the *policies* do not hold may be on the cluster."""
+    from jobspec.operators.kueue.admission import ask
+    from jobspec.operators.kueue.workload import RELEASE, is_queued, workload_of
+    from jobspec.operators.kueue.world import world_of
+
+    world = world_of(policies.queues(), others=policies, closed=policies.closed)
+    answer = ask(workload_of(job, context, target, world), world, {})
+    if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
+        return  # whoever applies a job without a namespace says which queue of the name it is in
+    tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
+    severity: Severity = "error" if is_queued(job.group_kind, RELEASE) else "warning"  # Kueue may let it start at once
+    message = f"never admitted by Kueue: {answer.reason}"
+    yield Finding(("metadata", "labels", QUEUE), message, tried, rule="never-admitted", severity=severity)
 
 
 #: Who creates objects: the accounts of the operators and of the Job controller, as their own manifests name them.

@@ -22,7 +22,7 @@ from jobspec.kinds import (
 )
 from jobspec.project.matrix import spec_hash
 from jobspec.project.project import ArgoCD, Engines, Flux
-from jobspec.workloads import is_workload, suspend_of, value_at
+from jobspec.workloads import QUEUE, is_workload, suspend_of, value_at
 
 
 # The annotations that engines need on rendered objects.
@@ -43,8 +43,6 @@ def notes_of(document: Document, engines: Engines, *, fixed: Mark | None) -> dic
 
 
 # What an engine has to know of the objects that it syncs: their kinds, their namespaces, and what others write into jobs.
-#: The label by which Kueue knows its jobs.
-QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 class SyncedObject:

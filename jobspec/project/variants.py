@@ -25,7 +25,7 @@ from jobspec.project.matrix import (
     size_of,
 )
 from jobspec.project.project import Base, Engines, LoadedProject, Sources, field
-from jobspec.workloads import KINDS, is_workload, value_at
+from jobspec.workloads import KINDS, QUEUE, is_workload, value_at
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name
@@ -334,11 +334,14 @@ def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree]
 
 
 def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[LoadedOverlay | None, list[Diagnostic]]:
-    """The overlay of a variant's flags, labels, annotations and companions, which overrides others, and what is wrong with it.
+    """The overlay of a variant's flags, labels, queue, annotations and companions, which overrides others, and what is wrong with it.
 
     None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
     """
-    said = {name: filled(part, values, variant) for name in ("flags", "labels", "annotations", "resources") if (part := entry.get(name))}
+    given = ("flags", "labels", "annotations", "resources", "queue")
+    said = {name: filled(part, values, variant) for name in given if (part := entry.get(name))}
+    if queue := said.pop("queue", None):
+        said["labels"] = queue.with_value({**(said["labels"].value if "labels" in said else {}), QUEUE: queue})
     if not said:
         return None, []
     here = MarkedTree(None, in_layer(entry.mark, variant))

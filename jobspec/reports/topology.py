@@ -10,6 +10,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole, value_of
 from jobspec.project.capacity import is_accelerator
 from jobspec.reports.text import visible
+from jobspec.workloads import QUEUE
 
 JOB_NAME = "<job>"
 """What stands for the job's name in a drawing, so that jobs of one shape share theirs."""
@@ -78,7 +79,7 @@ def _with_rendezvous(lanes: Sequence[Lane]) -> list[Lane]:
 def _queue(expanded: ExpandedJob) -> str:
     """The queue of Kueue, or of Volcano where its groups of pods are made."""
     labels = (expanded.job.data.get("metadata") or {}).get("labels") or {}
-    named = labels.get("kueue.x-k8s.io/queue-name")
+    named = labels.get(QUEUE)
     return str(named or next((text(each, "spec", "queue") for each in expanded.of_kind("PodGroup")), ""))
 
 

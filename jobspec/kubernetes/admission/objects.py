@@ -45,6 +45,15 @@ class PolicyObjects:
         """Whether policies with rules in CEL are among them, and bindings."""
         return any((kind, "") in self._by_place for kind in (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING))
 
+    @property
+    def have_queues(self) -> bool:
+        """Whether queues of Kueue are among them."""
+        return any(kind in kinds.QUEUE_KINDS for kind, _ in self._by_place)
+
+    def queues(self) -> list[Data]:
+        """The objects of Kueue."""
+        return [each for (kind, _), named in self._by_place.items() if kind in kinds.QUEUE_KINDS for each in named.values()]
+
     def prepared(self, prepare: Callable[[PolicyObjects], T]) -> T:
         """What the policies with rules in CEL among them are made ready to, once."""
         if self._prepared is None:
@@ -111,7 +120,7 @@ def decides(document: Document, *, closed: bool) -> bool:
         return any(str(name).startswith(_LEVELS) for name in mapping(document.data, "metadata", "labels"))
     if kind == kinds.SERVICE_ACCOUNT and not closed:
         return bool(mapping(document.data, "metadata", "annotations"))
-    return kind in kinds.POLICY_KINDS or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
+    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS) or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
 
 
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:

@@ -19,6 +19,7 @@ from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.world import amount
 from jobspec.targets import is_at_least
+from jobspec.workloads import QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.world import World
     from jobspec.targets import Target
 
-QUEUE = f"{GROUP}/queue-name"
 PRIORITY = f"{GROUP}/priority-class"
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""

@@ -214,6 +214,8 @@ class World:
         parent = self.parents.get(place)
         if parent is None:
             return minus(subtree, used)
+        if not self.closed:
+            return minus(self.most(place, cell), used)
         above = self.available(parent, cell, usage)
         limit = self.quotas[place].get(cell, Quota()).borrowing
         if limit is not None:
@@ -226,7 +228,7 @@ class World:
         subtree, parent = self.subtree[place].get(cell, 0), self.parents.get(place)
         if parent is None:
             return subtree
-        found = plus(self.kept(place, cell), self.most(parent, cell))
+        found = plus(self.kept(place, cell), self.most(parent, cell)) if self.closed else UNLIMITED  # others may lend
         limit = self.quotas[place].get(cell, Quota()).borrowing
         return found if limit is None else min(plus(subtree, limit), found)
 
@@ -341,7 +343,8 @@ class ClusterQueue:
     @cached_property
     def is_tas_only(self) -> bool:
         """Whether all of its flavors have a topology."""
-        return all((found := self.world.flavors.get(each)) and found.topology for each in self.flavors)
+        found = [self.world.flavor(each) for each in self.flavors]
+        return all(each and (each.topology or each.is_assumed) for each in found)
 
     @cached_property
     def inactive(self) -> list[str]:
@@ -399,21 +402,26 @@ def _flavor(name: str, spec: Data) -> Flavor:
 _OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass")
 
 
-def world_of(objects: Iterable[Data], shapes: Iterable[Data] | None = None, *, closed: bool = True) -> World:
-    """The queues among objects. *shapes*: of the nodes, as a pinned cluster has them; None where the objects hold the nodes."""
+def world_of(
+    objects: Iterable[Data], shapes: Iterable[Data] | None = None, *, others: PolicyObjects | None = None, closed: bool = True
+) -> World:
+    """The queues among objects. *shapes*: of the nodes, as a pinned cluster has them; None where the objects hold the nodes.
+
+    *others*: where namespaces, classes and LimitRanges are found, if not among the objects. *closed*: there is nothing else.
+    """
     kueue: dict[tuple[str, str, str], Data] = {}
-    others, nodes = [], []
+    found_others, nodes = [], []
     for each in objects:
         kind, metadata = str(each.get("kind")), mapping(each, "metadata")
         if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
             namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
             kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
         elif kind in _OTHERS:
-            others.append(each)
+            found_others.append(each)
         elif kind == "Node" and each.get("apiVersion") == "v1":
             nodes.append(each)
     found = [*(_node(each) for each in nodes if _is_ready(each)), *map(_shape, shapes or ())]
-    return World(kueue, PolicyObjects(others, closed=closed), found if nodes or shapes is not None else None, closed)
+    return World(kueue, others or PolicyObjects(found_others, closed=closed), found if nodes or shapes is not None else None, closed)
 
 
 def _allocatable(data: Data) -> dict[str, int]:
