@@ -45,8 +45,7 @@ def run(options: Options) -> int:
     elif options.name in shipped():
         sys.stdout.write(overlay_page(overlay_file(options.name)))
     else:
-        kind, steps = _steps(options.name)
-        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, options.target, recursive=options.recursive))
+        sys.stdout.writelines(f"{line}\n" for line in _field(options.name, options.target, recursive=options.recursive))
     return 0
 
 
@@ -106,14 +105,21 @@ def _root(kind: str) -> Root:
     return builtin_roots().get(kind) or root_of(getattr(models, kind))
 
 
-def _field(kind: str, steps: list[str], targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
+def place_of(path: str, targets: Iterable[str]) -> tuple[Root, list[str], str]:
+    """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind."""
+    from jobspec.targets import choose
+
+    kind, steps = _steps(path)
+    root = _root(kind)
+    return root, steps, choose(targets)[root.component]
+
+
+def _field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
     import shutil
 
     from jobspec.schemas import explain
-    from jobspec.targets import choose
 
-    root = _root(kind)
-    release = choose(targets)[root.component]
+    root, steps, release = place_of(path, targets)
     if recursive:
         for depth, field, kind_of_value in explain.outline(root, steps, release):
             yield f"{'  ' * depth}{field} <{kind_of_value}>"

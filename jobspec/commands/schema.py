@@ -35,6 +35,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     crd.add_argument("--all", action="store_true", help="every kind of the operators")
     declare(crd, [target_option("the CRD of this release, not of the newest; repeatable")])
     crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
+    listed = action("fields", "print a line for each field of a kind: its path, type and limits, and the releases that have it")
+    listed.add_argument("path", metavar="KIND[.PATH]", help="such as TrainJob, or TrainJob.spec.trainer")
+    declare(listed, [target_option("the facts of this release first, not of the newest; repeatable")])
     kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
     kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the current cluster's")
     declare(kustomize, [target_option("the fields of this release, not of the newest; repeatable")])
@@ -54,6 +57,12 @@ def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     if options.action == "crd":
         return crd(options.kinds, everything=options.all, targets=options.target, output=options.output)
+    if options.action == "fields":
+        from jobspec.commands.explain import place_of
+        from jobspec.schemas.explain import field_lines
+
+        sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target)))
+        return 0
     if options.action == "kustomize":
         return kustomize(options.base, targets=options.target)
     if options.action == "kubernetes":

@@ -78,6 +78,34 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
         yield from _outline(object_of(child), depth + 1)
 
 
+def field_lines(root: Root, steps: Sequence[str], release: str) -> Iterator[str]:
+    """A line for each field below a place in any release: its path as messages spell it, its type, and all facts about it."""
+    left = list(reversed(_below_each(places_of(root, steps, release))))
+    while left:
+        places = left.pop()
+        shown = _nearest(places, release, root.component)
+        facts = _facts_across(places, shown)
+        span = _span(list(places), root.releases)
+        said = [each.replace("yes", "required") for each in facts.pop("required", ())] + facts.pop("limits", [])
+        said += [f"{heading}: {line}" for heading, lines in facts.items() if heading not in _LONG for line in lines]
+        said += [f"{root.component} {span}"] if span else []
+        yield " ".join(f"{places[shown].path} <{type_of(places[shown].structure)}> {'; '.join(said)}".split())
+        left += reversed(_below_each(places))
+
+
+_LONG = ("rules", "overlays", "object")
+
+
+def _below_each(places: dict[str, FieldPlace]) -> list[dict[str, FieldPlace]]:
+    """The fields below a place, those of items and values too: each with its place in the releases that have it."""
+    found: dict[str, dict[str, FieldPlace]] = {}
+    for release, place in places.items():
+        inner = _enter(place)
+        for name in inner.structure.get("fields", {}):
+            found.setdefault(name, {})[release] = inner.field(name)
+    return list(found.values())
+
+
 def _meaning(place: FieldPlace) -> list[str]:
     """The description of the place, and that of its type, as far as a model of ours has one."""
     own = f"{place.description[:1].upper()}{place.description[1:]}"

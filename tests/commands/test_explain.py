@@ -12,6 +12,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import models
+from jobspec.cli import main
 from jobspec.commands.explain import _layout
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.kinds import COMPONENTS
@@ -382,3 +383,19 @@ def test_the_readme_shows_what_is_printed() -> None:
         r"```console\n\$ jobspec explain (\S+)\n(.*?)```", (ROOT / "docs/reference/fields.md").read_text(), re.DOTALL
     )[0]
     assert _jobspec(command).stdout == shown
+
+
+def test_a_line_for_each_field_of_all_releases() -> None:
+    lines = {line.split(" ", 1)[0]: line for line in explain.field_lines(explain.root_of(Thing), [], "2.3.0")}
+    of_releases = [explain.outline(explain.root_of(Thing), [], release) for release in RELEASES["trainer"]]
+    assert {name for outline in of_releases for _, name, _ in outline} == {path.rpartition(".")[2] for path in lines}
+    assert lines["Thing.parts[].name"] == "Thing.parts[].name <string> required; 1 to 63 characters; matches `^[a-z]+$`"
+    assert lines["Thing.part.old"] == "Thing.part.old <string> trainer until 2.0.0"
+    assert lines["Thing.part.size"].endswith("default: 2") and "1 to 8 (since 2.2.0)" in lines["Thing.part.size"]
+
+
+def test_the_paths_of_lines_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "fields", "TrainJob.spec.trainer"]) == 0
+    paths = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
+    assert "TrainJob.spec.trainer.numProcPerNode" in paths
+    assert [path for path in paths if main(["explain", path]) != 0] == []
