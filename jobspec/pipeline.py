@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     R = TypeVar("R")
     #: `run(items, work)` is `[work(item) for item in items]`.
     Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
+    #: A file, the cluster that it meets, and what checks it, to the result, which may be one of earlier.
+    Kept = Callable[[Any, Cluster, Callable[[Any], "Checked"]], "Checked"]
     #: A document that refers to objects which are not in its own file and may be in others, and the objects that it was reviewed with.
     Pending = tuple[Judged, Objects]
 
@@ -181,6 +183,7 @@ def check_files(
     run: Run = one_by_one,
     folders: Sequence[str] = (),
     has_placeholders: Callable[[T], bool] = lambda _: False,
+    kept: Kept | None = None,
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other.
 
@@ -188,7 +191,8 @@ def check_files(
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
     the results alone come back, without *definitions* of CRDs their names. *run* goes through the files, in several processes for example.
     *folders*: of each file, the folder whose files are applied together: quotas and limits without a namespace reach no further.
-    *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked.
+    *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked. *kept* checks a file, or knows its
+    result by itself already.
     """
 
     def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
@@ -202,7 +206,7 @@ def check_files(
                 return checked
             return checked.with_documents(_without_definitions(checked.documents) if documents else ())
 
-        return run(files, check_one)
+        return run(files, check_one if kept is None else lambda each: kept(each, cluster, check_one))
 
     checked = all_in(cluster, files)
     folders = folders or [""] * len(files)

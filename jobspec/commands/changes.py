@@ -46,12 +46,12 @@ def concerned(
     kept |= {project for project, files in read.items() if any(os.path.realpath(each.path) in changed for each in files)}
     if any(not os.path.exists(path) for path in changed):  # it may be what a kustomization lists
         kept |= {each.path for each in results if any(one.rule == "broken-kustomization" for one in each.diagnostics)}
-    refers = _referring([each for each in results if each.path in kept], reader(found))
+    refers = referring([each for each in results if each.path in kept], reader(found))
     return [each for each in results if each.path in kept or refers(each)]
 
 
-def _referring(changed: Sequence[FileResult], read: Callable[[str], str]) -> Callable[[FileResult], bool]:
-    """Whether a file may refer to an object of changed files, or has jobs that one of them decides on."""
+def referring(changed: Sequence[FileResult], read: Callable[[str], str]) -> Callable[[FileResult], bool]:
+    """Whether a file may refer to an object of these files, or has jobs that one of them decides on."""
     objects = {(group_kind(row.api_version, row.kind), row.name) for each in changed for row in each.documents}
     decides = any(kind in POLICY_KINDS for kind, _ in objects)
     names = [re.escape(name) for kind, name in objects if _NAME.fullmatch(name) and (kind in _REFERABLE or kind[1] in _QUEUES)]

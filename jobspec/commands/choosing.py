@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from jobspec.commands.files import Found, Patterns, folders_above, mentions, reader
+from jobspec.commands.files import Found, Patterns, content_of, folders_above, mentions, reader
 from jobspec.commands.options import Options
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
@@ -55,8 +55,7 @@ def _in_folder() -> tuple[Mapping[str, Any], str]:
         for name, find in ((PROJECT, _of_project), (PYPROJECT, _of_python)):
             path = os.path.normpath(os.path.join(folder, name))
             if os.path.isfile(path):
-                with open(path, "rb") as file:
-                    data = find(file.read())
+                data = find(content_of(Found(path, named=True)))
                 if data is not None:
                     return _from_here(declared(data, path), folder), path
     return {}, ""

@@ -31,6 +31,10 @@ _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
 
+#: The texts of the documents that are open in an editor, by their real paths: they stand for the files on disk.
+OPENED: dict[str, bytes] = {}
+
+
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
@@ -86,6 +90,8 @@ def find(
             wrong.append(f"{path}: no such file or folder")
     if wrong:
         raise JobspecError("\n".join(wrong))
+    named = {os.path.normpath(each.path) for each in found if each.named}
+    found = [each for each in found if each.named or each.path not in named]
     found = _with_roles(found, skip_unknown=skip_unknown, build=build)
     return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
@@ -406,7 +412,9 @@ def mentions(path: str, *words: bytes) -> bool:
 
 
 def _read(path: str) -> bytes:
-    """The first bytes of a file, by fewer calls of the system than a file object needs."""
+    """The first bytes of a file, by fewer calls of the system than a file object needs; or its text in an editor."""
+    if OPENED and (text := OPENED.get(os.path.realpath(path))) is not None:
+        return text
     file = os.open(path, os.O_RDONLY)
     try:
         parts = []

@@ -221,11 +221,7 @@ def overlay_file(name: str) -> OverlayFile:
         return _shipped(name)
     if not os.path.isfile(name):
         raise JobspecError(f"no overlay at {name}: there is no such file")
-    try:
-        with open(name, "rb") as file:
-            return OverlayFile(name, file.read())
-    except OSError as error:
-        raise JobspecError(f"{name}: {error.strerror}") from None
+    return OverlayFile(name, content_of(Found(name, named=True)))
 
 
 def _shipped(name: str) -> OverlayFile:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from jobspec.commands.project import Plan
     from jobspec.diagnostics import Rule
+    from jobspec.pipeline import Kept
     from jobspec.rules.ignores import ReportFilter
 
     #: A project that is planned, and what is reported of files already, to the objects of its variants and what is said of them.
@@ -110,9 +111,36 @@ def check_and_report(
     given, options = options.paths, options.seeing()
     build = options.build and not setting.cluster.stored
     found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
+    results, fails, read = verdict_on(found, options, setting, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given)
+    if then:
+        then([*setting.remarks, *results], [*found, *(each for files in read.values() for each in files)], setting)
+    else:
+        deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
+    return 1 if fails else 0
+
+
+def verdict_on(
+    found: Sequence[Found],
+    options: Options,
+    setting: RunContext,
+    settings: ReportFilter | None,
+    judge: Judge,
+    *,
+    outcome: bool,
+    rules: Sequence[Rule] | None = None,
+    advise: Advise | None = None,
+    given: Sequence[str] = (),
+    kept: Kept | None = None,
+) -> tuple[list[FileResult], bool, dict[str, Sequence[Found]]]:
+    """What is reported of files, whether it fails, and by project the files that it was read from: the journey of CI and editors alike.
+
+    *rules* and *advise* as above; *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
+    """
     skip_unknown = options.skip_unknown
     found, plans = _plans(found, options, setting)
-    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False)
+    checked = check_files(
+        found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False, kept=kept
+    )
     bases = {base for planned in plans.values() for base in planned.bases} - {os.path.normpath(each.path) for each in found if each.named}
     judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
     results = setting.wrong or reported(judge(judged, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
@@ -127,14 +155,10 @@ def check_and_report(
         from jobspec.commands.choosing import verdict_of
 
         results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=rules is not None)
-    if then:
-        then([*setting.remarks, *results], [*found, *(each for files in read.values() for each in files)], setting)
-    else:
-        deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
-    return 1 if fails else 0
+    return results, fails, read
 
 
-def _plans(found: list[Found], options: Options, setting: RunContext) -> tuple[list[Found], dict[str, Plan]]:
+def _plans(found: Sequence[Found], options: Options, setting: RunContext) -> tuple[Sequence[Found], dict[str, Plan]]:
     """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to."""
     if setting.wrong or setting.overlays or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found):
         return found, {}
@@ -223,14 +247,16 @@ def check_files(
     outcome: bool = False,
     documents: bool = True,
     definitions: bool = True,
+    kept: Kept | None = None,
 ) -> list[Checked]:
-    """Check files with each other, in several processes where they are many and their *documents* are not needed."""
+    """Check files with each other, in several processes where they are many and their *documents* are not needed, and none are *kept*."""
 
     def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
         return pipeline.load(source_of(each, skip_unknown=skip_unknown, values=setting.values), setting.overlays, cluster)
 
     def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
-        return with_progress(items, work, how_to_run(items) if outcome or not documents else pipeline.one_by_one)
+        spreads = kept is None and (outcome or not documents)
+        return with_progress(items, work, how_to_run(items) if spreads else pipeline.one_by_one)
 
     if setting.wrong:
         return []
@@ -250,6 +276,7 @@ def check_files(
         run=run,
         folders=folders,
         has_placeholders=has_placeholders,
+        kept=kept,
     )
 
 

@@ -518,3 +518,10 @@ def test_manifests_that_git_ignores_and_hidden_ones_are_counted(tmp_path: Path) 
     assert last.startswith("3 documents: 1 valid, 2 skipped (1 ignored file, 1 hidden file)")
     assert _found(folder, "out")[1] == {"ConfigMap invalid": 1}  # who names a folder means it
     assert _found(folder, "out/made.yaml", ".")[1]["ConfigMap invalid"] == 1
+
+
+def test_a_file_that_is_named_and_met_in_a_folder_is_judged_once(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml}}]\n"})
+    files = json.loads(run_here("lint", ".", "./jobspec.yaml", "-o", "json", cwd=tmp_path).stdout)["files"]
+    assert [each["path"] for each in files] == ["job.yaml", "./jobspec.yaml"]
+    assert [row["kind"] for row in files[1]["documents"]] == ["Project", "PyTorchJob"]
