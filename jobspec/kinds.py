@@ -1,6 +1,6 @@
 """The kinds that jobspec knows, by group and kind: versions, scope, whose release decides about the schema, and the rule for names.
 
-Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.36 API servers as they start by default; names follow the callers of
+Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.37 API servers as they start by default; names follow the callers of
 `ValidateObjectMeta`, k8s.io/kubernetes pkg/apis and pkg/registry, 1.36.
 """
 

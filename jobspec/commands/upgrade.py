@@ -87,7 +87,7 @@ def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, 
     """The releases of components before an upgrade and after it. Raises JobspecError for what is no upgrade."""
     to, since = _wishes("--to", options.to), _wishes("--from", options.since)
     if not to:
-        raise JobspecError("--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.36")
+        raise JobspecError("--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.37")
     before = {each: earlier for each, release in to.items() if (earlier := _one_before(each, release))} | dict(declared) | since
     for component, release in to.items():
         if component in before and not is_at_least(release, before[component]):
@@ -96,7 +96,7 @@ def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, 
 
 
 def _wishes(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """The releases by component in texts such as `trainer=2.3,kubernetes=1.36`; a known release is the newest known patch of it."""
+    """The releases by component in texts such as `trainer=2.3,kubernetes=1.37`; a known release is the newest known patch of it."""
     found = {}
     for text in (each for several in texts for each in several.split(",")):
         component, equals, release = text.strip().partition("=")

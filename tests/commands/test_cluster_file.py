@@ -13,7 +13,7 @@ apiVersion: jobspec.dev/v1alpha1
 kind: Cluster
 metadata: {name: prod}
 spec:
-  releases: {kubernetes: "1.36", trainer: "2.1.0", training-operator: null, kueue: "0.19.2"}
+  releases: {kubernetes: "1.37", trainer: "2.1.0", training-operator: null, kueue: "0.19.2"}
   complete: [ResourceQuota]
   crds: [prod-crds/apps.example.com.yaml]
   objects:
@@ -123,4 +123,4 @@ def test_the_runtimes_of_the_file_are_compared_in_an_upgrade(tmp_path: Path) -> 
 def test_an_upgrade_of_the_cluster_in_a_file(tmp_path: Path) -> None:
     write(tmp_path, _FILES)
     done = run_here("upgrade", "job.yaml", "--cluster", "clusters/prod.yaml", "--to", "trainer=2.3", "-o", "concise", cwd=tmp_path)
-    assert done.stdout.endswith("(trainer 2.1.0 → 2.3.0, kubernetes 1.36, kueue 0.19.2)\n")
+    assert done.stdout.endswith("(trainer 2.1.0 → 2.3.0, kubernetes 1.37, kueue 0.19.2)\n")

@@ -355,18 +355,18 @@ def test_a_built_in_kind_has_our_words_where_a_model_describes_a_part_and_upstre
     assert "required  yes" in _jobspec("DaemonSet.spec.selector").stdout
     assert _jobspec("LEASE.spec.renewTime", columns=120).stdout == (
         "Lease.spec.renewTime <time>\n"
-        "coordination.k8s.io/v1, kubernetes 1.36\n\n"
+        "coordination.k8s.io/v1, kubernetes 1.37\n\n"
         "limits    a time with six digits behind the second, `2026-01-31T12:00:00.000000Z`\n"
-        "releases  kubernetes: all, 1.30 to 1.36\n"
+        "releases  kubernetes: all, 1.30 to 1.37\n"
     )
 
 
 def test_a_built_in_kind_is_explained_in_the_version_that_clients_prefer() -> None:
     versions = {name: _jobspec(name).stdout.splitlines()[1] for name in ("HorizontalPodAutoscaler", "Event", "FlowSchema")}
     assert versions == {
-        "HorizontalPodAutoscaler": "autoscaling/v2, kubernetes 1.36",
-        "Event": "v1, kubernetes 1.36",
-        "FlowSchema": "flowcontrol.apiserver.k8s.io/v1, kubernetes 1.36",
+        "HorizontalPodAutoscaler": "autoscaling/v2, kubernetes 1.37",
+        "Event": "v1, kubernetes 1.37",
+        "FlowSchema": "flowcontrol.apiserver.k8s.io/v1, kubernetes 1.37",
     }
 
 

@@ -13,12 +13,10 @@ from jobspec.diagnostics import Problem, spell
 from jobspec.documents.reader import read
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.builtin_growth import of_kind
-from tests.support.server import STRICT, Answer, Server
+from tests.support.server import STRICT, Answer, Server, target
 
-_TARGET = choose([])
 #: A definition holds itself, and has a hunt of its own; nobody creates a ComponentStatus.
 _NEVER = ("CustomResourceDefinition", "ComponentStatus")
 _IS_DECODING = re.compile("strict decoding error|cannot be handled as a|couldn't get version/kind")
@@ -29,7 +27,7 @@ KINDS = [(version, kind.name) for kind in kinds.built_in() for version in kind.a
 
 def served(server: Server) -> list[tuple[str, str]]:
     """The kinds that our target's release serves; the server has to serve them, too."""
-    found = [kind for kind in KINDS if shapes.load(*kind, _TARGET)]
+    found = [kind for kind in KINDS if shapes.load(*kind, target())]
     assert [kind for kind in found if not path_of(server, *kind)] == []
     return found
 
@@ -54,7 +52,7 @@ def finds(server: Server, random: Random, *, each: int = 12) -> Iterator[Find]:
 
 
 def _text(api_version: str, kind: str, random: Random) -> str:
-    shape = shapes.load(api_version, kind, _TARGET)
+    shape = shapes.load(api_version, kind, target())
     assert shape
     return json.dumps(of_kind(shape, api_version, kind, random))
 
@@ -93,6 +91,6 @@ def _decoding_problems(text: str) -> list[Problem]:
     documents, problems = read(text, file="object.yaml")
     assert not problems, problems
     data: Any = documents[0].data
-    shape = shapes.load(documents[0].api_version, documents[0].kind, _TARGET)
+    shape = shapes.load(documents[0].api_version, documents[0].kind, target())
     assert shape
     return [each for each in schema_problems(data, shape, typed=True) if each.rule != "missing-field"]

@@ -7,11 +7,10 @@ from random import Random
 
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.field_texts import field_texts
-from tests.support.server import Server
+from tests.support.server import Server, target
 
 _TEXTS = field_texts("claims")
 
@@ -30,7 +29,7 @@ def finds(server: Server, random: Random, folder: Path, *, count: int = 800) -> 
 def errors(text: str, file: Path) -> list[Diagnostic]:
     """What we have against a claim."""
     file.write_text(text)
-    return list(result(file, Cluster(choose([]))).diagnostics)
+    return list(result(file, Cluster(target())).diagnostics)
 
 
 def _claim(random: Random) -> str:

@@ -14,12 +14,11 @@ from jobspec.documents.reader import read
 from jobspec.kubernetes.cel.types import SchemaTypes
 from jobspec.kubernetes.crds.rules import BUDGET, RULES
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.hunt.finds import Find, bug
 from tests.hunt.objects import CASES, START, document
 from tests.support import cel_growth, crd_documents, crd_growth, crd_mutants
 from tests.support.reference import folder
-from tests.support.server import CRDS, STRICT, Answer, Server
+from tests.support.server import CRDS, STRICT, Answer, Server, target
 
 Definition = dict[str, Any]
 
@@ -63,7 +62,7 @@ def _costly(random: Random) -> Definition:
     if together:
         rules = rules[:1] * 14
     schema: dict[str, Any] = {**cel_growth.limited(random), RULES: rules}
-    types = SchemaTypes(schema, is_resource=False)
+    types = SchemaTypes(schema, target()["kubernetes"], is_resource=False)
     compiled = [types.compile(each["rule"], schema, result="bool", optional_old_self="optionalOldSelf" in each) for each in rules]
     most = max((each.estimate({}).cost for each in compiled if each.estimate), default=0)
     number = int(BUDGET / most * random.uniform(0.5, 1 if together else 2)) if 0 < most < BUDGET else random.randrange(9)
@@ -124,7 +123,7 @@ def asked(server: Server, method: str, path: str, definition: Definition) -> Ans
 def said(definition: Definition, old: Definition | None = None) -> tuple[str, list[Diagnostic]]:
     """What we say to a definition: its status, and what is wrong."""
     documents = [read(json.dumps(each, ensure_ascii=False), file="crd.json")[0][0] for each in (definition, old) if each]
-    found = verdict(documents[0], choose([]), old=documents[1] if old else None)
+    found = verdict(documents[0], target(), old=documents[1] if old else None)
     return found.status, found.diagnostics
 
 

@@ -10,13 +10,11 @@ from typing import Any
 from jobspec.diagnostics import spell
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.hunt.builtin_kinds import path_of
 from tests.hunt.finds import Find
 from tests.support.exact_growth import of_kind
-from tests.support.server import STRICT, Answer, Server
+from tests.support.server import STRICT, Answer, Server, target
 
-_TARGET = choose([])
 _RBAC = "rbac.authorization.k8s.io/v1"
 KINDS = [
     *(("v1", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
@@ -59,7 +57,7 @@ def _changes_of(server: Server, kind: tuple[str, str], random: Random) -> Iterat
     for _ in range(20):
         data = {**_new(*kind, random, name), "globalDefault": False} if kind[1] == "PriorityClass" else _new(*kind, random, name)
         data["metadata"].pop("finalizers", None)
-        if not builtin_problems(data, *kind, _TARGET):
+        if not builtin_problems(data, *kind, target()):
             break
     else:
         return
@@ -79,7 +77,7 @@ def _changes_of(server: Server, kind: tuple[str, str], random: Random) -> Iterat
 
 
 def _new(api_version: str, kind: str, random: Random, name: str = "a-new-one") -> dict[str, Any]:
-    shape = shapes.load(api_version, kind, _TARGET)
+    shape = shapes.load(api_version, kind, target())
     assert shape
     return of_kind(shape, api_version, kind, name, random)
 
@@ -107,7 +105,7 @@ def disagreement(data: dict[str, Any], answer: Answer, old: Any = None) -> str:
     """What we say of an object where the server says something else; empty where both say the same."""
     if answer.code == 409 or _BY_OTHERS.search(answer.message):
         return ""
-    ours = builtin_problems(data, data["apiVersion"], data["kind"], _TARGET, old)
+    ours = builtin_problems(data, data["apiVersion"], data["kind"], target(), old)
     told = str([(each.rule, spell(each.path)) for each in ours])
     if answer.accepted == bool(ours):
         return f"another verdict: {told}"

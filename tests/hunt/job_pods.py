@@ -15,19 +15,18 @@ from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import Foreseen, Named
 from tests.support import quick_yaml, template_mutants
 from tests.support.job_growth import grown_job
-from tests.support.server import Server
+from tests.support.server import OPERATORS, Server, target
 
 Data = dict[str, Any]
 
 _RELEASE = "training-operator=1.8.1"
-TARGET = choose([_RELEASE])
+TARGET = target(_RELEASE, at=OPERATORS)
 _LAST = {"Worker": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "a:1"}]}}}}
 _MOST = 2  # pods of a role
 

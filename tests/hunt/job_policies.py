@@ -10,12 +10,11 @@ from typing import Any
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.targets import choose
 from tests.hunt import pod_policies
 from tests.hunt.finds import Find
 from tests.hunt.pod_policies import World
 from tests.support import policy_growth, quick_yaml
-from tests.support.server import Server
+from tests.support.server import OPERATORS, Server, target
 
 Data = dict[str, Any]
 
@@ -23,7 +22,7 @@ _JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
 _PODS = "/api/v1/namespaces/{}/pods"
 _EVENTS = "/api/v1/namespaces/{}/events"
 _RELEASE = "training-operator=1.8.1"
-_TARGET = choose([_RELEASE])
+_TARGET = target(_RELEASE, at=OPERATORS)
 _REFUSED = ("pods-refused", "never-fits")
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0

@@ -6,14 +6,13 @@ from random import Random
 
 from jobspec.cluster import Cluster
 from jobspec.operators.trainer.runtimes import shipped
-from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case
 from tests.agreement.live import Live
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
 from tests.support.mutants import Change, at_one_place, at_two_places, in_other_words, in_the_text
-from tests.support.server import Server
+from tests.support.server import NEWEST_OPERATORS, OPERATORS, Server, target
 
 CHANGES: tuple[Change, ...] = (at_one_place, at_two_places, in_the_text, in_other_words)
 OF_OPERATORS = VERSIONS.keys() - {"PersistentVolumeClaim"}
@@ -38,17 +37,18 @@ class Setting:
 def control_plane(server: Server) -> Live:
     """A server that has CRDs alone."""
     server.needs(*VERSIONS)
-    return Live("control-plane", server, Cluster(choose([]), webhooks=False))
+    return Live("control-plane", server, Cluster(target(), webhooks=False))
 
 
 def operators(server: Server, *, newest: bool = False) -> Live:
     """A server with operators, old ones or the newest, to which the trainer's own runtimes belong."""
-    target = choose([] if newest else ["training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2"])
+    releases = () if newest else ("training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2")
+    served = target(*releases, at=NEWEST_OPERATORS if newest else OPERATORS)
     server.needs(*OF_OPERATORS)
-    for name, runtime in shipped(target).items():
+    for name, runtime in shipped(served).items():
         answer = server.apply(_RUNTIMES.format(name), quick_yaml.dump(runtime))
         assert answer.accepted, answer.message
-    return Live("newest-operators" if newest else "operators", server, Cluster(target, closed=True))
+    return Live("newest-operators" if newest else "operators", server, Cluster(served, closed=True))
 
 
 def without_webhooks(live: Live) -> Setting:

@@ -17,11 +17,10 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.hunt.finds import Find, bug
 from tests.support.object_growth import changed, grown
 from tests.support.reference import ROOT, folder
-from tests.support.server import CRDS, STRICT, Server
+from tests.support.server import CRDS, STRICT, Server, target
 
 CASES = sorted((ROOT / "tests" / "cases" / "crds").glob("*.yaml"))
 START = re.compile(r"^---$\n", re.MULTILINE)
@@ -139,4 +138,4 @@ def _reported(served: Served, text: str) -> list[Diagnostic]:
     documents, problems = read(text, file="object.yaml")
     if not documents or problems:
         return problems
-    return verdict(documents[0], choose([]), custom_kinds=served.kinds).diagnostics
+    return verdict(documents[0], target(), custom_kinds=served.kinds).diagnostics

@@ -18,10 +18,9 @@ from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of
 from jobspec.kubernetes.admission.review import PodReview, review_pod
 from jobspec.kubernetes.builtin import builtin_problems
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support import policy_growth, quick_yaml
-from tests.support.server import STRICT, Answer, Server
+from tests.support.server import STRICT, Answer, Server, target
 
 Data = dict[str, Any]
 
@@ -96,9 +95,9 @@ def finds(server: Server, random: Random, tally: Counter[str], *, count: int = 6
 
 
 def _find(world: World, pod: Data, answer: Answer, tally: Counter[str]) -> Iterator[Find]:
-    known, target = _without_accounts(pod, world), choose([])
-    review = review_pod(known, world.namespace, world.policies(), target)
-    review = PodReview(review.pod, [*builtin_problems(known, "v1", "Pod", target), *review.refusals], review.warnings)
+    known, served = _without_accounts(pod, world), target()
+    review = review_pod(known, world.namespace, world.policies(), served)
+    review = PodReview(review.pod, [*builtin_problems(known, "v1", "Pod", served), *review.refusals], review.warnings)
     difference = _difference(world, pod, review, answer, tally)
     if difference:
         ours = "; ".join(f"{spell(each.path)}: {each.message}" for each in (*review.refusals, *review.warnings))

@@ -12,15 +12,13 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement import known
 from tests.hunt import pod_fields, pod_surroundings
 from tests.hunt.finds import Find
 from tests.hunt.updates import namespace
 from tests.support import pod_mutants, quick_yaml
-from tests.support.server import Answer, Server
+from tests.support.server import Answer, Server, target
 
-_TARGET = choose([])
 _APPLY = "fieldManager=jobspec&force=true&fieldValidation=Strict"
 #: What cannot be applied, whatever the pod was: two items of a list with one key.
 _NOT_APPLICABLE = "failed to create typed patch object"
@@ -217,7 +215,7 @@ def _disagreement(old: dict[str, Any], new: dict[str, Any], answer: Answer) -> s
 
 def _errors(old: dict[str, Any], new: dict[str, Any]) -> list[Diagnostic]:
     ((before,), _), ((after,), _) = (read(_json(each), file="pod.yaml") for each in (old, new))
-    return [each for each in verdict(after, _TARGET, old=before).diagnostics if each.severity == "error"]
+    return [each for each in verdict(after, target(), old=before).diagnostics if each.severity == "error"]
 
 
 def _json(pod: dict[str, Any]) -> str:
@@ -225,6 +223,6 @@ def _json(pod: dict[str, Any]) -> str:
 
 
 def _shape() -> shapes.Shape:
-    shape = shapes.load("v1", "Pod", _TARGET)
+    shape = shapes.load("v1", "Pod", target())
     assert shape
     return shape

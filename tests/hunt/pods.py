@@ -16,17 +16,15 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.pods.pod import priority_problems
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement import corpus, known
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find
 from tests.support import pod_mutants, quick_yaml
 from tests.support.mutants import at_one_place, at_two_places
 from tests.support.reference import ROOT, folder
-from tests.support.server import Answer, Server
+from tests.support.server import Answer, Server, target
 
 NAMESPACE = "jobspec-pods"
-_TARGET = choose([])
 _PATHS = {"Pod": "/api/v1/namespaces/{}/pods", "PodTemplate": "/api/v1/namespaces/{}/podtemplates"}
 _STRICT = "?dryRun=All&fieldValidation=Strict"
 
@@ -87,7 +85,7 @@ def disagreement(text: str, answer: Answer) -> str:
 
 def errors(text: str) -> list[Diagnostic]:
     """What we have against a pod or a PodTemplate."""
-    found = pipeline.checked(pipeline.Source("pod.yaml", text), (), Cluster(_TARGET)).result.diagnostics
+    found = pipeline.checked(pipeline.Source("pod.yaml", text), (), Cluster(target())).result.diagnostics
     return [each for each in found if each.severity == "error"]
 
 
@@ -97,7 +95,7 @@ def _made(random: Random) -> str:
 
 
 def _shape(kind: str) -> shapes.Shape:
-    shape = shapes.load("v1", kind, _TARGET)
+    shape = shapes.load("v1", kind, target())
     assert shape
     return shape
 
@@ -125,7 +123,7 @@ def _template(random: Random) -> str:
 
 
 def _is_valid(pod: Any) -> bool:
-    return not builtin_problems(pod, "v1", "Pod", _TARGET) and not any(priority_problems(pod["spec"]))
+    return not builtin_problems(pod, "v1", "Pod", target()) and not any(priority_problems(pod["spec"]))
 
 
 @cache

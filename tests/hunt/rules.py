@@ -8,11 +8,10 @@ from pathlib import Path
 from random import Random
 
 from jobspec.cluster import Cluster
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.ruled import MAKERS
-from tests.support.server import Server
+from tests.support.server import Server, target
 
 
 def finds(server: Server, random: Random, folder: Path, tally: Counter[str], *, count: int = 400) -> Iterator[Find]:
@@ -23,7 +22,7 @@ def finds(server: Server, random: Random, folder: Path, tally: Counter[str], *, 
         answers = pool.map(lambda made: server.judge(made["kind"], json.dumps(made)), objects)
         for made, answer in zip(objects, answers, strict=True):
             file.write_text(json.dumps(made))
-            found = result(file, Cluster(choose([]), webhooks=False)).diagnostics
+            found = result(file, Cluster(target(), webhooks=False)).diagnostics
             tally["accepted" if answer.accepted else "refused"] += 1
             if answer.accepted != (not found):
                 yield Find(json.dumps(made), str(found), str(answer), "control-plane", answer.accepted)

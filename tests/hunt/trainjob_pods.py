@@ -17,19 +17,18 @@ from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import OF_JOB, Foreseen
 from tests.support import quick_yaml, template_mutants
-from tests.support.server import Answer, Server
+from tests.support.server import OPERATORS, Answer, Server, target
 from tests.support.trainjob_growth import trainjob
 
 Data = dict[str, Any]
 
 _RELEASE = "trainer=2.0.0"
-TARGET = choose([_RELEASE])
+TARGET = target(_RELEASE, at=OPERATORS)
 _VERSION = "trainer.kubeflow.org/v1alpha1"
 _WAITING = re.compile(r"dependsOn|InOrder|podGroup")
 """What lets Jobs or pods of a runtime wait for others."""

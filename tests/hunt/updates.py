@@ -13,16 +13,14 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.schemas import shapes
-from jobspec.targets import choose
 from tests.agreement.corpus import ENDLESS
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.mutants import mutant
 from tests.support.reference import folder
 from tests.support.ruled import MAKERS
-from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Answer, Server
+from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Answer, Server, target
 
-_TARGET = choose([])
 _KINDS = sorted(set(PLURALS) - {"ClusterTrainingRuntime"})
 _ONLY_THE_CLUSTER_KNOWS = "only dynamically provisioned pvc can be resized"
 
@@ -148,7 +146,7 @@ def finds(updates: list[Update], place: Path) -> Iterator[Find]:
 def _find(text: str, stored: OnServer, file: Path) -> list[Find]:
     (document,) = documents(text, "new.yaml")
     file.write_text(text)
-    ours = result(file, Cluster(_TARGET, webhooks=False, stored=StoredObjects([stored.document]))).diagnostics
+    ours = result(file, Cluster(target(), webhooks=False, stored=StoredObjects([stored.document]))).diagnostics
     answer = stored.update(document.data)
     if answer.accepted == (not ours):
         return []
@@ -188,7 +186,7 @@ def _named(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _mutant(text: str, stored: OnServer, random: Random) -> str:
-    shape = shapes.load(stored.document.api_version, stored.document.kind, _TARGET)
+    shape = shapes.load(stored.document.api_version, stored.document.kind, target())
     assert shape
     made = mutant(text, shape, random)
     return made if not ENDLESS.search(made) else text

@@ -15,13 +15,12 @@ import yaml
 
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
-from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.hunt.updates import OnServer, documents, json_of, namespace
 from tests.support import quick_yaml
 from tests.support.checking import result
 from tests.support.reference import ROOT
-from tests.support.server import STRICT, WORKLOADS, Answer, Server
+from tests.support.server import STRICT, WORKLOADS, Answer, Server, target
 
 KINDS: dict[str, dict[str, Any]] = {
     name: each
@@ -85,7 +84,7 @@ def _named(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _update_find(new: dict[str, Any], old: OnServer, file: Path) -> Iterator[Find]:
     text = json_of(new)
     file.write_text(text)
-    cluster = Cluster(choose([]), webhooks=False, stored=StoredObjects([old.document]))
+    cluster = Cluster(target(), webhooks=False, stored=StoredObjects([old.document]))
     found = [each for each in result(file, cluster).diagnostics if each.severity == "error"]
     try:
         answer = old.update(new)
@@ -109,7 +108,7 @@ def freed(server: Server, namespace: str) -> Iterator[None]:
 def errors(text: str, file: Path) -> list[Diagnostic]:
     """What we have against an object."""
     file.write_text(text)
-    return [each for each in result(file, Cluster(choose([]))).diagnostics if each.severity == "error"]
+    return [each for each in result(file, Cluster(target())).diagnostics if each.severity == "error"]
 
 
 def changed(random: Random) -> dict[str, Any]:

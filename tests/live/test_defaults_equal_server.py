@@ -16,14 +16,13 @@ from jobspec.operators.expansion import expand
 from jobspec.operators.made import as_go_writes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import choose
 from tests.agreement.created import differing, without_token
 from tests.agreement.parts import parts
 from tests.support.pod_growth import grown
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import Server, kubeconfig, target
 
-TARGET = choose([])
+TARGET = target()
 _DRY = "?dryRun=All&fieldValidation=Strict"
 _PLACES = {
     "HorizontalPodAutoscaler": f"/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers{_DRY}",

@@ -15,14 +15,13 @@ from jobspec.documents.marked_tree import set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import RANDOM
-from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers
 from tests.support.job_growth import grown_job
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server
+from tests.support.server import OPERATORS, Server, target
 
-TARGET = choose(["training-operator=1.8.1"])
+TARGET = target("training-operator=1.8.1", at=OPERATORS)
 _JOBS = 24
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import choose
 from tests.agreement import known
 from tests.hunt import pod_updates, updates
 from tests.hunt.finds import report
@@ -16,7 +15,7 @@ from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import Server
+from tests.support.server import Server, target
 
 _CASES = ROOT / "tests" / "cases" / "updates"
 
@@ -58,13 +57,13 @@ def test_what_we_take_on_purpose_and_the_server_refuses(case: known.Acceptance, 
         else:
             answer = server.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", case.witness)
     assert answer.code == 422 and case.says in answer.message
-    assert verdict(new, choose([]), old=stored[0] if stored else None).diagnostics == []
+    assert verdict(new, target(), old=stored[0] if stored else None).diagnostics == []
 
 
 @pytest.mark.parametrize("case", known.unnamed(), ids=lambda case: case.field)
 def test_what_we_name_besides_where_a_pod_is_applied(case: known.Unnamed, server: Server) -> None:
     (old,), (new,) = documents(case.stored, "old.yaml"), documents(case.witness, "new.yaml")
-    named = [each.field for each in verdict(new, choose([]), old=old).diagnostics]
+    named = [each.field for each in verdict(new, target(), old=old).diagnostics]
     with updates.namespace(server) as one, updates.namespace(server) as other:
         replaced = OnServer(server, old, one).update(new.data)
         applied = pod_updates.applied(server, other, old.data, new.data)

@@ -13,14 +13,13 @@ from jobspec.diagnostics import Mark, marks_at
 from jobspec.documents.document import Document
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob
-from jobspec.targets import choose
 from tests.agreement.created import differing
 from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, PLURALS, Server
+from tests.support.server import OPERATORS, PLURALS, Server, target
 from tests.support.trainjob_growth import trainjob
 
-TARGET = choose(["trainer=2.0.0"])
+TARGET = target("trainer=2.0.0", at=OPERATORS)
 _JOBS = 40
 _SECONDS = 60
 _LISTS = {

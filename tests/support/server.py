@@ -8,12 +8,14 @@ import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
 
+from jobspec.targets import Target, choose
 from tests.support import quick_yaml
 
 PLURALS = {
@@ -38,6 +40,7 @@ WORKLOADS = {
 }
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+http.client._MAXHEADERS = 1000  # type: ignore[attr-defined]  # a server sends each of its warnings in a header
 STRICT = "?dryRun=All&fieldValidation=Strict"
 
 
@@ -112,7 +115,8 @@ class Server:
 
     def _object(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         connection = self._idle.pop() if self._idle else self._connect()
-        connection.request(method, path, body, self._headers)
+        form = {} if body else {"Content-Type": "application/json"}  # `/version` wants it, although there is no content
+        connection.request(method, path, body, {**self._headers, **form})
         reply = connection.getresponse()
         content = reply.read()
         self._idle.append(connection)
@@ -173,6 +177,17 @@ def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
     if not place:
         pytest.skip(f"{variable} names no kubeconfig of a server to compare with (see CONTRIBUTING.md)")
     return Path(place)
+
+
+@cache
+def target(*wishes: str, at: str = CONTROL_PLANE) -> Target:
+    """The target of these wishes, and of the release of Kubernetes that the server in a variable has; the newest where it names none."""
+    if not os.environ.get(at):
+        return choose(wishes)
+    server = Server(kubeconfig(at))
+    release = server.get("/version")["gitVersion"]
+    server.close()
+    return choose([*wishes, f"kubernetes={release}"])
 
 
 def find(*kinds: str, at: str = CONTROL_PLANE) -> Iterator[Server]:

@@ -9,7 +9,6 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.pods.defaults import ALL_CONTAINERS
 from jobspec.kubernetes.problems import closest, duplicate, excluded, items_at, listed, missing, named, near, required_name
 from jobspec.targets import is_at_least
 
@@ -212,9 +211,12 @@ def with_pod_resources(spec: Data, release: str) -> Data:
     return {**spec, "resources": made}
 
 
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+
+
 def _limits_of_all(spec: Data, requests: dict[str, str]) -> dict[str, str]:
     """The limits of the containers together, where all of them have one, or more than that where the pod requests more."""
-    own = [each.get("resources", {}).get("limits", {}) for field in ALL_CONTAINERS for each in spec.get(field, ())]
+    own = [each.get("resources", {}).get("limits", {}) for field in _CONTAINERS for each in spec.get(field, ())]
     total = _total(spec, "limits")
     shared = [name for name in requests if (name in OF_PODS or name.startswith(HUGE_PAGES)) and all(name in each for each in own)]
     return _written({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
