@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -23,6 +23,7 @@ from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
+from jobspec.workloads import is_workload
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--prices", metavar="FILE", help="a price list, to show what jobs cost at most")
     add("--exit-code", action="store_true", help="exit with 1 if the rendered output changed")
     options = [
+        Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there; repeatable"),
         *kind_options(),
         Option("--output", "-o", choices=DIFF_FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
@@ -65,6 +67,8 @@ def run(options: Options) -> int:
         _deliver_problems(options, wrong, after.releases, [*before.read, *after.read])
         return 1
     comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
+    if options.queues:
+        comparison = replace(comparison, notes=[*comparison.notes, *_of_queues(comparison, before.state, after.state, options.queues)])
     _deliver(options, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
 
@@ -113,6 +117,28 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
 def _nothing() -> DiffSide:
     """The side of a ref that had no project."""
     return DiffSide((), (), {}, ProjectState((), (), Cluster(), output="", target={}, engine_files={}))
+
+
+def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:
+    """What Kueue does with a changed variant otherwise than before, and which quota all variants exceed together."""
+    from jobspec.commands.queue import answer_of, world_for
+    from jobspec.reports.queue import Asked, beyond, verdict_text
+
+    world = world_for(paths, (), None)
+
+    def asked(state: ProjectState, name: str) -> Asked | None:
+        documents = state.documents(name)
+        job = next(filter(is_workload, documents), None)
+        return Asked(job, answer_of(job, [*documents, *state.cluster.lookups], state.cluster.target, world)) if job else None
+
+    def words(found: Asked | None) -> str:
+        return "is not there" if not found else verdict_text(found.answer) if found.answer else "starts past the queues"
+
+    for each in comparison.variants:
+        old, new = words(asked(before, each.name)), words(asked(after, each.name))
+        if old != new:
+            yield f"queue of {each.name}: {old} → {new}"
+    yield from beyond([found for name in after.variants if (found := asked(after, name))], world)
 
 
 def prices_in(path: str) -> Prices | FileResult:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterable, Sequence
 
-    from jobspec.cluster import Cluster
     from jobspec.commands.cluster import PinnedCluster
     from jobspec.documents.document import Document
+    from jobspec.targets import Target
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
     world = world_for(options.queues, [document for document, _ in jobs], pinned)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
-    asked = [Asked(job, _answer(job, context, setting.cluster, world)) for job, context in jobs if job.group_kind in KINDS]
+    asked = [Asked(job, answer_of(job, context, setting.cluster.target, world)) for job, context in jobs if job.group_kind in KINDS]
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
     release = (pinned.found.get("kueue") if pinned else None) or RELEASE
@@ -66,9 +66,9 @@ def run(options: Options) -> int:
     return 1 if any(each.answer and each.answer.verdict == "never" for each in asked) else 0
 
 
-def _answer(job: Document, context: Sequence[Document], cluster: Cluster, world: World) -> Answer | None:
+def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> Answer | None:
     """What becomes of a job; None where it names no queue."""
-    return ask(workload_of(job, context, cluster.target, world), world) if queue_name(job, world) else None
+    return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
 
 def world_for(paths: Sequence[str], documents: Iterable[Document], pinned: PinnedCluster | None) -> World:

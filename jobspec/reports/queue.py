@@ -136,6 +136,15 @@ def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
     return found
 
 
+def beyond(asked: Sequence[Asked], world: World) -> Iterator[str]:
+    """Which quota the jobs exceed together, though each would have room by itself."""
+    for (name, cell), value in together(asked).items():
+        most = world.most(("ClusterQueue", name), cell)
+        if value > most:
+            wanted = f"{spelt(cell[1], value)} {cell[1]} of flavor {cell[0]}"
+            yield f"together the jobs want {wanted} in queue {name}, which has {spelt(cell[1], most)} at most: some wait for others"
+
+
 def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str, str, str]]:
     """Each cell of the queues that are asked: queue, flavor, resource, its bar, and the amounts in words."""
     wanted, usage = together(asked), world.usage()
