@@ -6,12 +6,22 @@ from collections.abc import Iterator
 
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import text
+from jobspec.kinds import CLUSTER, QUEUE_KINDS
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.workloads import QUEUE, items_at, suspend_of, value_at
 
-_LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jobspec.operators.kueue.world import Nodes
+
+_CLUSTER_QUEUE, _LOCAL_QUEUE = QUEUE_KINDS[:2]
+_FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
+_WITH_NODES = [("", "Node"), CLUSTER]
 
 
 def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
@@ -126,6 +136,128 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
         )
 
 
+def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
+    """A ClusterQueue names a ResourceFlavor that is not among the files: it is inactive as a whole.
+
+    Why: one missing flavor is enough: the queue admits nothing, from its other flavors neither, and its jobs wait forever.
+    Instead: name one of the ResourceFlavors, or pass its file, too.
+    Before: flavors: [{name: a100s, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
+    After: flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#flavors-and-resources
+    """
+    known = sorted({each.name for each in document.documents.of_kind(_FLAVOR)})
+    if document.given.group_kind != _CLUSTER_QUEUE or not known:
+        return
+    for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
+        for inner, flavor in items_at(group, ("flavors",)):
+            name = value_at(flavor, ("name",))
+            if isinstance(name, str) and name not in known:
+                hint = closest(name, known) or f"known: {listed(known)}"
+                yield Finding((*path, *inner, "name"), f"no ResourceFlavor `{name}` among the files: the queue is inactive", hint)
+
+
+def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
+    """No LocalQueue among the files leads to the ClusterQueue, so that no job can be in it.
+
+    Why: jobs name LocalQueues. What nobody can name holds quota that others of its cohort can only borrow.
+    Instead: add a LocalQueue in each namespace that may use it. A queue that only lends to its cohort needs none.
+    Before: kind: ClusterQueue
+    After: spec: {clusterQueue: research}
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
+    """
+    name = document.given.name
+    if document.given.group_kind != _CLUSTER_QUEUE or not document.documents.has([_LOCAL_QUEUE]):
+        return
+    if not any(value_at(each.data, ("spec", "clusterQueue")) == name for each in document.documents.of_kind(_LOCAL_QUEUE)):
+        yield Finding(("metadata", "name"), f"no LocalQueue among the files leads to the ClusterQueue `{name}`", "add one in its namespace")
+
+
+def flavor_without_nodes(document: LintedDocument) -> Iterator[Finding]:
+    """No node has the labels of the ResourceFlavor, as far as a pinned cluster or Nodes among the files say.
+
+    Why: Kueue admits a job to the flavor by its quota alone, and its pods wait for a node that does not exist. With a topology, it never
+    admits one.
+    Instead: write the labels that the nodes have. A pool that an autoscaler makes from nothing has none yet.
+    Before: nodeLabels: {accelerator: a100}
+    After: nodeLabels: {cloud.google.com/gke-accelerator: nvidia-tesla-a100}
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/
+    """
+    nodes = _nodes(document)
+    wanted = value_at(document.given.data, ("spec", "nodeLabels"))
+    if document.given.group_kind == _FLAVOR and nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
+        labels = ", ".join(f"{key}={value}" for key, value in wanted.items())
+        yield Finding(("spec", "nodeLabels"), f"no node has the labels {labels}", "write the labels of nodes that the flavor is for")
+
+
+def quota_without_nodes(document: LintedDocument) -> Iterator[Finding]:
+    """The quota of a flavor is more than all nodes with its labels have together, by a pinned cluster or Nodes among the files.
+
+    Why: Kueue admits by quota: what is beyond the nodes is admitted, and its pods wait for nodes while they hold the quota.
+    Instead: a quota that the nodes can hold. A pool that an autoscaler extends may have more later.
+    Before: {name: nvidia.com/gpu, nominalQuota: 64}
+    After: {name: nvidia.com/gpu, nominalQuota: 32}
+    Evidence: kubernetes-sigs/kueue#1410
+    """
+    nodes = _nodes(document)
+    if document.given.group_kind != _CLUSTER_QUEUE or not nodes:
+        return
+    from jobspec.operators.kueue.world import amount, spelt
+
+    for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
+        for inner, flavor in items_at(group, ("flavors",)):
+            named = next(iter(document.documents.of_name(_FLAVOR, str(value_at(flavor, ("name",))))), None)
+            labels = value_at(named.data, ("spec", "nodeLabels")) if named else None
+            fitting = _with_labels(nodes, labels if isinstance(labels, dict) else {}) if named else []
+            for last, quota in items_at(flavor, ("resources",)) if fitting else ():
+                name, nominal = str(value_at(quota, ("name",))), value_at(quota, ("nominalQuota",))
+                there = sum(each.allocatable.get(name, 0) * each.count for each in fitting)
+                if nominal is not None and amount(name, nominal) > there:
+                    message = f"a quota of {nominal} {name}, and all nodes of flavor `{flavor['name']}` have {spelt(name, there)}"
+                    yield Finding((*path, *inner, *last, "nominalQuota"), message, "lower it, or add nodes")
+
+
+def pod_without_node(job: LintedJob) -> Iterator[Finding]:
+    """No single node can hold a pod of the job, as far as a pinned cluster or Nodes among the files say.
+
+    Why: a quota counts what all pods request together; a pod needs it on one node. Kueue admits the job, and its pods wait forever.
+    Instead: request what one node has, with more pods.
+    Before: resources: {limits: {nvidia.com/gpu: 16}}
+    After: resources: {limits: {nvidia.com/gpu: 8}}
+    Evidence: kubernetes-sigs/kueue#3211
+    """
+    nodes = _nodes(job)
+    if not nodes:
+        return
+    from jobspec.kubernetes.admission.limits import pod_requests
+    from jobspec.operators.kueue.world import amount, spelt
+
+    for role in job.roles:
+        wanted = {name: amount(name, each) for name, each in pod_requests(role.pod_tree.data()["spec"]).items()}
+        if any(all(each.allocatable.get(name, 0) >= value for name, value in wanted.items()) for each in nodes):
+            continue
+        most = {name: max(each.allocatable.get(name, 0) for each in nodes) for name in wanted}
+        over = [name for name in wanted if most[name] < wanted[name]]
+        said = "; ".join(f"{spelt(name, wanted[name])} {name}, and the largest node has {spelt(name, most[name])}" for name in over)
+        said = said or f"{listed([f'{spelt(name, each)} {name}' for name, each in wanted.items()])} at once"
+        place = role.pod_tree.get("spec", "containers")
+        yield Finding(place, f"no node can hold a pod that requests {said}", "request less for each pod")
+
+
+def _nodes(document: LintedDocument) -> Sequence[Nodes]:
+    """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither."""
+    found = [each.data for kind in _WITH_NODES for each in document.documents.of_kind(kind)]
+    if not found:
+        return ()
+    from jobspec.operators.kueue.world import world_of
+
+    shapes = [it for each in found for _, it in items_at(each, ("spec", "nodes")) if isinstance(it, dict)]
+    return world_of(found, shapes).nodes or ()
+
+
+def _with_labels(nodes: Sequence[Nodes], labels: dict[str, Any]) -> list[Nodes]:
+    return [each for each in nodes if all(each.labels.get(key) == value for key, value in labels.items())]
+
+
 def deprecated_kueue_api(document: LintedDocument) -> Iterator[Finding]:
     """Deprecated API version `kueue.x-k8s.io/v1beta1`, removed in Kueue 0.20.
 
@@ -207,6 +339,11 @@ RULES = (
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_cluster_queue, "warning", sees="document"),
+    Rule(unknown_flavor, "warning", sees="document", kinds=[_FLAVOR]),
+    Rule(unreachable_cluster_queue, "info", sees="document", kinds=[_LOCAL_QUEUE]),
+    Rule(flavor_without_nodes, "warning", sees="document", kinds=_WITH_NODES),
+    Rule(quota_without_nodes, "info", sees="document", kinds=_WITH_NODES),
+    Rule(pod_without_node, "warning", sees="job", kinds=_WITH_NODES),
     Rule(deprecated_kueue_api, "info", sees="document"),
     Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[QUEUE]),
 )
