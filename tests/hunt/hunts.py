@@ -28,6 +28,7 @@ from tests.hunt import (
     pod_updates,
     pods,
     policy_kinds,
+    queues,
     rules,
     trainjob_pods,
     updates,
@@ -35,7 +36,7 @@ from tests.hunt import (
 )
 from tests.hunt.finds import Find
 from tests.support.reference import folder
-from tests.support.server import NEWEST_OPERATORS, OPERATORS, Server, kubeconfig
+from tests.support.server import KUEUE, NEWEST_OPERATORS, OPERATORS, Server, kubeconfig
 
 
 class Ground:
@@ -52,6 +53,10 @@ class Ground:
     @cached_property
     def operators(self) -> Server:
         return Server(kubeconfig(OPERATORS))
+
+    @cached_property
+    def kueue(self) -> Server:
+        return Server(kubeconfig(KUEUE))
 
     @cached_property
     def newest_webhooks(self) -> manifests.Setting:
@@ -139,6 +144,11 @@ HUNTS = (
         "trainjob-pods",
         lambda ground, random: trainjob_pods.finds(ground.operators, random, ground.tally),
         lambda ground: (ground.operators.needs("TrainJob"), folder("corpus")),
+    ),
+    Hunt(
+        "queues",
+        lambda ground, random: queues.finds(ground.kueue, random, ground.tally),
+        lambda ground: ground.kueue.needs("PyTorchJob", "TrainJob", "JobSet"),
     ),
     Hunt(
         "pod-policies",

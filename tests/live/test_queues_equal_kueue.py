@@ -1,0 +1,24 @@
+"""Kueue admits the jobs that `queue` says fit or borrow, with the flavors that it names, and never those that it says are never admitted."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.hunt import queues
+from tests.hunt.finds import report
+from tests.support import server as servers
+from tests.support.seeds import seed
+from tests.support.server import KUEUE, Server
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    yield from servers.find("PyTorchJob", "TrainJob", "JobSet", at=KUEUE)
+
+
+def test_random_jobs_in_random_queues(server: Server) -> None:
+    tally: Counter[str] = Counter()
+    assert report(queues.finds(server, Random(seed()), tally, worlds=12, jobs=3)) == ""
+    assert min(tally[each] for each in ("never", "fits", "borrows")) > 1, tally
