@@ -189,6 +189,8 @@ _ASSIGNING = {
     "jobspec.kubernetes.cel.library": "the syntax tree belongs to protobuf",
     "jobspec.kubernetes.cel.checking": "bindings of type parameters are undone where a branch fails",
     "jobspec.kubernetes.cel.syntax": "the descriptor belongs to protobuf",
+    "jobspec.operators.kueue.admission": "a cycle of the scheduler gives flavors to one pod set after the other",
+    "jobspec.operators.kueue.topology": "domains are filled in the course of a search",
     "jobspec.kubernetes.custom_kinds": "files are read when a kind of theirs is first asked for",
 }
 

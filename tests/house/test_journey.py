@@ -48,7 +48,7 @@ spec:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 25, 135),
-        (("lint", "simple.yaml"), 44, 415),
+        (("lint", "simple.yaml"), 44, 419),
         (("render", "simple.yaml", "--overlay", "cpu"), 33, 355),
         (("render",), 56, 1000),
     ],
