@@ -388,11 +388,14 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
 
 
 def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:
-    """What of a job in a queue no queue can hold, however empty; what the *policies* do not hold may be on the cluster."""
+    """Why a job waits in its queue forever, or never is in it; what the *policies* do not hold may be on the cluster."""
     from jobspec.operators.kueue.admission import ask
-    from jobspec.operators.kueue.workload import RELEASE, is_queued, workload_of
+    from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued, workload_of
     from jobspec.operators.kueue.world import world_of
 
+    place = ("metadata", "labels", QUEUE)
+    if not is_queued(job.group_kind, RELEASE):
+        yield Finding(place, not_queued(job.kind, RELEASE), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
     world = world_of(policies.queues(), others=policies, closed=policies.closed)
     answer = ask(workload_of(job, context, target, world), world, {})
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
@@ -400,7 +403,7 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
     severity: Severity = "error" if is_queued(job.group_kind, RELEASE) else "warning"  # Kueue may let it start at once
     message = f"never admitted by Kueue: {answer.reason}"
-    yield Finding(("metadata", "labels", QUEUE), message, tried, rule="never-admitted", severity=severity)
+    yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 
 
 #: Who creates objects: the accounts of the operators and of the Job controller, as their own manifests name them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobspec.operators.kueue.workload import is_queued
+from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, not_queued
 from jobspec.operators.kueue.world import plus, spelt
 from jobspec.reports.text import paint, visible
 
@@ -66,7 +66,7 @@ def _of_job(each: Asked, how: Text) -> Iterator[str]:
         yield f"  {visible(answer.reason)}"
     for note in answer.notes:
         yield f"  {note}"
-    if note := not_queued(each, how.release):
+    if note := remark_on_kind(each, how.release):
         yield f"  {note}"
     for pods in answer.pod_sets:
         yield f"  {pods.name}, {pods.count} pod{'' if pods.count == 1 else 's'}: {_coloured(pods.verdict, _flavors(pods), how)}"
@@ -89,14 +89,11 @@ def verdict_text(answer: Answer) -> str:
     return "waits for others" if answer.verdict == "waits" else answer.verdict
 
 
-def not_queued(each: Asked, release: str) -> str:
+def remark_on_kind(each: Asked, release: str) -> str:
     """Why Kueue lets a job of a kind start past every quota; empty for one that it queues."""
     if is_queued(each.job.group_kind, release):
         return ""
-    return (
-        f"kind-not-queued: Kueue {release} leaves every {each.job.kind} alone unless its configuration names `kubeflow.org/pytorchjob`: "
-        "it starts at once, past every quota"
-    )
+    return f"kind-not-queued: {not_queued(each.job.kind, release)}; {NOT_QUEUED_HINT}"
 
 
 def _name(each: Asked) -> str:
@@ -209,7 +206,7 @@ def markdown_report(asked: Sequence[Asked], world: World, how: Text) -> str:
             lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "past the queues", "no queue name"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
-        why = "; ".join(filter(None, [answer.reason, *answer.notes, not_queued(each, how.release)]))
+        why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]))
         lines.append(_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:
             tried = "; ".join(f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried)

@@ -46,6 +46,14 @@ def is_queued(kind: GroupKind, release: str) -> bool:
     return kind in KINDS and (kind != kinds.PYTORCHJOB or not is_at_least(release, "0.19.0"))
 
 
+NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks` of Kueue's configuration"
+
+
+def not_queued(kind: str, release: str) -> str:
+    """What becomes of a job of a kind that the default configuration of a release does not queue."""
+    return f"Kueue {release} leaves every {kind} alone by default: it starts at once, past every quota"
+
+
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
     """Where the pods of a pod set have to stand; of the first three at most one is given."""
