@@ -21,7 +21,7 @@ from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
-from jobspec.kinds import CONFIG_MAP, PROJECT, SECRET, GroupKind, is_cluster_scoped
+from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
 from jobspec.repository import inputs_of, patches_of
 
 #: The fields of a kustomization that list manifests and other kustomizations.
@@ -102,8 +102,8 @@ class AppliedFolder:
 
 _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _ARGO_CD: GroupKind = ("argoproj.io", "Application")
-#: The kinds that say how folders are applied, and those that they take values from.
-APPLYING_KINDS = (_FLUX, _ARGO_CD, PROJECT, CONFIG_MAP, SECRET)
+#: The kinds that say how folders are applied, Argo CD's ConfigMap among them.
+APPLYING_KINDS = (_FLUX, _ARGO_CD, PROJECT, CONFIG_MAP)
 _UNRESTRICTED = "LoadRestrictionsNone"
 
 
@@ -178,6 +178,12 @@ def _values_from(build: dict[str, Any], namespace: str, documents: Sequence[Docu
             data = mapping(each.data, "stringData" if each.kind == "Secret" else "data") if is_it else {}
             found |= {name: value for name, value in data.items() if not str(value).startswith("ENC[")}
     return found
+
+
+def sources_of_values(document: Document) -> list[str]:
+    """The names of the ConfigMaps and Secrets that a Kustomization of Flux takes values from."""
+    build = mapping(document.data, "spec", "postBuild") if document.group_kind == _FLUX else {}
+    return [str(each["name"]) for each in structs(build, "substituteFrom") if each.get("name")]
 
 
 def in_namespace(document: Document, within: InBuild) -> Document:
@@ -405,14 +411,19 @@ def _index_of(item: Any, index: int, data: Sequence[Any], siblings: Sequence[Any
 def documents_in(path: str) -> Sequence[Document]:
     """The documents of a file; none where it cannot be read."""
     try:
-        return _documents_read(path, os.getcwd(), os.stat(path).st_mtime_ns)
+        about = os.stat(path)
+        return (_documents_kept if about.st_size < _LARGE else _large_kept)(path, os.getcwd(), about.st_mtime_ns)
     except OSError:
         return ()
 
 
-@lru_cache(maxsize=256)
 def _documents_read(path: str, _folder: str, _changed: int) -> Sequence[Document]:
     return read(_text_of(path), file=path)[0]
+
+
+_LARGE = 1 << 18  # bytes; read, a file needs some twenty times as many
+_documents_kept = lru_cache(maxsize=256)(_documents_read)
+_large_kept = lru_cache(maxsize=2)(_documents_read)
 
 
 def _text_of(path: str) -> str:

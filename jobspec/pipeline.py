@@ -22,6 +22,7 @@ from jobspec.kinds import (
     WEBHOOK_LOOKUPS,
     WRAPPING_KINDS,
     Name,
+    group_kind,
 )
 from jobspec.workloads import is_workload
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster, Judged
     from jobspec.diagnostics import Status
+    from jobspec.kinds import GroupKind
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kustomize import InBuild
     from jobspec.operators.webhooks import Objects
@@ -195,31 +197,38 @@ def check_files(
     result by itself already.
     """
 
-    def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
-        def check_one(each: T) -> Checked:
-            manifests = load(each, cluster)
-            checked = check(manifests, cluster)
-            if not checked.result.valid and has_placeholders(each):
-                checked = check(with_stand_ins(manifests, checked, cluster), cluster)
-            checked = foresee(checked, cluster) if outcome else checked
-            if documents and definitions:
-                return checked
-            return checked.with_documents(_without_definitions(checked.documents) if documents else ())
+    def check_one(asked: tuple[T, Cluster]) -> Checked:
+        each, cluster = asked
+        manifests = load(each, cluster)
+        checked = check(manifests, cluster)
+        if not checked.result.valid and has_placeholders(each):
+            checked = check(with_stand_ins(manifests, checked, cluster), cluster)
+        checked = foresee(checked, cluster) if outcome else checked
+        if documents and definitions:
+            return checked
+        return checked.with_documents(_without_definitions(checked.documents) if documents else ())
 
-        return run(files, check_one if kept is None else lambda each: kept(each, cluster, check_one))
+    def check_kept(asked: tuple[T, Cluster]) -> Checked:
+        return kept(*asked, lambda each: check_one((each, asked[1]))) if kept else check_one(asked)
 
-    checked = all_in(cluster, files)
+    checked = run([(each, cluster) for each in files], check_kept)
     folders = folders or [""] * len(files)
     several = len(files) > 1
-    rules = _policies_of_files(checked, lambda: run(files, lambda each: _read_only(load(each, cluster))), cluster) if several else []
+
+    def documents_in(numbers: Sequence[int], is_wanted: Callable[[GroupKind, str], bool]) -> list[Document]:
+        """The wanted documents in files of these numbers, which are read once more."""
+        read_again = run([files[number] for number in numbers], lambda each: _read_only(load(each, cluster), is_wanted))
+        return [each for file in read_again for each in file.documents]
+
+    rules = _policies_of_files(checked, documents_in, cluster) if several else []
     for_all = cluster.with_objects(rules) if rules else cluster
     clusters = _clusters_with_policies(checked, folders, for_all) if outcome and several else {}
     if rules:
         clusters = {folder: clusters.get(folder, for_all) for folder in folders}
-    for folder, with_policies in clusters.items():
-        again = [number for number, each in enumerate(checked) if (rules or each.has_jobs) and folders[number] == folder]
-        for number, each in zip(again, all_in(with_policies, [files[number] for number in again]), strict=True):
-            checked[number] = each
+    about = [*rules, *cluster.objects] if rules else []
+    again = [at for at, folder in enumerate(folders) if folder in clusters and (checked[at].has_jobs or _is_concerned(checked[at], about))]
+    for at, each in zip(again, run([(files[at], clusters[folders[at]]) for at in again], check_kept), strict=True):
+        checked[at] = each
     resolved = resolve(checked, cluster, folders)
     return _foresee_rest(resolved, [clusters.get(folder, cluster) for folder in folders]) if outcome else resolved
 
@@ -496,6 +505,11 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
 
 
+def kind_of(row: DocumentResult) -> GroupKind:
+    """The group and kind of a document, by its result."""
+    return group_kind(row.api_version, row.kind)
+
+
 def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
     """What a row of a result and its document have in common."""
     return each.index, each.api_version, each.kind, each.name
@@ -597,26 +611,38 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
     return policies_among(file.objects, there, closed=cluster.closed)
 
 
-def _read_only(manifests: Manifests) -> Checked:
-    """A file's documents, which are not checked."""
-    return Checked(FileResult(manifests.name, (), ()), manifests.documents)
+def _read_only(manifests: Manifests, is_wanted: Callable[[GroupKind, str], bool]) -> Checked:
+    """A file's wanted documents, by kind and name, which are not checked."""
+    return Checked(FileResult(manifests.name, (), ()), [each for each in manifests.documents if is_wanted(each.group_kind, each.name)])
 
 
-def _policies_of_files(files: Sequence[Checked], read_all: Callable[[], Sequence[Checked]], cluster: Cluster) -> list[Document]:
+def _is_concerned(file: Checked, policies: Sequence[Document]) -> bool:
+    """Whether admission policies may be for a document of a file that the server accepts so far."""
+    if not policies:
+        return False
+    from jobspec.kubernetes.admission.objects import may_concern
+
+    accepted = {kind_of(row) for row in file.result.documents if row.status in ("valid", "partly")}
+    return any(may_concern(policies, each) for each in accepted)
+
+
+def _policies_of_files(
+    files: Sequence[Checked], documents_in: Callable[[Sequence[int], Callable[[GroupKind, str], bool]], list[Document]], cluster: Cluster
+) -> list[Document]:
     """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
 
-    Files are read once more where policies have parameters: objects of any kind can be one.
+    Files with objects that may be parameters are read once more.
     """
     found = [each for file in files for each in file.objects if each.group_kind in ADMISSION_POLICIES]
     if not found and not cluster.has_policies:
         return []
     namespaces = [each for file in files for each in file.objects if each.group_kind == NAMESPACE]
     policies = [*cluster.objects, *found]
-    from jobspec.kubernetes.admission.objects import parameter_kinds
+    from jobspec.kubernetes.admission.objects import may_be_parameter
 
-    if not parameter_kinds(policies):
-        return [*found, *namespaces]
-    return [*found, *namespaces, *parameters_in([each for file in read_all() for each in file.documents], policies)]
+    is_wanted = may_be_parameter(policies)
+    holders = [at for at, file in enumerate(files) if any(is_wanted(kind_of(row), row.name) for row in file.result.documents)]
+    return [*found, *namespaces, *(parameters_in(documents_in(holders, is_wanted), policies) if holders else ())]
 
 
 def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:

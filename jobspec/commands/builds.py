@@ -10,11 +10,12 @@ from typing import Any
 from jobspec import kustomize
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, Document
-from jobspec.documents.reader import decode
+from jobspec.documents.reader import decode, read
+from jobspec.documents.syntax import cut
+from jobspec.kinds import CONFIG_MAP, SECRET
 from jobspec.kustomize import InBuild
 from jobspec.repository import Builds
 
-_WITH_VALUES = (*ENGINES, b"kind: ConfigMap", b"kind: Secret")
 _LIMIT = 60  # seconds for a build
 _LONGEST = 300  # characters of a message
 _KEPT = 14 * 24 * 3600  # seconds that a build which nobody asks for is kept
@@ -35,7 +36,7 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     for name, path in real.items():
         role = "kustomization" if path in texts and build else roles.role(path)
         found[name] = InBuild(role or "", roles.completed(path))
-    of_engines = [each for path in real.values() for each in _of_engines(path)]
+    of_engines = _of_engines(real.values())
     if build:
         known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}
         found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
@@ -50,13 +51,30 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     }
 
 
-def _of_engines(path: str) -> list[Document]:
-    """The documents of a file that say how folders are applied, and the ConfigMaps and Secrets that they may take values from."""
+def _of_engines(paths: Iterable[str]) -> list[Document]:
+    """The documents of files that say how folders are applied, and the ConfigMaps and Secrets that they take values from."""
+    paths = list(paths)
+    found = [each for path in paths for each in _with_words(path, (*ENGINES, b"argocd-cm"), _APPLYING)]
+    names = tuple({name.encode() for each in found for name in kustomize.sources_of_values(each)})
+    sources = [each for path in paths for each in _with_words(path, names, _SOURCES)] if names else []
+    applying = [each for each in found if each.group_kind in kustomize.APPLYING_KINDS]
+    return applying + [each for each in sources if each.group_kind in (CONFIG_MAP, SECRET)]
+
+
+_APPLYING = re.compile(r"\bkind\W+(?:Kustomization|Application|Project|ConfigMap)\b")
+_SOURCES = re.compile(r"\bkind\W+(?:ConfigMap|Secret)\b")
+
+
+def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> list[Document]:
+    """The documents of a file with one of some words and a kind; the others are not parsed, since that takes long."""
     with open(path, "rb") as file:
         content = file.read()
-    if not any(word in content for word in _WITH_VALUES):
+    if not any(word in content for word in words):
         return []
-    return [each for each in kustomize.documents_in(path) if each.group_kind in kustomize.APPLYING_KINDS]
+    text = decode(content, path)
+    pieces = [piece for piece, _ in cut(text)] if isinstance(text, str) else []
+    wanted = [piece for piece in pieces if kinds.search(piece) and any(word.decode() in piece for word in words)]
+    return [each for piece in wanted for each in read(piece, file=path)[0]]
 
 
 def _home(path: str, folders: Collection[str]) -> str:
