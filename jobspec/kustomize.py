@@ -81,6 +81,7 @@ class InBuild:
             return self
         return replace(
             self,
+            completed=self.completed | how.completed,
             values=how.values,
             namespace=how.namespace,
             default_namespace=how.default_namespace,
@@ -98,6 +99,7 @@ class AppliedFolder:
     default_namespace: str = ""
     application: str = ""
     differing: frozenset[str] = frozenset()
+    completed: frozenset[str] = frozenset()
 
 
 _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
@@ -133,7 +135,9 @@ def _applied_by(document: Document, documents: Sequence[Document]) -> Iterator[t
         build = mapping(spec, "postBuild")
         values = {**_values_from(build, document.namespace, documents), **mapping(build, "substitute")} if build else None
         texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
-        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=str(spec.get("targetNamespace") or ""))
+        namespace = str(spec.get("targetNamespace") or "")
+        completed = frozenset({"namespace"} if namespace else ())
+        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=namespace, completed=completed)
     elif document.group_kind == _ARGO_CD:
         namespace = str(mapping(spec, "destination").get("namespace") or "")
         for source in (mapping(spec, "source"), *structs(spec, "sources")):
@@ -166,6 +170,7 @@ def _agreed(several: Sequence[AppliedFolder]) -> AppliedFolder:
         default_namespace=same(each.default_namespace for each in several),
         application=next((each.application for each in several if each.application), ""),
         differing=frozenset(names - common),
+        completed=first.completed.intersection(*(each.completed for each in others)),
     )
 
 
@@ -334,7 +339,8 @@ class _TracedMarks:
         """Those that change the object, the outermost first."""
 
     def __call__(self) -> Marks:
-        written = [(each.data, each.marks) for each in documents_in(self._source) if _is_of(each, self._data)]
+        alike = [each for each in documents_in(self._source) if each.kind == self._data.get("kind")]
+        written = [(each.data, each.marks) for each in alike if len(alike) == 1 or _is_of(each, self._data)]
         patches = [found for path in self._kustomizations for found in _patches_in(path, self._data)]
         whole = [(value, marks) for steps, value, marks in patches if not steps]
         parts = [each for each in patches if each[0]]
@@ -515,7 +521,9 @@ def at_sources(results: Sequence[FileResult], builds: Mapping[str, Build]) -> li
 
 def _place_of(row: DocumentResult, rows: list[DocumentResult], *, is_generated: bool) -> int:
     """The place among the rows of a file of the document that an object is built of; what is generated gets a new row."""
-    alike = [at for at, each in enumerate(rows) if (each.api_version, each.kind) == (row.api_version, row.kind) and each.name in row.name]
+    alike = [at for at, each in enumerate(rows) if (each.api_version, each.kind) == (row.api_version, row.kind)]
+    if len(alike) != 1:  # a patch may have renamed it
+        alike = [at for at in alike if rows[at].name in row.name]
     if alike and not is_generated:
         return max(alike, key=lambda at: len(rows[at].name))
     rows.append(DocumentResult(len(rows), "skipped", api_version=row.api_version, kind=row.kind, name=row.name))

@@ -286,6 +286,8 @@ def read(source: Source, target: Target) -> Manifests:
         note = template_in(text, source.name)
         if note:
             return Manifests(source.key, (), [note], settled=[DocumentResult(0, "skipped", reason="template")])
+    if source.skip_unknown and b"$patch" in raw and any(_says_patch(each.data) for each in documents):
+        return Manifests(source.key, (), settled=[result_of(each, "skipped", reason="kustomize patch") for each in documents])
     documents = [item for document in documents for item in items_of(document)]
     if build and build.is_built:
         rows = [result_of(each, "skipped", reason="manifest: dropped by its builds") for each in documents]
@@ -307,6 +309,13 @@ def _skipped(source: Source, build: InBuild) -> Manifests:
     documents = read_documents(text, file=source.name)[0] if isinstance(text, str) else []
     notes, rows = [build.note] if build.note else [], [DocumentResult(0, "skipped", reason=build.role)]
     return Manifests(source.key, documents, notes, settled=rows)
+
+
+def _says_patch(value: Any) -> bool:
+    """Whether a directive of a strategic merge patch is somewhere in a value."""
+    if isinstance(value, dict):
+        return "$patch" in value or any(map(_says_patch, value.values()))
+    return isinstance(value, list) and any(map(_says_patch, value))
 
 
 def _lost_indentation(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:

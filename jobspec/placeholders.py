@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, span_of
@@ -22,13 +23,16 @@ from jobspec.targets import Target
 
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\([\w-]+\)|\$[A-Z_][A-Z0-9_]*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
+    r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Z_][A-Z0-9_]*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
     r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b"
 )
 #: What is a placeholder where no text is taken, too.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
+_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+)\s*")
+#: What a file is called that a program or a person completes.
+_TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
 _SUBSTRING = re.compile(r":(\d+)(?::(\d+))?")
@@ -220,13 +224,17 @@ _ENCRYPTED = "ENC[AES256_GCM"
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:
-    """A note that a text which is no YAML is a template, as of Helm or Jinja: a line or a value begins with `{{`; else None."""
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if _ACTION.match(line)]
-    if not lines:
+    """A note that a text which is no YAML is a template: a line or a value begins with `{{`, or is but a placeholder; else None."""
+    lines = list(enumerate(text.splitlines(), 1))
+    actions = [number for number, line in lines if _ACTION.match(line)]
+    alone = [(number, found[1]) for number, line in lines if (found := _ALONE.fullmatch(line))]
+    if not actions and not alone:
         return None
-    actions = "1 line has an action" if len(lines) == 1 else f"{len(lines)} lines have actions"
-    message = f"a template, not checked: {actions}, such as `{{{{ name }}}}`"
-    return Diagnostic(_NOTE, message, Mark(file, lines[0], 1), severity="info", hint="check what it renders to")
+    what, example, plural = ("an action", "{{ name }}", "actions") if actions else ("a placeholder", alone[0][1], "placeholders")
+    places = actions or [number for number, _ in alone]
+    said = f"1 line has {what}" if len(places) == 1 else f"{len(places)} lines have {plural}"
+    message = f"a template, not checked: {said}, such as `{example}`"
+    return Diagnostic(_NOTE, message, Mark(file, places[0], 1), severity="info", hint="check what it renders to")
 
 
 def without_placeholders(result: FileResult, read: Callable[[str], str], within: InBuild, values: Mapping[str, str]) -> FileResult:
@@ -237,8 +245,16 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     have completed is not missing; what *values* fill in is no placeholder.
     """
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
-    dropped = [each for each in result.diagnostics if each.rule != _NOTE and _is_placeholder(each, read, values)]
-    left_out = {id(each) for each in (*unjudged, *dropped)}
+    lines_of = cache(lambda file: read(file).split("\n"))
+    filled_in = {str(each.mark) for each in unjudged}
+    dropped = [
+        each
+        for each in result.diagnostics
+        if each.rule != _NOTE and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
+    ]
+    is_template = _TEMPLATE.search(result.path) is not None
+    unset = [each for each in result.diagnostics if is_template and each.rule in ("missing-field", "missing-name") and each not in dropped]
+    left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
     kept = [each for each in result.diagnostics if id(each) not in left_out and not _is_filled_in(each, within.completed)]
     if len(kept) == len(result.diagnostics):
         return result
@@ -253,10 +269,13 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     if differing := sorted(name for name in within.differing if name in read(result.path)):
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
+    if unset:
+        message = f"a template: {len(unset)} required field{'' if len(unset) == 1 else 's'} not set"
+        notes.append(Diagnostic(_NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
     if within.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
         notes.append(_not_decrypted(encrypted, within.application))
     broken = {each.document for each in kept if each.severity == "error"}
-    in_part = {each.document for each in (*unjudged, *dropped)} - broken
+    in_part = {each.document for each in (*unjudged, *dropped, *unset)} - broken
     in_part |= {row.index for row in result.documents if row.status == "invalid"} - broken
     rows = [result_of(row, "partly") if row.index in in_part and row.status in ("invalid", "valid") else row for row in result.documents]
     return FileResult(result.path, rows, [*kept, *notes], ignored=result.ignored)
@@ -276,12 +295,12 @@ def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
     )
 
 
-def _is_placeholder(found: Diagnostic, read: Callable[[str], str], values: Mapping[str, str]) -> bool:
+def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
     """Whether the value at the place of a finding has a placeholder without a value; of what lint and outcomes find, is one."""
     if found.field == "sops" and found.rule == "unknown-field":
         return True
     mark = found.mark
-    lines = read(mark.file).split("\n") if mark.line else []
+    lines = lines_of(mark.file) if mark.line else []
     if not 0 < mark.line <= len(lines):
         return False
     end = mark.end_column - 1 if mark.end_line == mark.line else None

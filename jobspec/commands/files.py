@@ -6,17 +6,18 @@ import os
 import sys
 
 from jobspec.data import path_of_file
-from jobspec.diagnostics import JobspecError
-from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES
+from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES, result_of
 from jobspec.documents.reader import MAX_FILE, decode
+from jobspec.kinds import group_kind
 from jobspec.pipeline import Source, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.commands.options import Options
-    from jobspec.diagnostics import FileResult
+    from jobspec.diagnostics import DocumentResult
     from jobspec.kustomize import InBuild
 
 
@@ -362,6 +363,7 @@ def reported(
 
         results = at_sources(results, builds)
     results = [_with_templates(each, found) if each.diagnostics else each for each in results]
+    results = _with_own_kinds(results, asked)
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
     from jobspec.kustomize import InBuild
@@ -376,6 +378,24 @@ def reported(
         return without_placeholders(result, text, file.in_build or InBuild(), values_for(file, values) or {})
 
     return [relaxed(each) for each in results]
+
+
+def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> list[FileResult]:
+    """The results in which kinds are unknown, and no mistakes, that a CRD of the repository defines, though they resemble known ones."""
+    defined = [row.name.partition(".") for each in results for row in each.documents if row.kind == "CustomResourceDefinition"]
+
+    def is_own(row: DocumentResult) -> bool:
+        group, kind = group_kind(row.api_version, row.kind)
+        return any(group == domain and plural.startswith(kind.lower()[:-1]) for plural, _, domain in defined)
+
+    def with_own(result: FileResult) -> FileResult:
+        wrong = {each.document for each in result.diagnostics if each.rule == "unknown-kind"}
+        own = {row.index for row in result.documents if row.index in wrong and is_own(row)}
+        rows = [result_of(row, "skipped") if row.index in own else row for row in result.documents]
+        kept = [each for each in result.diagnostics if each.document not in own or each.rule != "unknown-kind"]
+        return FileResult(result.path, rows, kept, ignored=result.ignored) if own else result
+
+    return [with_own(each) if defined and each.diagnostics and each.path in asked else each for each in results]
 
 
 def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:

@@ -293,6 +293,8 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     is no stable one may be switched on in a cluster.
     """
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
+    if (document.api_version, name) == ("v1", "Config"):  # a kubeconfig
+        return "", False
     ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:
         if kind.name.lower() == name.lower():

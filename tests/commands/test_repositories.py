@@ -367,6 +367,24 @@ def test_what_sops_has_encrypted_in_a_folder_is_in_no_way_of_its_jobs(command: t
 
 
 @builder
+def test_what_people_and_programs_fill_in_by_habit() -> None:
+    """Pod templates, manifests with empty fields in `templates`, patches that nobody names, kinds of the repository, shell commands."""
+    folder = REPOSITORIES / "habits"
+    files = json.loads(run_here("validate", ".", "-o", "json", cwd=folder).stdout)["files"]
+    found = [each for file in files for each in file["diagnostics"]]
+    errors = Counter((each["file"], each["line"], each["rule"]) for each in found if each["severity"] == "error")
+    assert errors == _expected(folder)
+    assert {each["file"]: each["message"] for each in found if each["severity"] == "info"} == {
+        "bare/deployment.yaml": "a template, not checked: 1 line has a placeholder, such as `GEN3_DATE_LABEL`",
+        "pods/driver-pod-template.yaml": "a template: 1 required field not set",
+        "shell/pull-secret.yaml": "placeholders: 2 values not checked",
+        "templates/claim.yaml": "a template: 3 required fields not set",
+    }
+    reasons = {each["path"]: row["reason"] for each in files for row in each["documents"] if row.get("reason")}
+    assert reasons["patches-unnamed/exclude-job.yaml"] == "kustomize patch"
+
+
+@builder
 def test_a_base_that_a_hook_names_is_judged_as_the_overlays_elsewhere_build_it() -> None:
     found, _ = _found(BUILDS, "--skip-unknown", "base/job.yaml")
     of_builds = {each: number for each, number in _expected(BUILDS).items() if each[0].split("/")[0] in ("base", "overlays", "component")}
