@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     Scalar = str | int | float | bool | None
 
 
-_READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides tags before commas, what go-yaml reads differently
+#: What go-yaml reads differently than libyaml: anywhere, and, besides tags before commas, in `[...]` and `{...}` alone.
+_READ_DIFFERENTLY = ("\\/", "\\'", "\ufeff")
+_DIFFERENT_INSIDE = ("?", ":,", ":]", ":}")
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
 
@@ -119,12 +121,15 @@ def _over_limit(document: Document) -> Iterator[Diagnostic]:
 
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
-    has_tag_before_comma = "!" in piece.text and any("," in word.partition("!")[2] for word in piece.text.split())
-    if has_tag_before_comma or any(each in piece.text for each in _READ_DIFFERENTLY):
-        from jobspec.documents.syntax import Events
+    text = piece.text
+    differs = any(each in text for each in _READ_DIFFERENTLY)
+    has_tag_before_comma = "!" in text and any("," in word.partition("!")[2] for word in text.split())
+    if differs or has_tag_before_comma or any(each in text for each in _DIFFERENT_INSIDE):
+        from jobspec.documents.syntax import Events, may_have_flow
 
-        return Events(piece.text, is_later=piece.first_line > 0).next
-    next_event: Callable[[], Any] = CParser(piece.text).get_event
+        if differs or may_have_flow(text):
+            return Events(text, is_later=piece.first_line > 0).next
+    next_event: Callable[[], Any] = CParser(text).get_event
     return next_event
 
 

@@ -160,6 +160,16 @@ def _only_directives(piece: str) -> bool:
 # at the beginning.
 
 
+_FLOW = r"(?m)(?:^|[\r\x85\u2028\u2029]|(?:[:?-]|[!&]\S*)[ \t])[ \t]*[\[{](?!\s*[\]}])"
+
+
+def may_have_flow(text: str) -> bool:
+    """Whether `[...]` or `{...}` with anything inside may begin somewhere in a text: where a value can begin."""
+    import re
+
+    return re.search(_FLOW, text) is not None
+
+
 _BYTE_ORDER_MARK = "\ufeff"
 _MAX_CHANGES = 100  # of a text, each at the cost of reading it again
 

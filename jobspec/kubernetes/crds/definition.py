@@ -6,7 +6,9 @@ pkg/apis/apiextensions/validation/validation.go, 1.30 to 1.37.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
@@ -83,8 +85,19 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) ->
         reported = {problem.path for problem in at_root}
         before = stored.get(versions[path[2]].get("name"))  # type: ignore[index]
         is_stored = before is not None and are_alike([made, decoded(before)])
-        inside = (problem for problem in _one_schema_problems(made, meta, release, is_stored=is_stored) if problem.path not in reported)
+        inside = (problem for problem in _kept_problems(made, meta, release, is_stored=is_stored) if problem.path not in reported)
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
+
+
+def _kept_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> list[Problem]:
+    """The problems of a schema, which are looked for once: repositories hold the same CRD for each release, each a megabyte."""
+    key = sha256(marshal.dumps(schema)).digest(), release, is_stored
+    if key not in _kept:
+        _kept[key] = list(_one_schema_problems(schema, meta, release, is_stored=is_stored))
+    return _kept[key]
+
+
+_kept: dict[tuple[bytes, str, bool], list[Problem]] = {}
 
 
 def _one_schema_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
