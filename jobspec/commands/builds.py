@@ -264,11 +264,13 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
 
 
 def _cause(printed: str) -> str:
-    """The cause of a failure in what a builder prints: not the folders that it went through, nor its warnings."""
-    lines = [line for line in printed.splitlines() if line and not line.startswith("# Warning")]
+    """The cause of a failure in what a builder prints: not the folders that it went through, its warnings and log, nor whole objects."""
+    lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
     text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
-    return re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)[:_LONGEST]
+    text = re.sub(r"^.*(recursed accumulation of path '[^']*'|accumulating resources): ", "", text)
+    text = re.sub(r"^accumulation err='accumulating resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2", text)
+    return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
 
 
 def _fingerprint(root: kustomize.Root, command: Sequence[str]) -> str:

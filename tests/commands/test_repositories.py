@@ -452,6 +452,23 @@ def test_nothing_is_started_for_what_needs_the_network_a_plugin_or_a_file_elsewh
 
 
 @builder
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\n", "`a.yaml`: missing metadata.name"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nmetadata: {name: a}\n", 'mapping key "metadata" already defined'),
+    ],
+)
+def test_why_a_build_fails_is_said_without_paths_of_this_machine(text: str, cause: str, tmp_path: Path) -> None:
+    write(tmp_path, {"base/a.yaml": text, "base/kustomization.yaml": "resources: [a.yaml]\n"})
+    write(tmp_path, {"kustomization.yaml": "namespace: team\nresources: [base]\n"})
+    files = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    (message,) = (each["message"] for file in files for each in file["diagnostics"] if each["rule"] == "broken-kustomization")
+    assert message.startswith("kustomize cannot build this: ") and cause in message
+    assert str(tmp_path) not in message and "interface {}" not in message
+
+
+@builder
 def test_a_build_is_kept_until_what_it_reads_changes(tmp_path: Path) -> None:
     folder = tmp_path / "repository"
     shutil.copytree(BUILDS, folder)
