@@ -185,6 +185,16 @@ def _values_from(build: dict[str, Any], namespace: str, documents: Sequence[Docu
     return found
 
 
+def patched_by_flux(documents: Iterable[Document]) -> frozenset[str]:
+    """What patches of Flux's Kustomizations, and patches inside of these, may fill in, such as `HelmRelease interval`."""
+    found = set()
+    for patch in (each for document in documents if document.group_kind == _FLUX for each in structs(document.data, "spec", "patches")):
+        text = str(patch.get("patch"))
+        kinds = {*re.findall(r"\bkind: (\w+)", text), str(mapping(patch, "target").get("kind"))}
+        found |= {f"{kind} {field}" for kind in kinds for field in re.findall(r"\w+(?=:)|(?<=/)\w+", text)}
+    return frozenset(found)
+
+
 def sources_of_values(document: Document) -> list[str]:
     """The names of the ConfigMaps and Secrets that a Kustomization of Flux takes values from."""
     build = mapping(document.data, "spec", "postBuild") if document.group_kind == _FLUX else {}

@@ -255,7 +255,9 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     is_template = _TEMPLATE.search(result.path) is not None
     unset = [each for each in result.diagnostics if is_template and each.rule in ("missing-field", "missing-name") and each not in dropped]
     left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
-    kept = [each for each in result.diagnostics if id(each) not in left_out and not _is_filled_in(each, within.completed)]
+    kinds = {row.index: row.kind for row in result.documents}
+    completed = [each for each in result.diagnostics if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed)]
+    kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     if len(kept) == len(result.diagnostics):
         return result
     places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
@@ -288,10 +290,13 @@ def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
     return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
 
 
-def _is_filled_in(found: Diagnostic, completed: Collection[str]) -> bool:
+def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str]) -> bool:
+    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing."""
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
     return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace) or ("selector" in completed and found.field == "spec.selector")
+        ("namespace" in completed and is_namespace)
+        or ("selector" in completed and found.field == "spec.selector")
+        or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jobspec import kustomize
@@ -40,6 +41,8 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     if build:
         known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}
         found |= _built(shown, known, top, anywhere=any(map(kustomize.builds_anywhere, of_engines)))
+    if patched := kustomize.patched_by_flux(of_engines):
+        found = {name: replace(each, completed=each.completed | patched) for name, each in found.items()}
     applied = kustomize.applied_folders(of_engines, top)
     if not applied:
         return found

@@ -230,6 +230,8 @@ def test_flux_and_argo_cd_fill_in_values_and_namespaces(arguments: list[str], en
     found = [each for file in files for each in file["diagnostics"]]
     errors = Counter((each["file"], each["line"], each["rule"]) for each in found if each["severity"] == "error")
     assert errors == _expected(engines)
+    warned = [(each["file"], each["line"]) for each in found if each["rule"] == "missing-field" and each["file"].startswith("apps")]
+    assert warned == [("apps/releases/release.yaml", 11)]  # `chart`, which no patch of Flux adds
     (note,) = [each["message"] for each in found if each["rule"] == "unjudged-template"]
     assert note == "placeholders: 2 values not checked"  # `suffix` and `ttl`
 
