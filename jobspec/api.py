@@ -97,7 +97,7 @@ def lint(
     require_known(settings, known(), "select and ignore")
     checked = _checked(manifest, cluster, overlays, parameters or {}, name, outcome=True)
     rules = [each for each in (RULES if select else DEFAULT_RULES) if each.by_default or each.name in select]
-    (result,) = linted([checked], cluster.target, rules)
+    (result,) = linted([checked], cluster, rules)
     return result.with_only(settings.selected(result.diagnostics))
 
 

@@ -22,15 +22,18 @@ from jobspec.kinds import (
     RESOURCE_QUOTA,
     TRAINING_RUNTIME,
     TRAINJOB,
+    UNKNOWN,
     VALIDATING_POLICY,
     WEBHOOK_LOOKUPS,
+    CompleteKinds,
     Name,
     find,
     is_cluster_scoped,
 )
 from jobspec.kubernetes.verdict import Answer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
-from jobspec.targets import OPERATORS, Target, complete, is_later, reported
+from jobspec.targets import OPERATORS, PAIRED, Target, is_later, reported
+from jobspec.targets import complete as completed
 from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
@@ -79,7 +82,7 @@ class StoredObjects:
 class Cluster:
     """What a manifest meets when it is sent."""
 
-    __slots__ = ("_found", "closed", "contracts", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
+    __slots__ = ("_found", "complete", "contracts", "custom_kinds", "installed", "later", "objects", "stored", "target", "webhooks")
 
     def __init__(
         self,
@@ -91,6 +94,8 @@ class Cluster:
         stored: StoredObjects | Sequence[Manifest] | None = None,
         webhooks: bool = True,
         closed: bool = False,
+        complete: CompleteKinds = UNKNOWN,
+        installed: Mapping[str, str | None] | None = None,
         contracts: Mapping[str, Contract] | None = None,
     ) -> None:
         """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
@@ -98,7 +103,7 @@ class Cluster:
         brings_crds = custom_kinds is not None or bool(crds)
         self.later = {each: wished[each] for each in OPERATORS if brings_crds and each in wished and is_later(each, wished[each])}
         """Releases that came after all known ones, by operator: their kinds are judged by *crds* alone, by the newest known webhooks."""
-        self.target: Target = complete({each: release for each, release in wished.items() if each not in self.later})
+        self.target: Target = completed({each: release for each, release in wished.items() if each not in self.later})
         """The release of each component, as in `{"trainer": "2.2"}`; the newest where nothing is said."""
         self.custom_kinds = custom_kinds or (_custom_kinds(crds, self.target) if crds else None)
         """The kinds that *crds* define, by which objects are judged before our own schemas; None where there are none."""
@@ -108,8 +113,11 @@ class Cluster:
         """The objects that manifests update; None where all manifests are new objects."""
         self.webhooks = webhooks
         """Whether the operators' webhooks are asked."""
-        self.closed = closed
-        """Whether an object that a manifest refers to and that is nowhere at hand does not exist."""
+        self.complete = CompleteKinds(complete.pinned, every=True) if closed else complete
+        """The kinds of which an object that is nowhere at hand does not exist: all of them where it is *closed*."""
+        there = dict.fromkeys(OPERATORS) if installed is None else installed
+        self.installed = {**there, **{each: wished[each] for each in PAIRED if each in wished}}
+        """What it has of operators, each with its release where that is known: all of them unless a pinned cluster says otherwise."""
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""
         self._found: dict[str, Any] = {}
@@ -126,28 +134,29 @@ class Cluster:
     @property
     def lookups(self) -> list[Document]:
         """Those of the objects that webhooks look up, such as runtimes."""
-        return self._once("lookups", lambda: [each for each in self.objects if each.group_kind in WEBHOOK_LOOKUPS])
+        return self.once("lookups", lambda: [each for each in self.objects if each.group_kind in WEBHOOK_LOOKUPS])
 
     @property
     def has_policies(self) -> bool:
         """Whether admission policies with rules in CEL are among the objects."""
-        return self._once("has_policies", lambda: has_policies(self.objects))
+        return self.once("has_policies", lambda: has_policies(self.objects))
 
     @property
     def policies(self) -> PolicyObjects:
         """The objects as plugins and policies look them up."""
         from jobspec.kubernetes.admission.objects import policies_of
 
-        return self._once("policies", lambda: policies_of(self.objects, closed=self.closed))
+        return self.once("policies", lambda: policies_of(self.objects, complete=self.complete))
 
     @property
     def policies_on_jobs(self) -> PolicyObjects | None:
         """Those of the objects that decide on the pods of jobs; None without any."""
         from jobspec.kubernetes.admission.objects import policies_among
 
-        return self._once("policies_on_jobs", lambda: policies_among(self.objects, None, closed=self.closed))
+        return self.once("policies_on_jobs", lambda: policies_among(self.objects, None, complete=self.complete))
 
-    def _once(self, name: str, find: Callable[[], T]) -> T:
+    def once(self, name: str, find: Callable[[], T]) -> T:
+        """What is found among the objects under a name, which is looked for once."""
         if name not in self._found:
             self._found[name] = find()
         found: T = self._found[name]
@@ -161,6 +170,12 @@ class Cluster:
         """The same cluster, where manifests are updates of these objects."""
         return self._changed(stored=stored)
 
+    def with_releases(self, releases: Mapping[str, str]) -> Cluster:
+        """The same cluster with other releases of some components; JobSet's is the trainer's own."""
+        dropped = ("jobspec", "jobset") if "trainer" in releases else ("jobspec",)
+        kept = {each: release for each, release in self.target.items() if each not in dropped}
+        return self._changed(target={**kept, **self.later, **releases})
+
     def with_contracts(self, contracts: Mapping[str, Contract]) -> Cluster:
         """The same cluster, where more is known of images."""
         return self._changed(contracts=contracts)
@@ -170,8 +185,8 @@ class Cluster:
         return self._changed(objects=[*self.objects, *objects])
 
     def _changed(self, **changed: Any) -> Cluster:
-        attributes = ("custom_kinds", "objects", "stored", "webhooks", "closed", "contracts")
-        target = {**self.target, **self.later} if self.later else self.target
+        attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts")
+        target = changed.get("target", {**self.target, **self.later} if self.later else self.target)
         return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
 
 
@@ -281,8 +296,8 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
         accepted += parameters_in(others, [*accepted, *cluster.objects])
     refused = [each.document for each in found if not each.can_be_looked_up]
     if not cluster.objects:
-        return Objects(accepted, refused=refused, closed=cluster.closed)
-    return Objects(accepted, cluster.lookups, refused=refused, policies=cluster.policies, closed=cluster.closed)
+        return Objects(accepted, refused=refused, complete=cluster.complete)
+    return Objects(accepted, cluster.lookups, refused=refused, policies=cluster.policies, complete=cluster.complete)
 
 
 def policies_for(objects: Objects) -> PolicyObjects | None:
@@ -292,12 +307,12 @@ def policies_for(objects: Objects) -> PolicyObjects | None:
         from jobspec.kubernetes.admission.objects import data_of
 
         return objects.policies.with_others(data_of(found)) if found else objects.policies
-    wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.closed else POLICY_KINDS
+    wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.complete.every else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
     from jobspec.kubernetes.admission.objects import policies_of
 
-    return policies_of(found, closed=objects.closed)
+    return policies_of(found, complete=objects.complete)
 
 
 def has_policies(documents: Iterable[Document]) -> bool:
@@ -373,7 +388,7 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
     if policies and policies.find(policy, "", name):
         return judged
     message = f"no {policy[1]} `{name}` among the given files: the binding does nothing"
-    path, hint = ("spec", "policyName"), "" if cluster.closed else "add the policy, or pass its file, too"
+    path, hint = ("spec", "policyName"), "" if cluster.complete.lack(policy, "") else "add the policy, or pass its file, too"
     wrong = document.problem("unresolved-reference", message, path, hint=hint, severity="warning")
     return judged.reviewed([wrong], [(policy, "", name)])
 
@@ -389,7 +404,7 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
 
-    found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)
+    found = answer(document, cluster.target, policies or PolicyObjects(complete=cluster.complete), old=judged.old)
     return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])
 
 

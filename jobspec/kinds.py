@@ -6,6 +6,10 @@ Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.37 API server
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 #: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
 GroupKind = tuple[str, str]
 #: Group and kind, namespace (empty where the kind has none) and name of an object.
@@ -205,6 +209,29 @@ _ANY_FINALIZERS = frozenset(
         ),
     )
 )
+
+
+class CompleteKinds:
+    """The kinds of which all objects are at hand: what else a manifest refers to does not exist. Of other kinds nobody knows."""
+
+    __slots__ = ("every", "pinned")
+
+    def __init__(self, pinned: Iterable[GroupKind] = (), *, every: bool = False) -> None:
+        self.pinned = frozenset(pinned)
+        """The kinds that a pinned cluster lists as a whole, with what operators install."""
+        self.every = every
+        """Whether all kinds are complete but for what operators install."""
+
+    def lack(self, kind: GroupKind, namespace: str) -> bool:
+        """Whether an object that is not at hand does not exist; of a pinned cluster that is known only where it is known where to look."""
+        return self.every or (kind in self.pinned and (bool(namespace) or is_cluster_scoped(f"{kind[0]}/", kind[1])))
+
+    def __bool__(self) -> bool:
+        return self.every or bool(self.pinned)
+
+
+UNKNOWN = CompleteKinds()
+"""No kind is complete."""
 
 
 class Kind:

@@ -358,7 +358,8 @@ class _TracedMarks:
 
     def _marks(self, data: Any, sources: list[tuple[Any, Marks]], parts: list[_Part], path: Path) -> Marks:
         if not isinstance(data, (dict, list)):
-            found = next((marks for value, marks in sources if value == data and type(value) is type(data)), None)
+            first = reversed(sources) if path in _IDENTITY else sources
+            found = next((marks for value, marks in first if value == data and type(value) is type(data)), None)
             return Marks(found.mark, found.key) if found else Marks(self._change_of(path), None)
         sources = [each for each in sources if type(each[0]) is type(data)]
         mark, key = (sources[-1][1].mark, sources[-1][1].key) if sources else (self._change_of(path), None)
@@ -396,6 +397,8 @@ _SET_BY: dict[str, frozenset[str]] = {
     "secretGenerator": frozenset(("data", "type", "name")),
 }
 _MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "ip", "key", "topologyKey")
+#: What a patch repeats to name its object, and what is written in the object itself.
+_IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"))
 #: A part of a patch: the steps down to where it applies, the value there, and its marks.
 _Part = tuple[tuple[str, ...], Any, Marks]
 

@@ -387,7 +387,7 @@ def apply(manifests: Manifests, overlays: Sequence[LoadedOverlay], cluster: Clus
     base = check(manifests, cluster.for_bases())
     if not base.result.valid:
         return manifests.changed(base.documents, base.result.diagnostics, settled=base.result.documents)
-    applied = apply_overlays(base.documents, overlays, cluster.target)
+    applied = apply_overlays(base.documents, overlays, cluster.target, cluster.lookups)
     if has_error(applied.diagnostics):
         settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
         return manifests.changed(base.documents, applied.diagnostics, settled=settled)
@@ -398,7 +398,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     """The result of a file's manifests in a cluster."""
     if manifests.settled is not None:
         result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
-        generating = [each for each in manifests.documents if cluster.closed and each.group_kind == KUSTOMIZATION]
+        generating = [each for each in manifests.documents if cluster.complete.every and each.group_kind == KUSTOMIZATION]
         return Checked(result, manifests.documents, generating, comments=manifests.comments)
     of_text, diagnostics = list(manifests.diagnostics), []
     broken = {problem.document for problem in of_text if problem.severity == "error" and not problem.mark.layer}
@@ -427,7 +427,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
-    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in MOUNTED)]
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or each.document.group_kind not in MOUNTED)]
     if has_policies(shared):
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
@@ -617,7 +617,7 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
         return there
     from jobspec.kubernetes.admission.objects import policies_among
 
-    return policies_among(file.objects, there, closed=cluster.closed)
+    return policies_among(file.objects, there, complete=cluster.complete)
 
 
 def _read_only(manifests: Manifests, is_wanted: Callable[[GroupKind, str], bool]) -> Checked:
@@ -658,7 +658,7 @@ def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cl
     """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
     from jobspec.kubernetes.admission.objects import decides
 
-    holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, closed=cluster.closed)]
+    holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, complete=cluster.complete)]
     found = {}
     for folder in dict.fromkeys(folders[number] for number, file in enumerate(files) if file.has_jobs) if holders else ():
         met = [(number, each) for number, each in holders if _reaches(each, folders[number], folder)]

@@ -47,6 +47,8 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
 OPERATORS = ("training-operator", "trainer", "jobset")
 #: All components that a user may choose a release of.
 CHOSEN = (*OPERATORS, "kubernetes")
+#: Components of whose releases jobspec only knows how others meet them.
+PAIRED = ("kueue",)
 
 
 def choose(wishes: Iterable[str]) -> Target:
@@ -65,7 +67,7 @@ def complete(wishes: Mapping[str, str], *, options: bool = False) -> Target:
     """
     if wishes.keys() == RELEASES.keys():
         return wishes
-    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each != "jobspec"}
+    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each not in ("jobspec", *PAIRED)}
     target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
@@ -74,8 +76,8 @@ def complete(wishes: Mapping[str, str], *, options: bool = False) -> Target:
 def parse_target(wish: str) -> tuple[str, str]:
     """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = wish.partition("=")
-    if not equals or operator not in CHOSEN:
-        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
+    if not equals or operator not in (*CHOSEN, *PAIRED) or (operator in PAIRED and not is_release(release)):
+        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *PAIRED))}")
     return operator, release
 
 
@@ -103,8 +105,12 @@ def known_releases(component: str, release: str) -> list[str]:
 
 def is_later(operator: str, release: str) -> bool:
     """Whether a release of an operator came after all that are known."""
-    parts = release.split(".")
-    return all(part.isdecimal() and part.isascii() for part in parts) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
+    return is_release(release) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
+
+
+def is_release(text: str) -> bool:
+    """Whether a text is the name of a release, such as `0.19.2`."""
+    return all(part.isdecimal() and part.isascii() for part in text.split("."))
 
 
 def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:

@@ -109,8 +109,8 @@ def test_releases_are_chosen_by_name() -> None:
     assert jobspec.Cluster({"trainer": "2.1"}).releases == {"training-operator": "1.9.4", "trainer": "2.1.0"}
     with pytest.raises(jobspec.JobspecError, match=r"the known releases of trainer are 2\.0\.0"):
         jobspec.Cluster({"trainer": "1.0"})
-    with pytest.raises(jobspec.JobspecError, match="unknown operator `kueue`"):
-        jobspec.Cluster({"kueue": "0.19"})
+    with pytest.raises(jobspec.JobspecError, match="unknown operator `volcano`"):
+        jobspec.Cluster({"volcano": "1.12"})
 
 
 def test_a_base_renders_with_overlays() -> None:

@@ -43,7 +43,7 @@ def test_lint_reports_what_the_command_does() -> None:
 def test_results_and_models_are_readable() -> None:
     assert repr(jobspec.Cluster({"trainer": "2.2"})) == "<Cluster of training-operator 1.9.4, trainer 2.2.1>"
     assert repr(api.expand(TRAINJOB)).startswith("<Expanded: ConfigMap bert-runtime-snapshot, JobSet bert, ")
-    assert repr(api.fix(JOB.replace("replicas: 1", 'replicas: "1"'))) == "<Fixed: 1 fixed, remaining: 1 info>"
+    assert repr(api.fix(JOB.replace("replicas: 1", 'replicas: "1"'))) == "<Fixed: 1 fixed, remaining: 2 infos>"
     assert re.fullmatch(r"<Migrated: \d+ lines of YAML, 2 warnings, 1 info>", repr(api.migrate(JOB)))
     rendered = jobspec.render("a: 1")
     assert repr(rendered) == "<Rendered: 0 lines of YAML, 1 error>"

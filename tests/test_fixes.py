@@ -226,7 +226,7 @@ def test_fixing_public_manifests_leaves_valid_what_was() -> None:
 def _advise(text: str) -> Sequence[Diagnostic]:
     """What `lint` says of a text, the verdict of `validate` included."""
     checked = pipeline.checked(pipeline.Source("a.yaml", text, skip_unknown=True), (), _CLUSTER)
-    (result,) = lint([pipeline.foresee(checked, _CLUSTER)], _CLUSTER.target)
+    (result,) = lint([pipeline.foresee(checked, _CLUSTER)], _CLUSTER)
     return result.diagnostics
 
 

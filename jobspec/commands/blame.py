@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
 from jobspec.commands.files import ENDINGS, Found, content_of, reader
-from jobspec.commands.options import Option, Options, declare, kind_options
+from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
 from jobspec.commands.trees import ProjectFiles
@@ -31,6 +31,8 @@ from jobspec.workloads import is_workload
 
 #: What a cluster says to a variant, and its objects by the names of their files.
 Rendered = tuple[Checked, Mapping[str, Document]]
+#: Gives the cluster that a variant meets.
+MetBy = Callable[[PlannedVariant], Cluster]
 State = Literal["same", "stale", "edited", "missing"]
 
 
@@ -42,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
     add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
     add("--project", metavar="PROJECT", help="the project's file; by default the nearest jobspec.yaml above that renders it")
-    declare(parser, [*kind_options(), Option("--output", "-o", choices=("text", "json"), what="output format")])
+    declare(parser, [*kind_options(), cluster_option(), Option("--output", "-o", choices=("text", "json"), what="output format")])
 
 
 def run(options: Options) -> int:
@@ -55,14 +57,14 @@ def run(options: Options) -> int:
         return _refuse(planned.results, options, planned.cluster, planned.read)
     folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
-    variant, (checked, documents) = _rendered(file, variants, planned.cluster)
+    variant, (checked, documents) = _rendered(file, variants, planned.met_by)
     if not checked.result.valid:
         return _refuse([checked.result], options, planned.cluster, planned.read)
     file = file if file.name else file.of_job(documents)
     _refuse_earlier_run(file, variant, documents.values())
     name = file.name_among(documents)
-    content = as_rendered(rendering.text_of([documents[name]], planned.cluster.target))
-    blame = Blame(variant, file.project, planned.cluster, documents[name], content.decode())
+    content = as_rendered(rendering.text_of([documents[name]], planned.met_by(variant).target))
+    blame = Blame(variant, file.project, planned.met_by(variant), documents[name], content.decode())
     blamed = blame.fields() if field is None else _blamed(blame, field, file)
     _write(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
@@ -74,23 +76,23 @@ def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, r
     return 1
 
 
-def _rendered(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
+def _rendered(file: RenderedFile, variants: Sequence[PlannedVariant], met_by: MetBy) -> tuple[PlannedVariant, Rendered]:
     """The variant that a file is of, and what it renders to; of a shared file, the first of its variants by name.
 
     Raises JobspecError where there is none.
     """
     if file.variant == SHARED:
-        return _sharing(file, variants, cluster)
+        return _sharing(file, variants, met_by)
     for each in variants:
         if each.name == file.variant:
-            return each, documents_of(each, cluster)
+            return each, documents_of(each, met_by(each))
     hint = closest(file.variant, [each.name for each in variants]) or f"it has {len(variants)} others"
     raise JobspecError(f"{file.path}: {file.project_path} has no variant `{file.variant}`: {hint}")
 
 
-def _sharing(file: RenderedFile, variants: Sequence[PlannedVariant], cluster: Cluster) -> tuple[PlannedVariant, Rendered]:
+def _sharing(file: RenderedFile, variants: Sequence[PlannedVariant], met_by: MetBy) -> tuple[PlannedVariant, Rendered]:
     for variant in sorted(variants, key=lambda each: each.name):
-        checked, documents = documents_of(variant, cluster)
+        checked, documents = documents_of(variant, met_by(variant))
         shared = {shared_path(identity_of(each)).removeprefix(f"{SHARED}/"): each for each in documents.values()}
         if not checked.result.valid or file.name in shared:
             return variant, (checked, shared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,7 +15,7 @@ from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
 from jobspec.diagnostics import Data, Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
-from jobspec.kinds import CLUSTER
+from jobspec.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds
 from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Source, items_of
@@ -72,6 +72,10 @@ class PinnedCluster:
     found: dict[str, str] = field(default_factory=dict)
     """The release of each component that could be found out."""
     objects: Sequence[Document] = ()
+    complete: CompleteKinds = UNKNOWN
+    """The kinds of which it lists all objects."""
+    installed: Mapping[str, str | None] | None = None
+    """What it has of Kubernetes and of operators, each with its release where that is known; None where the operators could not be read."""
     crds: Sequence[str] = ()
     """The paths of the CRDs beside the file."""
     wrong: Sequence[FileResult] = ()
@@ -93,10 +97,13 @@ def read_cluster(source: Source) -> PinnedCluster:
         raise JobspecError(f"{source.name}: a cluster's file holds one document of the kind Cluster of jobspec.dev/v1alpha1")
     (document,) = checked.documents
     spec = document.data["spec"]
-    found = {each: release for each, release in spec["releases"].items() if release}
+    releases = spec["releases"]
+    found = {each: release for each, release in releases.items() if release}
     objects = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
     crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
-    return PinnedCluster(found, objects, crds, nodes=spec.get("nodes") or ())
+    complete = CompleteKinds((group, kind) for kind, _, group in (each.partition(".") for each in spec.get("complete") or ()))
+    installed = None if CUSTOM_RESOURCE_DEFINITION[1] in (spec.get("unread") or ()) else releases
+    return PinnedCluster(found, objects, complete, installed, crds, nodes=spec.get("nodes") or ())
 
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, Options, declare, kind_options
+from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
 from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
@@ -36,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options = [
         Option("--queues", metavar="PATH", repeatable=True, what="files of Kueue's queues, to show what a change does there; repeatable"),
         *kind_options(),
+        cluster_option(),
         Option("--output", "-o", choices=DIFF_FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
@@ -97,14 +98,16 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
         return DiffSide(planned.results, planned.read, releases)
-    rendered = judged(planned.variants, lambda each: render_variant(each, planned.cluster), planned.cluster)
+    rendered = judged(planned.variants, lambda each: render_variant(each, planned.met_by(each)), planned.clusters)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines, project = planned.engines, planned.project
     made = EngineTree()
     if engines:
         made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path, project=engines.home)
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
-    state = ProjectState(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
+    state = ProjectState(
+        planned.variants, rendered, planned.clusters, output=project.output, target=project.wishes, engine_files=made.files
+    )
     return DiffSide([result], planned.read, releases, state if result.valid else None)
 
 
@@ -116,7 +119,7 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
 
 def _nothing() -> DiffSide:
     """The side of a ref that had no project."""
-    return DiffSide((), (), {}, ProjectState((), (), Cluster(), output="", target={}, engine_files={}))
+    return DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))
 
 
 def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:
@@ -129,7 +132,10 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)
         job = next(filter(is_workload, documents), None)
-        return Asked(job, answer_of(job, [*documents, *state.cluster.lookups], state.cluster.target, world)) if job else None
+        if job is None:
+            return None
+        cluster = state.cluster(name)
+        return Asked(job, answer_of(job, [*documents, *cluster.lookups], cluster.target, world))
 
     def words(found: Asked | None) -> str:
         return "is not there" if not found else verdict_text(found.answer) if found.answer else "starts past the queues"

@@ -84,7 +84,7 @@ def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None =
 
 
 #: The kinds of jobs that a repository can begin with, each the name of its template, too.
-KINDS = ("PyTorchJob", "TrainJob")
+KINDS = ("TrainJob", "PyTorchJob")
 #: What `spec.engines` says of each engine, by its name there.
 ENGINES = {"argocd": "{repoURL: GIT_URL, revision: main, autosync: true}", "flux": "{url: GIT_URL, ref: {branch: main}}"}
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")

@@ -9,7 +9,7 @@ from jobspec.commands.files import Found, content_of, folders_above, mentions
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
-from jobspec.kinds import PROJECT
+from jobspec.kinds import PROJECT, UNKNOWN
 from jobspec.kubernetes.problems import closest
 from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
@@ -76,6 +76,8 @@ def load_setting(options: Options, *, stored: StoredObjects | None = None, for_s
         stored=stored,
         webhooks=options.admission,
         closed=options.closed_world,
+        complete=pinned.complete if pinned else UNKNOWN,
+        installed=pinned.installed if pinned else None,
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     documents = [each for each in crds if isinstance(each, Document)]

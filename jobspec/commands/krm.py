@@ -189,7 +189,7 @@ def _processed(items: Sequence[dict[str, Any]], config: _Config) -> tuple[Sequen
     if config.check == "lint":
         from jobspec.lint.linting import lint
 
-        (result,) = lint(checked, config.cluster.target)
+        (result,) = lint(checked, config.cluster)
     else:
         result = checked[0].result
     found = list(result.diagnostics)

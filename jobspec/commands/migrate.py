@@ -13,9 +13,9 @@ from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
 from jobspec.commands.fixing import complete_interrupted, show
 from jobspec.commands.inputs import load_setting, project_among
-from jobspec.commands.options import Option, Options, add_paths, declare, target_option
+from jobspec.commands.options import Option, Options, add_paths, cluster_option, declare, target_option
 from jobspec.commands.output import deliver
-from jobspec.commands.project import read_project
+from jobspec.commands.project import plan, read_project
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
@@ -43,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
     options = [
         target_option("the releases to migrate from and, with --to TrainJob, to; repeatable"),
+        cluster_option(),
         Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
@@ -77,7 +78,7 @@ def run(options: Options) -> int:
     if why_not:
         raise JobspecError(why_not)
     if release:
-        after = Cluster({_TRAINER: release})
+        after = before.with_releases({_TRAINER: release})
         migrated = to_release(files, before, after)
     else:
         after = before
@@ -101,10 +102,11 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
     if isinstance(read, FileResult):
         deliver([read], Cluster().releases, options, sys.stderr, read=reader([files.project]))
         return 1
+    cluster = plan(options, files).cluster if options.cluster or read.cluster else None
 
     def migrated() -> MigratedProject:
         source = source_of(files.project, skip_unknown=False)
-        return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler)
+        return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler, cluster=cluster)
 
     found = migrated()
     is_completed = complete_interrupted([files.project, *files.found], "--in-place", writes=options.in_place)
@@ -155,7 +157,7 @@ def _source(options: Options, found: Sequence[Found], cluster: Cluster) -> Clust
     if any(each.partition("=")[0] == _TRAINER for each in options.target):
         return cluster
     for release in reversed(targets.RELEASES[_TRAINER]):
-        candidate = Cluster({_TRAINER: release})
+        candidate = cluster.with_releases({_TRAINER: release})
         if all(each.result.valid for each in _checked(found, options, candidate)):
             return candidate
     return cluster

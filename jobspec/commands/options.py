@@ -251,6 +251,11 @@ def target_option(what: str) -> Option:
     return Option("--target", metavar="OPERATOR=RELEASE", repeatable=True, what=what)
 
 
+def cluster_option() -> Option:
+    """The option that names a pinned cluster."""
+    return Option("--cluster", metavar="FILE", what="check as in the cluster that `jobspec pin` wrote to this file")
+
+
 def input_options() -> list[Option]:
     """The options that say how files are judged and reported."""
     from jobspec.reports.formats import FORMATS
@@ -277,7 +282,7 @@ def journey_options() -> list[Option]:
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
         target_option("check for this release instead of the newest; repeatable"),
-        Option("--cluster", metavar="FILE", what="check as in the cluster that `jobspec pin` wrote to this file"),
+        cluster_option(),
         Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
         Option(

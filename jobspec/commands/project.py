@@ -17,8 +17,9 @@ from jobspec.commands.merges import Merge
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, joined
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, deduplicated, joined
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
@@ -27,11 +28,12 @@ from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
 from jobspec.project.project import FILE, Engines, LoadedProject, Sources, Unreadable
-from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, render_variant
+from jobspec.project.rendering import Clusters, RenderedVariant, documents_of, judged_together, render_variant
 from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 
 FilesAround = ProjectFiles | FilesAtRef
+_NO_CLUSTER = {"": Cluster()}
 T = TypeVar("T")
 
 
@@ -71,7 +73,8 @@ class Plan:
     results: Sequence[FileResult]
     """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
     files: FilesAround
-    cluster: Cluster
+    clusters: Mapping[str, Cluster]
+    """The clusters that variants meet, by the paths that these name; the project's own by an empty one."""
     project: LoadedProject | None = None
     """The project; None where there is nothing to render."""
     sources: Sources | None = None
@@ -94,6 +97,15 @@ class Plan:
         """The files of the bases of its variants."""
         return {os.path.normpath(each.file) for variant in self.variants for each in variant.base.documents}
 
+    @property
+    def cluster(self) -> Cluster:
+        """The project's own cluster."""
+        return self.clusters[""]
+
+    def met_by(self, variant: PlannedVariant | Combination) -> Cluster:
+        """The cluster that a variant meets."""
+        return self.clusters[variant.cluster]
+
     def variant(self, combination: Combination) -> PlannedVariant | list[Diagnostic]:
         """The variant of a combination, or what is wrong with it."""
         assert self.project
@@ -109,7 +121,7 @@ class Plan:
 
     def among(self, objects: Sequence[Document]) -> Plan:
         """The same in a cluster that has these objects, too."""
-        return replace(self, cluster=self.cluster.with_objects(objects))
+        return replace(self, clusters={path: each.with_objects(objects) for path, each in self.clusters.items()})
 
     def with_problems(self, wrong: Sequence[Diagnostic]) -> Plan:
         """The same, and what is *wrong* in the project besides."""
@@ -135,24 +147,44 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
     path = files.project.path
     project = read_project(files.project)
     if isinstance(project, FileResult):
-        return Plan([project], files, Cluster())
+        return Plan([project], files, _NO_CLUSTER)
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
-        return Plan([FileResult(path, (), problems)], files, Cluster())
+        return Plan([FileResult(path, (), problems)], files, _NO_CLUSTER)
+    wishes = {**project.wishes, **(releases or {})}
+    is_named = options.cluster is None and options.pinned is None
     try:
-        setting = _setting({**project.wishes, **(releases or {})}, options, project, files)
+        setting = _setting(wishes, options, files, str(project.cluster.value) if project.cluster and is_named else "")
     except Unreadable as error:
         assert project.cluster
-        problem = Diagnostic("invalid-project", f"no cluster at `{project.cluster.value}`: {error}", project.cluster.mark)
-        return Plan([FileResult(path, (), [problem])], files, Cluster())
-    sources = Sources(files.read, setting.cluster)
+        return Plan([FileResult(path, (), [_no_cluster(project.cluster, error)])], files, _NO_CLUSTER)
+    clusters, wrong, unread = {"": setting.cluster}, [*setting.wrong], dict[str, Unreadable]()
+
+    def find(named: str) -> Cluster:
+        """The cluster at a path that a variant names; the project's own where the options name one, or where it cannot be read."""
+        if named not in clusters:
+            clusters[named] = setting.cluster
+            try:
+                other = _setting(wishes, options, files, named) if is_named else setting
+            except Unreadable as error:
+                unread[named] = error
+            else:
+                wrong.extend(other.wrong if other is not setting else ())
+                clusters[named] = other.cluster
+        return clusters[named]
+
+    sources = Sources(files.read, setting.cluster, find)
     combinations, problems = combinations_of(project, sources)
-    results = setting.wrong or [FileResult(path, (), problems)]
+    for each in combinations:
+        find(each.cluster)
+        if each.cluster in unread:
+            problems.append(_no_cluster(each.entry.value["cluster"].with_value(each.cluster), unread[each.cluster]))
+    results = wrong or [FileResult(path, (), deduplicated(problems))]
     output = files.output(project.output)
     return Plan(
         results,
         files,
-        setting.cluster,
+        clusters,
         project=project,
         sources=sources,
         output=output,
@@ -160,6 +192,10 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
         combinations=combinations,
         engines=_engines(project, files, output),
     )
+
+
+def _no_cluster(named: MarkedTree, error: Unreadable) -> Diagnostic:
+    return Diagnostic("invalid-project", f"no cluster at `{named.value}`: {error}", named.mark)
 
 
 def plan_with_contracts(
@@ -172,8 +208,8 @@ def plan_with_contracts(
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
-    cluster = planned.cluster.with_contracts({**contracts, **(given or {})})
-    return replace(planned.with_problems(wrong), cluster=cluster)
+    known = {**contracts, **(given or {})}
+    return replace(planned.with_problems(wrong), clusters={path: each.with_contracts(known) for path, each in planned.clusters.items()})
 
 
 def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contract]) -> tuple[list[Found], dict[str, Plan]]:
@@ -205,19 +241,18 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output), files.home())
 
 
-def _setting(releases: Mapping[str, str], options: Options, project: LoadedProject, files: FilesAround) -> RunContext:
-    """The cluster of a project's releases, with the command line's kinds and the objects of the cluster that it names.
+def _setting(releases: Mapping[str, str], options: Options, files: FilesAround, named: str) -> RunContext:
+    """The cluster of a project's releases, with the command line's kinds and the objects of the cluster in the *named* file, if any.
 
     Raises Unreadable where that cannot be read.
     """
-    named = project.cluster if options.cluster is None and options.pinned is None else None
     return load_setting(
         Options(
             target=[f"{operator}={release}" for operator, release in releases.items()],
             admission=options.admission,
             closed_world=options.closed_world,
             cluster=options.cluster,
-            pinned=files.read(str(named.value)) if named else options.pinned,
+            pinned=files.read(named) if named else options.pinned,
             crd=options.crd,
             schema_location=options.schema_location,
         )
@@ -273,7 +308,7 @@ def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: M
     def warnings_of(each: tuple[Combination, bytes]) -> list[Diagnostic]:
         combination, committed = each
         variant = planned.variant(combination)
-        return [] if isinstance(variant, list) else list(unchangeable(variant, committed, planned.cluster))
+        return [] if isinstance(variant, list) else list(unchangeable(variant, committed, planned.met_by(variant)))
 
     warnings = how_to_run(changed)(changed, warnings_of)
     return [warning for each in warnings for warning in each]
@@ -316,15 +351,15 @@ def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes
         variant = planned.variant(combination)
         if isinstance(variant, list):
             return RenderedVariant(combination.name, Checked(FileResult(path, (), variant), ()), (), ())
-        return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster, outcome=outcome)
+        return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.met_by(variant), outcome=outcome)
 
-    return judged(planned.combinations, render_one, planned.cluster)
+    return judged(planned.combinations, render_one, planned.clusters)
 
 
-def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
+def judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], clusters: Clusters) -> list[RenderedVariant]:
     """The variants of a project rendered; many of them are spread over processes."""
     rendered = with_progress(items, render_one, how_to_run(items), done_to_each=("rendered", "variant"))
-    return judged_together(rendered, cluster)
+    return judged_together(rendered, clusters)
 
 
 def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:
@@ -347,7 +382,7 @@ def said_of_variants(
         return [], []
 
     def of_variant(variant: PlannedVariant) -> FileResult:
-        return judged_variant(variant, planned.cluster, rules, outcome=outcome)[1]
+        return judged_variant(variant, planned.met_by(variant), rules, outcome=outcome)[1]
 
     judged = with_progress(planned.variants, of_variant, how_to_run(planned.variants), done_to_each=("checked", "variant"))
     return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
@@ -372,7 +407,7 @@ def judged_variant(
     if not checked.result.valid:
         return {}, checked.result
     accepted = Checked(checked.result, list(objects.values()), checked.objects)
-    (result,) = lint([foresee(accepted, cluster) if outcome else accepted], cluster.target, rules)
+    (result,) = lint([foresee(accepted, cluster) if outcome else accepted], cluster, rules)
     return objects, result.with_only([each for each in result.diagnostics if each.stage in ("outcome", "lint")], ignored=0)
 
 

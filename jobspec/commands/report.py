@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 
+from jobspec.cluster import Cluster
 from jobspec.commands import diff
 from jobspec.commands.files import Found, reader
 from jobspec.commands.inputs import RunContext, project_among, settings_of
@@ -70,8 +71,8 @@ def run(options: Options) -> int:
 
     def judge(files: Sequence[Checked], setting: RunContext, _: object) -> list[FileResult]:
         """What lint says of files, whose jobs are rows."""
-        results = lint(files, setting.cluster.target, rules, run=how_to_run(files))
-        rows.extend(_jobs(files, results, setting.cluster.target))
+        results = lint(files, setting.cluster, rules, run=how_to_run(files))
+        rows.extend(_jobs(files, results, setting.cluster))
         return results
 
     def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
@@ -154,21 +155,22 @@ def _variants(planned: Plan, rules: Sequence[Rule]) -> list[Row]:
 
 def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> Row:
     assert planned.project
-    objects, result = judged_variant(variant, planned.cluster, rules)
+    cluster = planned.met_by(variant)
+    objects, result = judged_variant(variant, cluster, rules)
     findings = result.diagnostics
-    target = planned.cluster.target
-    stages = stages_of(variant, planned.project, planned.cluster, known) if objects else ()
+    target = cluster.target
+    stages = stages_of(variant, planned.project, cluster, known) if objects else ()
     texts = []
     for name, document in objects.items():
         text = text_of([document], target)
-        blamed = Blame(variant, planned.project, planned.cluster, document, text, stages).fields()
+        blamed = Blame(variant, planned.project, cluster, document, text, stages).fields()
         texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
     job = next(filter(is_workload, objects.values()), None)
     base = from_here(variant.base.file)
     written = [base, *filter(None, [", ".join(_overlays(variant))])]
     if job is None:
         return Row(variant.name, "", "", "", written, None, None, "", texts, findings)
-    return _row(variant.name, job, Documents(objects.values(), target), written, texts, findings)
+    return _row(variant.name, job, Documents([*objects.values()], cluster), written, texts, findings)
 
 
 def _overlays(variant: PlannedVariant) -> Iterator[str]:
@@ -193,9 +195,9 @@ def _row(
 # The jobs in files as rows.
 
 
-def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], target: Target) -> list[Row]:
+def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cluster) -> list[Row]:
     """The jobs that files and builds hold; those that a server refuses without their pods."""
-    documents = Documents((each for file in checked for each in seen(file)), target)
+    documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
     jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
 
@@ -206,7 +208,7 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], target: Tar
         written = [_place(job)]
         if not any(job is one for one in seen(file)):
             return Row(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
-        return _row(name, job, documents, written, [_text(job, target)], findings)
+        return _row(name, job, documents, written, [_text(job, cluster.target)], findings)
 
     return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))
 

@@ -24,12 +24,10 @@ from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release
 from jobspec.pipeline import Checked, context_of, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
-from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, known_releases, nearest_known
+from jobspec.targets import CHOSEN, PAIRED, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
 from jobspec.workloads import is_workload
 
 _FOR_PEOPLE = ("text", "concise", "markdown", "github")
-_PAIRED = ("kueue",)
-"""Components of which jobspec only knows with which releases of others they work."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -100,8 +98,8 @@ def _wishes(option: str, texts: Sequence[str]) -> dict[str, str]:
     found = {}
     for text in (each for several in texts for each in several.split(",")):
         component, equals, release = text.strip().partition("=")
-        if not equals or component not in (*CHOSEN, *_PAIRED) or not all(each.isdecimal() for each in release.split(".")):
-            raise JobspecError(f"{option} {text}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *_PAIRED))}")
+        if not equals or component not in (*CHOSEN, *PAIRED) or not is_release(release):
+            raise JobspecError(f"{option} {text}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *PAIRED))}")
         found[component] = (known_releases(component, release) or [release])[-1] if component in CHOSEN else release
     return found
 
@@ -161,7 +159,7 @@ def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, s
         for job in filter(is_workload, file.documents):
             if (job.index, job.kind, job.name) in valid:
                 name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
-                jobs[name] = JudgedJob(name, job, context_of(file, checked, setting.cluster))
+                jobs[name] = JudgedJob(name, job, context_of(file, checked, setting.cluster), setting.cluster.target)
     said = [each for result in results for each in result.diagnostics]
     documents = [each for file in checked for each in file.documents]
     return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
@@ -174,11 +172,12 @@ def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str,
     said = [each for result in planned.results for each in result.diagnostics]
     rows, jobs, documents = [row for result in planned.results for row in result.documents], {}, list[Document]()
     for variant in planned.variants:
-        checked, objects = documents_of(variant, planned.cluster)
+        cluster = planned.met_by(variant)
+        checked, objects = documents_of(variant, cluster)
         if checked.result.valid:
-            checked = foresee(Checked(checked.result, list(objects.values()), checked.objects), planned.cluster)
+            checked = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
             job = next(filter(is_workload, checked.documents))
-            jobs[variant.name] = JudgedJob(variant.name, job, [*checked.documents, *planned.cluster.lookups])
+            jobs[variant.name] = JudgedJob(variant.name, job, [*checked.documents, *cluster.lookups], cluster.target)
         documents += checked.documents
         said += checked.result.diagnostics
         rows += checked.result.documents

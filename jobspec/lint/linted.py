@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any
 
+    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Sees
     from jobspec.kinds import GroupKind
-    from jobspec.targets import Target
 
     #: Group, kind, namespace, name, and the folder of the file.
     Identity = tuple[str, str, str, str, str]
@@ -316,43 +316,55 @@ def _in_shell(said: str) -> Iterator[str]:
 # All documents of a run, whatever their files and order: what jobs refer to is looked up here.
 
 
+class _Index:
+    """Documents by kind, by file and by name."""
+
+    __slots__ = ("by_file", "by_kind", "by_name")
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self.by_kind: dict[GroupKind, list[Document]] = {}
+        self.by_file: dict[str, list[Document]] = {}
+        self.by_name: dict[tuple[GroupKind, str], list[Document]] = {}
+        for document in documents:
+            self.by_kind.setdefault(document.group_kind, []).append(document)
+            self.by_file.setdefault(document.file, []).append(document)
+            self.by_name.setdefault((document.group_kind, document.name), []).append(document)
+
+
 class Documents:
-    """The documents, by kind, by file and by name."""
+    """The documents, and behind them the objects of the cluster, by kind, by file and by name."""
 
-    __slots__ = ("_by_file", "_by_kind", "_by_name", "_first", "_further", "_in_namespace", "_selectors", "_used_runtimes", "target")
+    __slots__ = ("_first", "_further", "_in_namespace", "_own", "_selectors", "_there", "_used_runtimes", "cluster", "target")
 
-    def __init__(self, documents: Iterable[Document], target: Target, *, further: Iterable[GroupKind] = ()) -> None:
+    def __init__(self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = ()) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name."""
-        self.target = target
+        self.cluster = cluster
+        self.target = cluster.target
         self._further = set(further)
-        self._by_kind: dict[GroupKind, list[Document]] = {}
-        self._by_file: dict[str, list[Document]] = {}
+        self._own = _Index(documents)
+        self._there = cluster.once("documents", lambda: _Index(cluster.objects))
         self._first: dict[Identity, Document] = {}
-        self._by_name: dict[tuple[GroupKind, str], list[Document]] = {}
         self._in_namespace: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
         self._used_runtimes: Set[tuple[str, str]] | None = None
         self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
         for document in documents:
-            self._by_kind.setdefault(document.group_kind, []).append(document)
-            self._by_file.setdefault(document.file, []).append(document)
-            self._by_name.setdefault((document.group_kind, document.name), []).append(document)
             self._first.setdefault(_identity(document), document)
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""
-        return self._by_kind.get(kind, ())
+        return _both(self._own.by_kind.get(kind, ()), self._there.by_kind.get(kind, ()))
 
     def of_file(self, file: str) -> Sequence[Document]:
         """The documents of a file."""
-        return self._by_file.get(file, ())
+        return _both(self._own.by_file.get(file, ()), self._there.by_file.get(file, ()))
 
     def kinds(self) -> Set[GroupKind]:
-        """The kinds that there are."""
-        return self._by_kind.keys() | self._further
+        """The kinds that there are in the files."""
+        return self._own.by_kind.keys() | self._further
 
     def has(self, kinds: Iterable[GroupKind]) -> bool:
         """Whether a document is of one of these kinds."""
-        return any(kind in self._by_kind for kind in kinds)
+        return any(kind in self._own.by_kind or kind in self._there.by_kind for kind in kinds)
 
     def names_in_same_namespace(self, document: Document, kind: GroupKind) -> Sequence[str]:
         """The names of a kind in the namespace of a document, sorted."""
@@ -396,11 +408,15 @@ class Documents:
 
     def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
-        return self._by_name.get((kind, name), ())
+        return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
         return self._first[_identity(document)]
+
+
+def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Document]:
+    return [*own, *there] if there else own
 
 
 def _can_share_namespace(one: Document, other: Document) -> bool:

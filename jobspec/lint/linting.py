@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
     from typing import Any
 
+    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Change, Edit, FileResult, Finding, Place, Rule, Span
     from jobspec.pipeline import Checked
-    from jobspec.targets import Target
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]
@@ -35,6 +35,7 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "istio": metadata.ISTIO_RULES,
     "kueue": queues.RULES,
     "names": metadata.NAME_RULES,
+    "releases": metadata.RELEASE_RULES,
     "restarts": restarts.RULES,
     "runtimes": runtimes.RULES,
     "security": containers.SECURITY_RULES,
@@ -47,7 +48,7 @@ DEFAULT_RULES = tuple(rule for rule in RULES if rule.by_default)
 
 def lint(
     files: Sequence[Checked],
-    target: Target,
+    cluster: Cluster,
     rules: Sequence[Rule] = DEFAULT_RULES,
     *,
     run: Run = one_by_one,
@@ -55,12 +56,14 @@ def lint(
 ) -> list[FileResult]:
     """The files' results with what lint finds in their accepted documents; each finding is reported once, in the file that wrote its cause.
 
+    Jobs may refer to the objects of the *cluster*.
+
     *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where the
     others are there to be referred to.
     """
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
-    documents = Documents((each for file in once for each in seen(file)), target, further=further)
+    documents = Documents([each for file in once for each in seen(file)], cluster, further=further)
     once = once if only is None else [each for each in once if each.result.path in only]
 
     def of_file(file: Checked) -> list[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Metadata: names of objects, and the labels and annotations by which others look for jobs and pods, such as Istio."""
+"""Metadata: kinds and names of objects, and the labels and annotations by which others look for jobs and pods, such as Istio."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.expansion import ExpandedRole
+from jobspec.targets import is_at_least
 from jobspec.workloads import is_workload, items_at, value_at
 
 _LONGEST = 20
@@ -21,6 +22,7 @@ _OF_PODS = (
     "prometheus.io/port",
     "prometheus.io/scrape",
 )
+_QUEUE = "kueue.x-k8s.io/queue-name"
 _LABELS_OF_PODS = ("azure.workload.identity/use",)
 #: Kind of an object -> the labels by which it looks for pods.
 _SELECTORS = {
@@ -62,6 +64,28 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
         place = first.marks.nearest(("metadata", "name")).place()
         message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
         yield Finding(("metadata", "name"), message, "rename it", severity=None if is_near else "info")
+
+
+def legacy_operator(job: LintedJob) -> Iterator[Finding]:
+    """The job is a PyTorchJob, whose operator is on its way out.
+
+    Why: TrainJob, of Kubeflow Trainer, has replaced it, and distributions remove training-operator: then the server does not
+    know the kind. Kueue ships with its integration switched off from 0.19 on: such a job starts past all queues.
+    It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so.
+    Instead: a TrainJob. `jobspec migrate` writes it, and reports what its pods lose.
+    Before: kind: PyTorchJob
+    After: kind: TrainJob
+    Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
+    """
+    kueue = job.documents.cluster.installed.get("kueue")
+    hint = f"`jobspec migrate {job.given.marks.nearest(('kind',)).place().file} --to TrainJob --in-place` converts it"
+    if "training-operator" not in job.documents.cluster.installed:
+        yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
+    elif kueue and is_at_least(kueue, "0.19") and job.get("metadata", "labels", _QUEUE):
+        message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job starts past all queues"
+        yield Finding(("kind",), message, hint, severity="warning")
+    else:
+        yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
 
 
 def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:
@@ -195,6 +219,7 @@ NAME_RULES = (
     Rule(ineffective_label, "warning", sees="job", reads=["labels"]),
     Rule(generated_name, "info", sees="document"),
 )
+RELEASE_RULES = (Rule(legacy_operator, "info", sees="PyTorchJob"),)
 ISTIO_RULES = (
     Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
     Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),

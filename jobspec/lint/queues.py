@@ -10,6 +10,7 @@ from jobspec.kinds import CLUSTER, QUEUE_KINDS
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.trainer.runtimes import has_runtime_patches
+from jobspec.targets import is_at_least
 from jobspec.workloads import QUEUE, items_at, suspend_of, value_at
 
 TYPE_CHECKING = False
@@ -103,8 +104,9 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     said = job.tree.get("metadata", "labels", QUEUE)
-    queues = job.documents.of_kind(_LOCAL_QUEUE)
-    if not said or not said.value or not queues:
+    if not said or not said.value:
+        return
+    if not job.documents.of_kind(_LOCAL_QUEUE) and _LOCAL_QUEUE not in job.documents.cluster.complete.pinned:
         return
     elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
     if elsewhere and not job.given.namespace:  # whoever applies the job says its namespace
@@ -282,8 +284,8 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#11931
     """
     said = job.tree.get("metadata", "labels", QUEUE)
-    release = job.documents.target["trainer"]
-    if said and not has_runtime_patches(release):
+    release, kueue = job.documents.target["trainer"], job.documents.cluster.installed.get("kueue")
+    if said and not has_runtime_patches(release) and not (kueue and not is_at_least(kueue, "0.17")):
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 

@@ -69,7 +69,7 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
             return (), ()
         if file.is_rendered:
             return (), [_rendered(job)]
-        found = migrate_pytorchjob(job, _with_others(file, files), cluster, gang_scheduler=gang_scheduler)
+        found = migrate_pytorchjob(job, _with_others(file, files, cluster), cluster, gang_scheduler=gang_scheduler)
         if not isinstance(found, Migrated):
             return (), [found]
         taken = next((each for each in there[id(file)] for new in found.documents if _identity(each) == _identity(new)), None)
@@ -85,7 +85,9 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
     """Files in which TrainJobs and runtimes are in the words of the cluster's trainer, and were in those of another."""
     sources = [each for each in files if not each.is_rendered]
     runtimes = {
-        id(each): migrate_runtime(each, cluster.target) for file in sources for each in file.documents if each.group_kind in RUNTIMES
+        id(each): migrate_runtime(each, cluster.target)
+        for each in (*(each for file in sources for each in file.documents), *before.lookups)
+        if each.group_kind in RUNTIMES
     }
 
     def new(document: Document) -> Document:
@@ -99,7 +101,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             return (), [_rendered(document)]
         if document.group_kind != TRAINJOB:
             return (), ()
-        context = _with_others(file, files)
+        context = _with_others(file, files, before)
         if runtime_of(document, context, before.target) is None:
             ref = RuntimeReference(document.data)
             return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not among the given files; give the file of it, too")]
@@ -123,8 +125,8 @@ def _identity(document: Document) -> tuple[GroupKind, str, str]:
     return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
 
-def _with_others(file: File, files: Sequence[File]) -> list[Document]:
-    return [*file.documents, *(each for other in files if other is not file for each in other.documents)]
+def _with_others(file: File, files: Sequence[File], cluster: Cluster) -> list[Document]:
+    return [*file.documents, *(each for other in files if other is not file for each in other.documents), *cluster.lookups]
 
 
 def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
@@ -160,7 +162,9 @@ class MigratedProject:
     wrong: Sequence[Diagnostic] = ()
 
 
-def migrate_project(source: Source, read: ReadFile, *, release: str, gang_scheduler: str) -> MigratedProject:
+def migrate_project(
+    source: Source, read: ReadFile, *, release: str, gang_scheduler: str, cluster: Cluster | None = None
+) -> MigratedProject:
     """Migrate the bases of the project in a file: to TrainJobs, or to a *release* of the trainer."""
     sources: dict[str, Source] = {}
 
@@ -174,21 +178,21 @@ def migrate_project(source: Source, read: ReadFile, *, release: str, gang_schedu
 
         return read_one
 
-    before = whole(source, reader({}))
+    before = whole(source, reader({}), cluster)
     if (mistakes := _mistakes(before)) or before.project is None:
         return MigratedProject(wrong=mistakes)
     project = _with_release(source, before.project, release)
-    new = Cluster({**before.project.wishes, "trainer": release}) if release else before.cluster
+    new = before.cluster.with_releases({**before.project.wishes, "trainer": release}) if release else before.cluster
     by_file = {each.base.file: each.base.documents for each in before.variants}
     bases = [_file(sources[name], documents) for name, documents in by_file.items()]
     files = to_release(bases, before.cluster, new) if release else to_trainjobs(bases, new, gang_scheduler=gang_scheduler)
     refused = [each for file in files for each in file.diagnostics if each.severity == "error"]
-    after = whole(Source(source.name, project.text), reader({each.file.name: each.text for each in files}))
+    after = whole(Source(source.name, project.text), reader({each.file.name: each.text for each in files}), new if cluster else None)
     if wrong := [*refused, *_mistakes(after)]:
         return MigratedProject(wrong=wrong)
     found = []
     for old, now in zip(before.variants, after.variants, strict=True):
-        sides = [(objects_of(each, it.cluster)[0], it.cluster) for each, it in ((old, before), (now, after))]
+        sides = [([*objects_of(each, it.cluster)[0], *it.cluster.lookups], it.cluster) for each, it in ((old, before), (now, after))]
         found += [(old.name, each) for each in _lost(*sides, gang_scheduler=gang_scheduler)]
     reported = _once(found, len(before.variants))
     wrong = [each for each in reported if each.severity == "error"]

@@ -14,7 +14,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.migrate.facts import compared, job_facts
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
-from jobspec.targets import RELEASES, is_at_least
+from jobspec.targets import RELEASES, Target, is_at_least
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -32,6 +32,8 @@ class JudgedJob:
     """What identifies it: its file and name, or its variant."""
     document: Document
     context: Sequence[Document]
+    target: Target
+    """The releases of its cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +90,16 @@ def _changed_pods(before: Side, after: Side, run: Callable[..., list[list[Diagno
     both = [name for name in before.jobs if name in after.jobs]
 
     def differences_of(name: str) -> list[Diagnostic]:
-        return _differences(before.jobs[name], after.jobs[name], before.cluster, after.cluster)
+        return _differences(before.jobs[name], after.jobs[name])
 
     return _once(zip(both, run(both, differences_of), strict=True), len(both))
 
 
-def _differences(old: JudgedJob, new: JudgedJob, before: Cluster, after: Cluster) -> list[Diagnostic]:
+def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
     """What differs in the pods of one job, and in how it lives."""
     try:
-        seen = job_facts(old.document, old.context, before.target)
-        then = job_facts(new.document, new.context, after.target)
+        seen = job_facts(old.document, old.context, old.target)
+        then = job_facts(new.document, new.context, new.target)
     except JobspecError:  # more pods than anybody looks at
         return []
     if has_error(seen.refusals) or has_error(then.refusals):

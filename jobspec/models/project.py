@@ -39,6 +39,7 @@ class Variant(Defaults):
 
     name: Text = Field(description="name of the variant and its folder; `${name}` stands for a value of the matrix, here and below")
     job_name: Text | None = optional_field("name of the job; the variant's where it is left out, made a DNS label either way")
+    cluster: Text | None = optional_field("path of the cluster that it meets, in place of the project's")
     matrix: dict[str, list[Any]] | None = optional_field("values by name, each as it is spelt: `0.10` stays `0.10`")
 
 
@@ -113,9 +114,9 @@ class Flux(Model):
     namespace: Text | None = optional_field("namespace of the objects; `flux-system` by default")
     interval: Duration | None = optional_field("how often the tree is fetched and applied; `10m` by default")
     secret: Text | None = optional_field("name of the Secret with the repository's credentials, in the same namespace")
-    wait: bool | None = optional_field("call the tree ready only once every job has completed, and failed once one has; `true` by default")
-    timeout: Duration | None = optional_field(
-        "how long one reconciliation waits for that before it is tried again, new commits included; `5m` by default"
+    wait: bool | None = optional_field(
+        "by default, a job that waits or runs counts as healthy, so that new commits are applied at once, and one that failed as failed; "
+        "`true`: call the tree ready only once every job has completed, and apply nothing until then; `false`: look at no health"
     )
 
 

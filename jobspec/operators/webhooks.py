@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
-from jobspec.kinds import JOBSET, TRAINJOB, find
+from jobspec.kinds import JOBSET, TRAINJOB, UNKNOWN, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.verdict import Verdict
     from jobspec.workloads import Workload
@@ -43,7 +44,7 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 class Objects:
     """The objects on the server that a document can refer to."""
 
-    __slots__ = ("closed", "elsewhere", "in_file", "policies", "refused")
+    __slots__ = ("complete", "elsewhere", "in_file", "policies", "refused")
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Objects:
         *,
         refused: Sequence[Document] = (),
         policies: PolicyObjects | None = None,
-        closed: bool = False,
+        complete: CompleteKinds = UNKNOWN,
     ) -> None:
         self.in_file = in_file
         """The accepted objects of the same file."""
@@ -62,13 +63,13 @@ class Objects:
         """The accepted objects of other files, and those of the cluster that webhooks look up."""
         self.policies = policies
         """All objects of the cluster, as the server's plugins and policies look them up; None where it has none."""
-        self.closed = closed
-        """Whether the server has no other objects, but those that the operators ship."""
+        self.complete = complete
+        """The kinds of which the server has no other objects."""
 
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
         elsewhere = [*self.elsewhere, *documents]
-        return Objects(self.in_file, elsewhere, refused=self.refused, policies=self.policies, closed=self.closed)
+        return Objects(self.in_file, elsewhere, refused=self.refused, policies=self.policies, complete=self.complete)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:

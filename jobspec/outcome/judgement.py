@@ -61,7 +61,7 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects |
     if expanded.job.group_kind == TRAINJOB:
         yield from complete_without_training(expanded)
         yield from restarts_forever(expanded)
-    yield from policy_outcomes(expanded, policies, closed=cluster.closed)
+    yield from policy_outcomes(expanded, policies, complete=cluster.complete)
     yield from wrong_torchrun_options(programs)
     yield from wrong_flags(programs, cluster.contracts)
 

@@ -7,7 +7,7 @@ to judge its objects takes three times as long; a property test holds what is sa
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, has_error
-from jobspec.kinds import TRAINJOB
+from jobspec.kinds import TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
@@ -51,7 +51,7 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
         if runtime is None:
             return None
     resumed_job = resumed(job)
-    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
+    concerned = cluster.complete is not UNKNOWN or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
     accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
     found: list[Diagnostic] | None = []
     if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Finding, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
-from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Severity
+    from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.targets import Target
@@ -363,18 +364,18 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
 # What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
 
 
-def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Finding]:
-    """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
+def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complete: CompleteKinds) -> Iterator[Finding]:
+    """What the server's plugins say of a job's pods, by the *policies* of its cluster, which lists all objects of the *complete* kinds."""
     namespace = job.job.namespace
     concerned = policies is not None and policies.apply_to(namespace)
-    if not concerned and not closed and not any(role.sets_own_priority() for role in job.roles):
+    if not concerned and not complete and not any(role.sets_own_priority() for role in job.roles):
         return
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
     from jobspec.kubernetes.admission.review import review_pod
 
-    policies = policies or PolicyObjects(closed=closed)
-    if closed:
+    policies = policies or PolicyObjects(complete=complete)
+    if complete.every:
         policies = policies.with_others(_made(job, namespace))
     counted = []
     for role in job.roles:
@@ -396,7 +397,8 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     place = ("metadata", "labels", QUEUE)
     if not is_queued(job.group_kind, RELEASE):
         yield Finding(place, not_queued(job.kind, RELEASE), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
-    world = world_of(policies.queues(), others=policies, closed=policies.closed)
+    closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
+    world = world_of(policies.queues(), others=policies, closed=closed)
     answer = ask(workload_of(job, context, target, world), world, {})
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
         return  # whoever applies a job without a namespace says which queue of the name it is in

@@ -34,9 +34,17 @@ if TYPE_CHECKING:
 class Applied:
     """What overlays make of documents."""
 
-    __slots__ = ("_base", "_jobs", "_overlays", "_target", "diagnostics", "documents")
+    __slots__ = ("_base", "_jobs", "_overlays", "_target", "_there", "diagnostics", "documents")
 
-    def __init__(self, base: Sequence[Document], jobs: Sequence[OverlaidJob], overlays: Sequence[LoadedOverlay], target: Target) -> None:
+    def __init__(
+        self,
+        base: Sequence[Document],
+        jobs: Sequence[OverlaidJob],
+        overlays: Sequence[LoadedOverlay],
+        target: Target,
+        there: Sequence[Document],
+    ) -> None:
+        self._there = there
         self._base = base
         self._jobs = jobs
         self._overlays = overlays
@@ -57,14 +65,15 @@ class Applied:
         """What these overlays make of the documents with one more: where that decides which pods there are, all are applied again."""
         overlays = [*self._overlays, overlay]
         if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
-            return apply(self._base, overlays, self._target)
-        return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target)
+            return apply(self._base, overlays, self._target, self._there)
+        return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target, self._there)
 
 
-def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], target: Target) -> Applied:
-    """The documents with the overlays applied, in order, to every training job among them."""
-    jobs = [overlaid(each, documents, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
-    return Applied(documents, jobs, overlays, target)
+def apply(documents: Sequence[Document], overlays: Sequence[LoadedOverlay], target: Target, there: Sequence[Document] = ()) -> Applied:
+    """The documents with the overlays applied, in order, to every training job among them; *there*: further runtimes that these may use."""
+    context = [*documents, *there]
+    jobs = [overlaid(each, context, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
+    return Applied(documents, jobs, overlays, target, there)
 
 
 def _exclusions(overlays: Sequence[LoadedOverlay]) -> Iterator[Diagnostic]:

@@ -297,7 +297,7 @@ class Stage:
     def settings(self) -> Sequence[OverlayValue]:
         """What its last layer sets and removes in the job."""
         jobs = [each for each in self._before if is_workload(each)]
-        return overlaid(jobs[0], self._before, self._overlays, self._cluster.target).settings
+        return overlaid(jobs[0], [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
 
     def values(self, document: Document) -> Mapping[Address, Value]:
         """The values of one of its documents, by their addresses."""
@@ -329,8 +329,10 @@ def stages_of(
     shared = variant.shared
     if known is not None and shared and id(shared) in known:
         stages = list(known[id(shared)])
-    applied = shared.applied(lambda overlays: apply(inside, overlays, cluster.target)) if len(stages) > 2 and shared else None
-    applied = applied or apply(inside, (), cluster.target)
+    applied = (
+        shared.applied(lambda overlays: apply(inside, overlays, cluster.target, cluster.lookups)) if len(stages) > 2 and shared else None
+    )
+    applied = applied or apply(inside, (), cluster.target, cluster.lookups)
     for number, overlay in enumerate(variant.overlays[len(stages) - 2 :], len(stages) - 2):
         before = variant.overlays[:number]
         if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:
@@ -353,7 +355,7 @@ def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Doc
         return None
     from jobspec.overlays.trainjob import TRAINER_FIELD, JobRuntime
 
-    runtime = JobRuntime(job, runtime_of(job, context, cluster.target), cluster.target["trainer"])
+    runtime = JobRuntime(job, runtime_of(job, [*context, *cluster.lookups], cluster.target), cluster.target["trainer"])
     container = runtime.training_container()
     if container is None:
         return None

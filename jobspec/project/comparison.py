@@ -19,7 +19,7 @@ from jobspec.project.effects import ObjectChange
 from jobspec.project.engines import SPEC_HASH
 from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
 from jobspec.project.matrix import in_layer
-from jobspec.project.rendering import Identity, RenderedVariant, identity_of, objects_of
+from jobspec.project.rendering import Clusters, Identity, RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import Files
 from jobspec.project.variants import ANNOTATION, PlannedVariant
 from jobspec.workloads import is_workload
@@ -41,13 +41,13 @@ _NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
 class ProjectState:
     """A project that is rendered without an error."""
 
-    __slots__ = ("_documents", "cluster", "engine_files", "output", "rendered", "target", "variants")
+    __slots__ = ("_clusters", "_documents", "engine_files", "output", "rendered", "target", "variants")
 
     def __init__(
         self,
         variants: Sequence[PlannedVariant],
         rendered: Sequence[RenderedVariant],
-        cluster: Cluster,
+        clusters: Clusters,
         *,
         output: str,
         target: Mapping[str, str],
@@ -55,7 +55,7 @@ class ProjectState:
     ) -> None:
         self.variants = {each.name: each for each in variants}
         self.rendered = {each.name: each for each in rendered}
-        self.cluster = cluster
+        self._clusters = clusters
         self.output = output
         """The folder of the tree, as the project says it."""
         self.target = target
@@ -63,6 +63,10 @@ class ProjectState:
         self.engine_files = engine_files
         """The files of the engines' objects; none without engines."""
         self._documents: dict[str, list[Document]] = {}
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster that a variant meets."""
+        return self._clusters[self.variants[name].cluster]
 
     def owners(self) -> dict[Identity, str]:
         """The first variant by name that renders an object, for each object."""
@@ -81,7 +85,7 @@ class ProjectState:
         """The objects of a variant with their marks, each once; none where there is no such variant."""
         if name not in self._documents:
             variant = self.variants.get(name)
-            found = objects_of(variant, self.cluster)[0] if variant else []
+            found = objects_of(variant, self.cluster(name))[0] if variant else []
             of_cluster = [each for each in found if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
             self._documents[name] = list({identity_of(each): each for each in reversed(of_cluster)}.values())[::-1]
         return self._documents[name]
@@ -170,8 +174,8 @@ class _Between:
             name,
             "changed" if old and new else "new" if new else "removed",
             sorted(_with_note(objects), key=lambda each: (each.document.kind not in _JOBS, each.document.kind, each.document.name)),
-            capacity_of(old_job, old, self._before.cluster.target) if old_job else None,
-            capacity_of(new_job, new, self._after.cluster.target) if new_job else None,
+            _capacity(old_job, old, self._before.cluster(name)) if old_job else None,
+            _capacity(new_job, new, self._after.cluster(name)) if new_job else None,
         )
 
     def _objects(self, name: str, old_job: Document | None, new: Sequence[Document]) -> Iterator[ObjectChange]:
@@ -180,7 +184,7 @@ class _Between:
             if stored:
                 found = self._changes(stored, document, name)
                 if found:
-                    yield effects.update(stored, document, found, new, self._after.cluster)
+                    yield effects.update(stored, document, found, new, self._after.cluster(name))
             elif old_job and self._follows(document, old_job):
                 yield self._next_run(old_job, document, name)
             else:
@@ -213,13 +217,13 @@ class _Between:
         return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
 
     def _changes(self, old: Document, new: Document, name: str) -> list[FieldChange]:
-        target = self._after.cluster.target
+        target = self._after.cluster(name).target
         found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path not in _DERIVED]
         if new.kind == "Secret":
             return [each.masked() if each.path[0] in _SECRETS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)
         if before and after and is_workload(new):
-            return list(map(ChangedLines(before, after, self._after.cluster), found))
+            return list(map(ChangedLines(before, after, self._after.cluster(name)), found))
         return found
 
     def _renamed(self, old: Document, new: Document, name: str) -> list[FieldChange]:
@@ -227,6 +231,10 @@ class _Between:
         before, after = self._before.variants[name], self._after.variants[name]
         only_hash = before.hashed and after.hashed and before.job_name.value == after.job_name.value
         return [each for each in self._changes(old, new, name) if not (only_hash and each.path == ("metadata", "name"))]
+
+
+def _capacity(job: Document, around: Sequence[Document], cluster: Cluster) -> Capacity:
+    return capacity_of(job, [*around, *cluster.lookups], cluster.target)
 
 
 def _with_note(objects: Sequence[ObjectChange]) -> Iterator[ObjectChange]:

@@ -14,7 +14,7 @@ from jobspec.kubernetes.problems import closest
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
-from jobspec.targets import CHOSEN, RELEASES, known_releases
+from jobspec.targets import CHOSEN, PAIRED, RELEASES, is_release, known_releases
 from jobspec.workloads import is_workload
 
 #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
@@ -66,8 +66,10 @@ class LoadedProject:
     def wrong_releases(self) -> Iterator[Diagnostic]:
         """An error for each operator and release that jobspec does not know."""
         for operator, release in self.spec.entries("target"):
+            if operator in PAIRED and is_release(release.value):
+                continue
             if operator not in CHOSEN:
-                hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
+                hint = closest(operator, (*CHOSEN, *PAIRED)) or f"write one of {', '.join((*CHOSEN, *PAIRED))}"
                 yield Diagnostic("unknown-release", f"unknown operator `{operator}`", release.key or release.mark, hint=hint)
             elif not known_releases(operator, release.value):
                 message = f"jobspec does not know {operator} {release.value}"
@@ -102,11 +104,22 @@ class Base:
 class Sources:
     """Reads bases and overlays for a cluster; what is wrong with one is reported where the project names it, or in the file itself."""
 
-    def __init__(self, read: ReadFile, cluster: Cluster) -> None:
+    def __init__(self, read: ReadFile, cluster: Cluster, find: Callable[[str], Cluster] | None = None) -> None:
+        """*find*: gives the cluster at a path that a variant names; without it, all variants meet the one cluster."""
+        self._find = find
+        self._others: dict[str, Sources] = {}
         self._read = read
         self._cluster = cluster
         self._bases: dict[str, Base | str] = {}
         self._overlays: dict[str, LoadedOverlay | list[Diagnostic] | str] = {}
+
+    def of(self, cluster: str) -> Sources:
+        """The same for the cluster at the path that a variant names, which is empty where it names none."""
+        if not cluster or not self._find:
+            return self
+        if cluster not in self._others:
+            self._others[cluster] = Sources(self._read, self._find(cluster))
+        return self._others[cluster]
 
     def base(self, path: MarkedTree) -> Base:
         """The base at a path."""

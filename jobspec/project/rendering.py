@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,8 @@ from jobspec.project.variants import ANNOTATION, PlannedVariant
 from jobspec.targets import Target
 from jobspec.workloads import is_workload, value_at
 
+#: The clusters that variants of a project meet, by the paths that these name; the project's own by an empty one.
+Clusters = Mapping[str, Cluster]
 #: What an object is to a server: its group, kind, namespace and name.
 Identity = tuple[str, str, str, str]
 
@@ -55,6 +57,8 @@ class RenderedVariant:
     objects: Sequence[RenderedObject]
     earlier: Sequence[str]
     """The paths of earlier runs in the tree that stay there."""
+    cluster: str = ""
+    """The path of the cluster that it meets; empty for the project's."""
 
 
 def identity_of(document: Document) -> Identity:
@@ -68,13 +72,18 @@ def render_variant(variant: PlannedVariant, cluster: Cluster, *, outcome: bool =
     job_name = variant.job_name.mark
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
     earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
-    return RenderedVariant(variant.name, checked, objects, earlier)
+    return RenderedVariant(variant.name, checked, objects, earlier, variant.cluster)
 
 
-def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
-    """The same variants with the answer of a cluster that has the objects of all of them."""
-    checked = pipeline.resolve([each.checked for each in variants], cluster)
-    return [RenderedVariant(each.name, answer, each.objects, each.earlier) for each, answer in zip(variants, checked, strict=True)]
+def judged_together(variants: Sequence[RenderedVariant], clusters: Clusters) -> list[RenderedVariant]:
+    """The same variants, each with the answer of its cluster, which has the objects of all that meet it."""
+    found = list(variants)
+    for path in dict.fromkeys(each.cluster for each in variants):
+        met = [number for number, each in enumerate(variants) if each.cluster == path]
+        checked = pipeline.resolve([variants[number].checked for number in met], clusters.get(path, clusters[""]))
+        for number, answer in zip(met, checked, strict=True):
+            found[number] = replace(variants[number], checked=answer)
+    return found
 
 
 def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = False) -> tuple[Checked, Mapping[str, Document]]:
@@ -106,7 +115,7 @@ def _by_contracts(result: FileResult, foreseen: FileResult) -> FileResult:
 
 def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
     """The objects of a variant under their names, and what is wrong with its overlays and names."""
-    applied = _applied(variant, cluster.target)
+    applied = _applied(variant, cluster)
     problems = list(applied.diagnostics)
     if has_error(problems):
         return [], problems
@@ -115,11 +124,11 @@ def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document
     return [_annotated(each, variant) for each in named], problems
 
 
-def _applied(variant: PlannedVariant, target: Target) -> Applied:
+def _applied(variant: PlannedVariant, cluster: Cluster) -> Applied:
     """What the overlays of a variant make of its base in its namespace; those that it shares with others are applied once."""
 
     def to_base(overlays: Sequence[LoadedOverlay]) -> Applied:
-        return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, target)
+        return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, cluster.target, cluster.lookups)
 
     if variant.shared is None:
         return to_base(variant.overlays)
@@ -139,7 +148,7 @@ def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
 
 def _named(job: Document, documents: Sequence[Document], variant: PlannedVariant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
     """A job under its variant's name; one that leaves the operator no room is a problem."""
-    runtime = runtime_of(job, documents, cluster.target) if job.kind == "TrainJob" else None
+    runtime = runtime_of(job, [*documents, *cluster.lookups], cluster.target) if job.kind == "TrainJob" else None
     room = max_name_length(job, runtime)
     name = str(variant.job_name.value)
     if variant.hashed:

@@ -402,18 +402,18 @@ def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     return LoadedProject(checked.documents[0], text)
 
 
-def whole(source: pipeline.Source, read: ReadFile) -> Whole:
-    """The project in a file, with the files that it names."""
+def whole(source: pipeline.Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
+    """The project in a file, with the files that it names, in a *cluster*, or else in one of its releases."""
     project = project_in(source)
     if isinstance(project, FileResult):
         return Whole(project.diagnostics)
     wrong = [*project.wrong_releases(), *(project.engines.mistakes() if project.engines else ())]
     if wrong:
         return Whole(wrong)
-    cluster = Cluster(project.wishes)
+    cluster = cluster or Cluster(project.wishes)
     variants, problems = variants_of(project, Sources(read, cluster))
     if not FileResult(source.name, (), problems).valid:
         return Whole(problems)
-    rendered = judged_together([render_variant(each, cluster) for each in variants], cluster)
+    rendered = judged_together([render_variant(each, cluster) for each in variants], {"": cluster})
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     return Whole([*problems, *tree.diagnostics], rendered, tree, project, variants, cluster)

@@ -56,6 +56,8 @@ class PlannedVariant:
     """The engines whose annotations its objects carry."""
     shared: SharedOverlays | None
     """The first of the overlays, where they are applied once for several variants of the base."""
+    cluster: str = ""
+    """The path of the cluster that it meets; empty for the project's."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> PlannedVariant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
@@ -80,6 +82,7 @@ def variants_from(
 
 def variant_of(combination: Combination, project: LoadedProject, sources: Sources) -> PlannedVariant | list[Diagnostic]:
     """The variant of one combination, or what is wrong with it."""
+    sources = sources.of(combination.cluster)
     entry, values, name = combination.entry, combination.values, combination.name
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
     assert said_name and said_base
@@ -110,6 +113,7 @@ def variant_of(combination: Combination, project: LoadedProject, sources: Source
         entry=entry,
         values=values,
         shared=shared if shared and shared.has_one_base else None,
+        cluster=combination.cluster,
     )
 
 
@@ -167,6 +171,12 @@ class Combination:
     def hashed(self) -> bool:
         """Whether the job's name ends in a hash of its spec."""
         return _is_hashed(self.entry)
+
+    @property
+    def cluster(self) -> str:
+        """The path of the cluster that it meets; empty for the project's."""
+        named = field(self.entry, "cluster")
+        return str(filled_text(named, self.values).value) if named else ""
 
     @property
     def keeps_runs(self) -> bool:
@@ -241,9 +251,10 @@ def _is_hashed(entry: MarkedTree) -> bool:
 
 def _shared_overlays(entry: MarkedTree, project: LoadedProject, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
-    named = entry.get("overlays")
-    if named and any(names_in(named)):
+    named, cluster = entry.get("overlays"), field(entry, "cluster")
+    if any(any(names_in(each)) for each in (named, cluster) if each):
         return None
+    sources = sources.of(str(cluster.value)) if cluster else sources
     overlays, problems = overlays_of(items(named), {}, project.spelled, sources)
     places = [each for each in (entry.get("base"), entry.get("namespace")) if each]
     has_one_base = size_of(entry.get("matrix")) > 1 and not any(any(names_in(each)) for each in places)

@@ -130,6 +130,10 @@ class _Reader:
                 self.complete.add((api_version, kind))
                 return sorted(found, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
 
+    def has_group(self, group: str) -> bool:
+        """Whether the server has kinds of a group."""
+        return self._client.get(f"/apis/{group}").ok
+
     def _resources(self, api_version: str) -> dict[str, tuple[str, str]]:
         """By kind, the path of its API version and its plural."""
         if api_version not in self._plurals:
@@ -184,13 +188,18 @@ def _release_of_server(version: Data) -> str | None:
 
 
 def _operators(reader: _Reader, definitions: Mapping[str, Data], known_crds: KnownCRDs) -> dict[str, str | None]:
-    """The release of each operator whose CRDs are there: by the image of its Deployment, else by its CRD; None where neither says it."""
+    """The release of each operator that is there: by the image of its Deployment, else by its CRD; None where neither says it.
+
+    Where CRDs may not be read, an operator counts as there whose group the server has.
+    """
     from_images = dict(_from_images(reader.objects("apps/v1", "Deployment")))
     reader.complete.discard(("apps/v1", "Deployment"))
     found: dict[str, str | None] = {}
     for component, crd in _CRDS.items():
         if crd in definitions:
             found[component] = from_images.get(component) or _from_crd(definitions[crd], known_crds(component))
+        elif "CustomResourceDefinition" in reader.unread and reader.has_group(crd.partition(".")[2]):
+            found[component] = from_images.get(component)
     return found
 
 

@@ -72,7 +72,7 @@ def _side(record: Record) -> Side:
     (checked,) = pipeline.check_files([source], lambda each, there: pipeline.load(each, (), there), cluster, outcome=True)
     valid = {row.index for row in checked.result.documents if row.status == "valid"}
     jobs = [each for each in checked.documents if is_workload(each) and each.index in valid]
-    judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents) for each in jobs}
+    judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents, cluster.target) for each in jobs}
     return Side(cluster, checked.result.diagnostics, judged)
 
 

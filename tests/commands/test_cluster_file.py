@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import quick_yaml
 from tests.support.manifests import write
 from tests.support.processes import run_here
 
@@ -124,3 +125,157 @@ def test_an_upgrade_of_the_cluster_in_a_file(tmp_path: Path) -> None:
     write(tmp_path, _FILES)
     done = run_here("upgrade", "job.yaml", "--cluster", "clusters/prod.yaml", "--to", "trainer=2.3", "-o", "concise", cwd=tmp_path)
     assert done.stdout.endswith("(trainer 2.1.0 → 2.3.0, kubernetes 1.37, kueue 0.19.2)\n")
+
+
+_COMPLETE = (
+    "complete: [ClusterTrainingRuntime.trainer.kubeflow.org, PriorityClass.scheduling.k8s.io, ServiceAccount, LocalQueue.kueue.x-k8s.io]"
+)
+_ACCOUNT = "  objects:\n    - {apiVersion: v1, kind: ServiceAccount, metadata: {name: trainer, namespace: nlp}}\n"
+_PYTORCHJOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: old, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          serviceAccountName: trainer
+          priorityClassName: high
+          containers: [{name: pytorch, image: "ghcr.io/example/train:1", command: [python, train.py]}]
+"""
+
+
+def _rules(*arguments: str, cwd: Path) -> list[tuple[str, str, str]]:
+    done = run_here(*arguments, "--cluster", "clusters/prod.yaml", "-o", "json", cwd=cwd)
+    assert done.returncode in (0, 1), done.stderr
+    return [(each["file"], each["rule"], each["severity"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+
+
+def test_what_a_complete_kind_does_not_list_does_not_exist(tmp_path: Path) -> None:
+    """Of other kinds, and where a job says no namespace, nobody knows."""
+    shipped = _JOB.replace("name: team", "name: torch-distributed")
+    write(
+        tmp_path, {**_FILES, "shipped.yaml": shipped, "old.yaml": _PYTORCHJOB, "nowhere.yaml": _PYTORCHJOB.replace(", namespace: nlp", "")}
+    )
+    assert ("shipped.yaml", "unresolved-reference", "error") not in _rules("validate", "shipped.yaml", cwd=tmp_path)
+    assert ("old.yaml", "pods-refused", "error") not in _rules("validate", "old.yaml", cwd=tmp_path)
+    cluster = _CLUSTER.replace("complete: [ResourceQuota]", _COMPLETE).replace("  objects:\n", _ACCOUNT)
+    write(tmp_path, {"clusters/prod.yaml": cluster})
+    assert _rules("validate", "shipped.yaml", cwd=tmp_path) == [("shipped.yaml", "unresolved-reference", "error")]
+    assert _rules("validate", "old.yaml", cwd=tmp_path) == [("old.yaml", "pods-refused", "error")]
+    write(tmp_path, {"old.yaml": _PYTORCHJOB.replace("          priorityClassName: high\n", "")})
+    assert _rules("validate", "old.yaml", cwd=tmp_path) == []
+    write(
+        tmp_path,
+        {
+            "old.yaml": _PYTORCHJOB.replace("          priorityClassName: high\n", "").replace(
+                "serviceAccountName: trainer", "serviceAccountName: x"
+            )
+        },
+    )
+    assert _rules("validate", "old.yaml", cwd=tmp_path) == [("old.yaml", "pods-refused", "error")]
+    write(tmp_path, {"nowhere.yaml": (tmp_path / "old.yaml").read_text().replace(", namespace: nlp", "")})
+    assert _rules("validate", "nowhere.yaml", cwd=tmp_path) == []
+
+
+def test_lint_knows_the_queues_and_runtimes_of_the_cluster(tmp_path: Path) -> None:
+    queued = _JOB.replace("namespace: nlp}", "namespace: nlp, labels: {kueue.x-k8s.io/queue-name: team-a}}")
+    unbounded = queued.replace("command: [torchrun, train.py], ", "")
+    write(tmp_path, {**_FILES, "job.yaml": unbounded})
+    found = _rules("lint", "job.yaml", cwd=tmp_path)
+    assert ("job.yaml", "unknown-queue", "warning") not in found
+    write(tmp_path, {"clusters/prod.yaml": _CLUSTER.replace("[ResourceQuota]", "[LocalQueue.kueue.x-k8s.io]")})
+    assert ("job.yaml", "unknown-queue", "warning") in _rules("lint", "job.yaml", cwd=tmp_path)
+    queue = "  objects:\n    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: team-a, namespace: nlp}}\n"
+    write(tmp_path, {"clusters/prod.yaml": _CLUSTER.replace("  objects:\n", queue)})
+    assert ("job.yaml", "unknown-queue", "warning") not in _rules("lint", "job.yaml", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("releases", "severity"),
+    [
+        ('training-operator: null, kueue: "0.18.1"', "info"),
+        ('training-operator: null, kueue: "0.19.2"', "warning"),
+        ('kueue: "0.18.1"', "warning"),
+    ],
+)
+def test_the_operator_of_pytorchjobs_may_be_gone(releases: str, severity: str, tmp_path: Path) -> None:
+    cluster = _CLUSTER.replace('training-operator: null, kueue: "0.19.2"', releases)
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "old.yaml": _PYTORCHJOB})
+    assert ("old.yaml", "legacy-operator", severity) in _rules("lint", "old.yaml", cwd=tmp_path)
+    write(tmp_path, {"clusters/prod.yaml": cluster.replace("unread: {", "unread: {CustomResourceDefinition: forbidden, ")})
+    if "0.19" not in releases:  # which operators there are could not be read
+        assert ("old.yaml", "legacy-operator", "info") in _rules("lint", "old.yaml", cwd=tmp_path)
+
+
+_TWO = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  cluster: clusters/prod.yaml
+  defaults: {base: job.yaml, namespace: nlp}
+  variants:
+    - {name: large}
+    - {name: small, matrix: {place: [test]}, cluster: "clusters/${place}.yaml"}
+"""
+
+
+def test_a_variant_meets_a_cluster_of_its_own(tmp_path: Path) -> None:
+    roomy = _CLUSTER.replace('"8"}}}', '"64"}}}').replace('"2.1.0"', '"2.3.0"')
+    write(tmp_path, {**_FILES, "jobspec.yaml": _TWO, "clusters/test.yaml": roomy})
+    done = run_here("lint", "jobspec.yaml", "-o", "json", cwd=tmp_path)
+    found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"] if each["rule"] == "never-fits"]
+    assert [each["message"].partition(":")[0] for each in found] == ["exceeds ResourceQuota `gpus`"]
+    assert "small" not in found[0]["message"]
+    done = run_here("lint", "jobspec.yaml", "--cluster", "clusters/test.yaml", "-o", "json", cwd=tmp_path)
+    assert "never-fits" not in done.stdout
+    assert run_here("render", cwd=tmp_path).returncode == 1
+    write(tmp_path, {"jobspec.yaml": _TWO.replace("name: large", 'name: large, cluster: "clusters/test.yaml"')})
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    assert run_here("diff", "--project", "jobspec.yaml", cwd=tmp_path).returncode == 2  # not in a repository of Git
+    write(tmp_path, {"jobspec.yaml": _TWO.replace("[test]", "[nowhere]")})
+    done = run_here("render", cwd=tmp_path)
+    assert (
+        "jobspec.yaml:8:58: error: no cluster at `clusters/nowhere.yaml`: there is no such file [invalid-project]"
+        in done.stdout + done.stderr
+    )
+
+
+def test_overlays_and_names_see_the_runtimes_of_the_cluster(tmp_path: Path) -> None:
+    """A name leaves room for the longest replicated job of the runtime; a flag is added to the arguments that the runtime has."""
+    second = (
+        "              - {name: node-with-a-very-long-name, template: {spec: {template: {spec: {containers: [{name: a, image: a}]}}}}}\n"
+    )
+    cluster = _CLUSTER.replace('"8"}}}', '"64"}}}').replace("  nodes:", f"{second}  nodes:")
+    cluster = cluster.replace(
+        'image: "ghcr.io/example/train:1"}', 'image: "ghcr.io/example/train:1", command: [torchrun, a.py], args: [--epochs, "2"]}'
+    )
+    job = _JOB.replace("command: [torchrun, train.py], ", "")
+    project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  cluster: clusters/prod.yaml\n  variants:\n"
+    project += f"    - {{name: {'n' * 40}, base: job.yaml, namespace: nlp, flags: {{--lr: '0.1'}}}}\n"
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "job.yaml": job, "jobspec.yaml": project})
+    done = run_here("render", "--to", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rendered = quick_yaml.load(done.stdout)
+    assert len(f"{rendered['metadata']['name']}-node-with-a-very-long-name-0-0-abcde") == 63
+    assert rendered["spec"]["trainer"]["args"] == ["--epochs", "2", "--lr", "0.1"]
+    done = run_here("blame", "n" * 40, "spec.trainer.args", cwd=tmp_path)
+    assert "clusters/prod.yaml:" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("project", [False, True])
+def test_a_migration_knows_the_runtimes_of_the_cluster(project: bool, tmp_path: Path) -> None:
+    text = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  cluster: clusters/prod.yaml\n"
+    text += "  variants: [{name: a, base: job.yaml, namespace: nlp}]\n"
+    job = f"{_JOB}  podTemplateOverrides:\n    - targetJobs: [{{name: node}}]\n      spec: {{nodeSelector: {{pool: gpu}}}}\n"
+    cluster = _CLUSTER.replace('"8"}}}', '"64"}}}')
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "job.yaml": job, "jobspec.yaml": text})
+    path = ["jobspec.yaml"] if project else ["job.yaml", "--cluster", "clusters/prod.yaml"]
+    done = run_here("migrate", *path, "--to", "trainer=2.3", "--in-place", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "runtimePatches" in (tmp_path / "job.yaml").read_text()
+    if not project:
+        write(tmp_path, {"job.yaml": job})
+        assert "is not among the given files" in run_here("migrate", "job.yaml", "--to", "trainer=2.3", cwd=tmp_path).stderr

@@ -16,7 +16,7 @@ from tests.support.reference import ROOT
 from tests.support.repositories import committed
 
 #: What lint says of every small job.
-ADVICE = ("unpinned-image", "no-limits")
+ADVICE = ("unpinned-image", "no-limits", "legacy-operator")
 REPOSITORIES = ROOT / "tests" / "cases" / "repositories"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Problem, spell
+from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.admission.review import review_pod
 from jobspec.kubernetes.builtin import builtin_problems
@@ -189,7 +190,7 @@ def why_refused(made: Data, target: Mapping[str, str]) -> list[Problem]:
     """Why a server that has nothing else refuses an object of a job."""
     found = builtin_problems(made, made["apiVersion"], made["kind"], target, encoded=True)
     if made["kind"] == "Pod" and not found:
-        return list(review_pod(made, "", policies_of((), closed=True), target).refusals)
+        return list(review_pod(made, "", policies_of((), complete=CompleteKinds(every=True)), target).refusals)
     return found
 
 

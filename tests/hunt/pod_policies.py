@@ -13,6 +13,7 @@ from typing import Any
 
 from jobspec.diagnostics import spell
 from jobspec.go.formats import is_parsed_quantity
+from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of
@@ -60,7 +61,7 @@ class World:
 
     def policies(self) -> PolicyObjects:
         """What our plugins are told."""
-        return PolicyObjects(self.objects, closed=True)
+        return PolicyObjects(self.objects, complete=CompleteKinds(every=True))
 
     def stored(self, pod: Data) -> Data:
         """The pod as the server would store it."""

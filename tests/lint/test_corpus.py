@@ -28,7 +28,7 @@ def _checked() -> list[Checked]:
 @cache
 def _told() -> list[FileResult]:
     """What is told of each file alone."""
-    return [result for each in _checked() for result in lint([each], Cluster().target)]
+    return [result for each in _checked() for result in lint([each], Cluster())]
 
 
 def _advice(results: list[FileResult]) -> Iterator[Diagnostic]:
@@ -53,7 +53,7 @@ def test_everything_that_is_told_stands_in_the_file_that_wrote_it() -> None:
 
 def test_in_whatever_order_files_come_the_same_is_told() -> None:
     files = [each for each in _checked() if any(is_workload(document) for document in each.documents)]
-    forwards, backwards = (lint(some, Cluster().target) for some in (files, files[::-1]))
+    forwards, backwards = (lint(some, Cluster()) for some in (files, files[::-1]))
     texts = [
         sorted(f"{each!r} {each.severity}" for each in _advice(results) if each.rule != "repeated-object")
         for results in (forwards, backwards)

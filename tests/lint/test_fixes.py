@@ -31,7 +31,7 @@ def mended(text: str, cluster: Cluster, *, name: str) -> tuple[FixedText, Sequen
     """A text with its fixes, and all that is said of it then."""
 
     def judge(new: str) -> Sequence[Diagnostic]:
-        return lint([pipeline.checked(Source(name, new, skip_unknown=True), (), cluster)], cluster.target)[0].diagnostics
+        return lint([pipeline.checked(Source(name, new, skip_unknown=True), (), cluster)], cluster)[0].diagnostics
 
     fixed = mend(text, judge, file=name)
     return fixed, judge(fixed.text)
@@ -91,7 +91,7 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
-        return {each.path: each.diagnostics for each in lint(pipeline.resolve(files, cluster), cluster.target, RULES) if each.path in about}
+        return {each.path: each.diagnostics for each in lint(pipeline.resolve(files, cluster), cluster, RULES) if each.path in about}
 
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}
@@ -138,7 +138,7 @@ def test_public_manifests_stay_as_valid_as_they_were() -> None:
     fixed = 0
     for path in sorted(folder("corpus", "manifests").rglob("*.y*ml")):
         text = path.read_text()
-        before = lint([pipeline.checked(Source(path.name, text), (), cluster)], cluster.target)[0]
+        before = lint([pipeline.checked(Source(path.name, text), (), cluster)], cluster)[0]
         if before.valid and any(each.changes for each in before.diagnostics):
             done, left = mended(text, cluster, name=path.name)
             fixed += len(done.done)

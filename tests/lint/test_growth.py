@@ -84,7 +84,7 @@ def _calls(number: int) -> int:
 
     sys.setprofile(count)
     try:
-        lint(files, cluster.target)
+        lint(files, cluster)
     finally:
         sys.setprofile(None)
     return calls

@@ -76,7 +76,7 @@ def test_odd_values_are_told_or_passed_by() -> None:
         cluster = random.choice(clusters)
         text = "---\n".join(json.dumps(each) + "\n" for each in documents)
         file = pipeline.foresee(pipeline.checked(Source("odd.yaml", text), (), cluster), cluster)
-        found += sum(each.stage == "lint" for each in lint([file], cluster.target, RULES)[0].diagnostics)
+        found += sum(each.stage == "lint" for each in lint([file], cluster, RULES)[0].diagnostics)
     assert found > _TIMES // 4
 
 
@@ -101,7 +101,7 @@ def _told(path: Path) -> dict[int, dict[str, set[str]]]:
     cluster = Cluster()
     file = pipeline.foresee(checked(path, cluster), cluster)
     by_line: dict[int, dict[str, set[str]]] = {}
-    for each in lint([file], cluster.target)[0].diagnostics:
+    for each in lint([file], cluster)[0].diagnostics:
         stages = by_line.setdefault(each.mark.line, {"outcome": set(), "lint": set()})
         stages.setdefault(each.stage, set()).add(each.rule)
     return by_line

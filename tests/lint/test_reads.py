@@ -20,7 +20,7 @@ def _not_called(files: list[Path]) -> tuple[int, list[str]]:
     cluster = Cluster(target_of(files[0].read_text()))
     sources = [Source(str(each), each.read_bytes(), skip_unknown=True) for each in files]
     read = pipeline.resolve([pipeline.checked(each, (), cluster) for each in sources], cluster)
-    documents = Documents((each for file in read for each in seen(file)), cluster.target)
+    documents = Documents([each for file in read for each in seen(file)], cluster)
     contexts = [each for file in read for each in linted_in(file, documents)]
     left_out = [(each, rule) for each in contexts for rule in RULES if rule.sees in each.seen_as and not can_find(rule, each)]
     return len(left_out), [f"{rule.name}: {found.message}" for context, rule in left_out for found in rule.check(context)]

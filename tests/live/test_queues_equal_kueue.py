@@ -1,4 +1,4 @@
-"""Kueue admits the jobs that `queue` says fit or borrow, with the flavors that it names, and never those that it says are never admitted."""
+"""Queues on a live Kueue: jobs are admitted with the flavors that are foreseen, and never those that are reported as never admitted."""
 
 from collections import Counter
 from collections.abc import Iterator

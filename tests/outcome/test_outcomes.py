@@ -9,6 +9,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
 from jobspec.explanations import RULES
+from jobspec.kinds import CompleteKinds
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -77,9 +78,9 @@ def test_policies_are_looked_up_once_for_all_jobs_of_a_file(tmp_path: Path, monk
     (tmp_path / "jobs.yaml").write_text("\n---\n".join([quota, *(job.replace("NAME", name) for name in "abc")]))
     seen: list[str] = []
 
-    def decides(document: Document, *, closed: bool) -> bool:
+    def decides(document: Document, *, complete: CompleteKinds) -> bool:
         seen.append(document.name)
-        return not closed
+        return not complete
 
     monkeypatch.setattr("jobspec.kubernetes.admission.objects.decides", decides)
     assert [each.rule for each in foreseen(tmp_path / "jobs.yaml").diagnostics] == ["never-fits"] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
-from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
+from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET, UNKNOWN
 from jobspec.kubernetes.admission.generated import ANY, generated_by
 
 TYPE_CHECKING = False
@@ -14,31 +14,35 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from jobspec.documents.document import Document
-    from jobspec.kinds import GroupKind
+    from jobspec.kinds import CompleteKinds, GroupKind
 
     T = TypeVar("T")
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
 
 
-_KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
+_KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
 
 
 class PolicyObjects:
     """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
 
-    __slots__ = ("_by_place", "_prepared", "closed")
+    __slots__ = ("_by_place", "_prepared", "complete")
 
-    def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False, there: PolicyObjects | None = None) -> None:
+    def __init__(self, objects: Iterable[Data] = (), *, complete: CompleteKinds = UNKNOWN, there: PolicyObjects | None = None) -> None:
         before = there._by_place if there else {}
         self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in _by_place(objects).items()}}
-        self.closed = closed
-        """Whether what is not among the objects does not exist; else nobody knows."""
+        self.complete = complete
+        """The kinds of which no others exist than those among the objects."""
         self._prepared: Any = None
 
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
-        return PolicyObjects(objects, closed=self.closed, there=self)
+        return PolicyObjects(objects, complete=self.complete, there=self)
+
+    def lack(self, kind: GroupKind, namespace: str = "") -> bool:
+        """Whether an object of a kind that is not among them does not exist."""
+        return self.complete.lack(kind, namespace)
 
     @property
     def have_policies(self) -> bool:
@@ -105,33 +109,34 @@ def _by_place(objects: Iterable[Data]) -> _ByPlace:
     return found
 
 
-def policies_of(documents: Iterable[Document], *, closed: bool = False) -> PolicyObjects:
+def policies_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKNOWN) -> PolicyObjects:
     """The objects among *documents* that decide on pods."""
-    return PolicyObjects(data_of(documents), closed=closed)
+    return PolicyObjects(data_of(documents), complete=complete)
 
 
 _LEVELS = "pod-security.kubernetes.io/"
 
 
-def decides(document: Document, *, closed: bool) -> bool:
-    """Whether an object decides on the pods of jobs, or they wait for it. Unless the cluster is *closed*, what is absent does not count."""
+def decides(document: Document, *, complete: CompleteKinds) -> bool:
+    """Whether an object decides on the pods of jobs, or they wait for it. Unless its kind is *complete*, what is absent does not count."""
     kind = document.group_kind
-    if kind == kinds.NAMESPACE and not closed:
+    if kind == kinds.NAMESPACE and not complete.every:
         return any(str(name).startswith(_LEVELS) for name in mapping(document.data, "metadata", "labels"))
-    if kind == kinds.SERVICE_ACCOUNT and not closed:
+    if kind == kinds.SERVICE_ACCOUNT and not complete.every and kind not in complete.pinned:
         return bool(mapping(document.data, "metadata", "annotations"))
-    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS) or (closed and (kind in kinds.MOUNTED_KINDS or kind in kinds.GENERATING_KINDS))
+    wanted = (*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if complete.every else ()
+    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, *wanted)
 
 
-def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
+def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, complete: CompleteKinds) -> PolicyObjects | None:
     """The objects that decide on the pods of jobs: those among *documents*, and those that are *there* already; None without any."""
-    found = [each for each in documents if decides(each, closed=closed)]
+    found = [each for each in documents if decides(each, complete=complete)]
     if any(each.group_kind in kinds.ADMISSION_POLICIES for each in found):
         read = {kinds.NAMESPACE, *parameter_kinds(found)}
         found += [each for each in documents if each.group_kind in read and each not in found]
     if not found:
         return there
-    return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
+    return there.with_others(data_of(found)) if there else policies_of(found, complete=complete)
 
 
 def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:

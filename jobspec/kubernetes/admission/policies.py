@@ -323,7 +323,7 @@ def _parameters(kind: Data, reference: Data | None, request: Request, objects: P
     else:
         selector = mapping(reference, "selector")
         found = [each for each in there.values() if selects(selector, mapping(each, "metadata", "labels"))]
-    if not found and not objects.closed:
+    if not found and not objects.lack(group, namespace):
         what = f"{kind['kind']} `{name}`" if name else f"{kind['kind']} that its binding selects"
         raise _NotKnown(f"its parameter, the {what}, is not among the given files")
     if not found and reference.get("parameterNotFoundAction") == "Deny":

@@ -96,7 +96,7 @@ def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Do
     review = review_pod(document.data, document.namespace, policies, target)
     refusals = review.refusals if old is None else _of_update(document.data, old.data, review.refusals)
     warnings = [*review.warnings, *review.waits] if old is None else []
-    wanted = _looked_up(document.data, document.namespace, is_closed=policies.closed)
+    wanted = _looked_up(document.data, document.namespace, is_closed=policies.complete.every)
     return Answer([*_diagnostics(document, refusals, "error"), *_diagnostics(document, warnings, "warning")], list(wanted))
 
 
@@ -159,7 +159,7 @@ _EVERYWHERE = "kube-root-ca.crt"
 
 def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
     """What the pod needs and does not find, where the world is closed."""
-    for each in references(mapping(pod, "spec")) if objects.closed else ():
+    for each in references(mapping(pod, "spec")) if objects.complete.every else ():
         if each.is_optional:
             continue
         found = objects.find(each.kind, namespace, each.name)

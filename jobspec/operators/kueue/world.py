@@ -10,6 +10,7 @@ from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, string_map, structs, text
+from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.operators.kueue.versions import GROUP, as_v1beta2
 
@@ -421,7 +422,8 @@ def world_of(
         elif kind == "Node" and each.get("apiVersion") == "v1":
             nodes.append(each)
     found = [*(_node(each) for each in nodes if _is_ready(each)), *map(_shape, shapes or ())]
-    return World(kueue, others or PolicyObjects(found_others, closed=closed), found if nodes or shapes is not None else None, closed)
+    around = others or PolicyObjects(found_others, complete=CompleteKinds(every=closed))
+    return World(kueue, around, found if nodes or shapes is not None else None, closed)
 
 
 def _allocatable(data: Data) -> dict[str, int]:

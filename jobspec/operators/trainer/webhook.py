@@ -267,8 +267,12 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     ref = RuntimeReference(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
-        return Answer([*alone, job.diagnostic(_refused(ref), _RULE)] if objects.closed else alone)  # the runtime's own error says why
+        return Answer(
+            [*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone
+        )  # the runtime's own error says why
     runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
+    if runtime and ref.group_kind in objects.complete.pinned and runtime not in objects.in_file and runtime not in objects.elsewhere:
+        runtime = None  # a shipped one that the pinned cluster does not have
     wanted = [] if runtime in objects.in_file else [_name_of_runtime(ref, job)]
     if not runtime:
         return Answer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
@@ -290,16 +294,19 @@ def _refused(ref: RuntimeReference) -> Finding:
 
 def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
     known = [document.name for document in (*objects.in_file, *objects.elsewhere) if document.group_kind == ref.group_kind]
-    known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
-    outcome = "the server refuses the job" if objects.closed else "the job was not checked"
-    message = f"no {ref.kind} `{ref.name}` in the files or in trainer {target['trainer']}: {outcome}"
+    ships = ref.group_kind == CLUSTER_TRAINING_RUNTIME and ref.group_kind not in objects.complete.pinned
+    known += shipped(target) if ships else ()
+    is_missing = objects.complete.lack(ref.group_kind, job.namespace)
+    outcome = "the server refuses the job" if is_missing else "the job was not checked"
+    where = f"trainer {target['trainer']}" if ships else "the cluster"
+    message = f"no {ref.kind} `{ref.name}` in the files or in {where}: {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
     elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
         hint = "write `kind: TrainingRuntime`, as that of this name is"
     else:
         hint = closest(ref.name, known) or "pass its file, too"
-    severity: Severity = "error" if objects.closed else "warning"
+    severity: Severity = "error" if is_missing else "warning"
     return Finding((*RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
 
 
@@ -331,7 +338,8 @@ def _is_there(priority_class: str, objects: Objects) -> bool:
 
 
 def _no_priority_class(name: str, objects: Objects) -> Finding:
-    outcome = "the server refuses the job" if objects.closed else "it was not checked"
+    is_missing = objects.complete.lack(PRIORITY_CLASS, "")
+    outcome = "the server refuses the job" if is_missing else "it was not checked"
     message = f"no PriorityClass `{name}` in the files, which the runtime names: {outcome}"
-    severity: Severity = "error" if objects.closed else "warning"
+    severity: Severity = "error" if is_missing else "warning"
     return Finding(RUNTIME_REF, message, "pass its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

@@ -9,6 +9,7 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
+from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.pipeline import Source, check_files, load
 from tests.support.cases import assert_reported, expectations
@@ -55,9 +56,9 @@ def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, 
     path.write_text("\n---\n".join([quota, *(pod.replace("NAME", name) for name in "abc")]))
     gathered = []
 
-    def policies_of(documents: Sequence[Document], *, closed: bool) -> PolicyObjects:
+    def policies_of(documents: Sequence[Document], *, complete: CompleteKinds) -> PolicyObjects:
         gathered.append([each.name for each in documents])
-        return PolicyObjects([each.data for each in documents], closed=closed)
+        return PolicyObjects([each.data for each in documents], complete=complete)
 
     monkeypatch.setattr("jobspec.kubernetes.admission.objects.policies_of", policies_of)
     assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3

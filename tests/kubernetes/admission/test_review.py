@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jobspec.kinds import PRIORITY_CLASS
+from jobspec.kinds import PRIORITY_CLASS, CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.quotas import job_quota_problems
 from jobspec.kubernetes.admission.review import review_pod
@@ -72,10 +72,10 @@ def test_further_objects_come_beside_those_that_are_there_and_the_last_of_a_name
     def usual(value: int) -> dict[str, Any]:
         return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"}, "value": value}
 
-    there = PolicyObjects([usual(7)], closed=True)
+    there = PolicyObjects([usual(7)], complete=CompleteKinds(every=True))
     more = there.with_others([usual(8), {**usual(9), "metadata": {"name": "other"}}])
     assert (there.priority_class("usual"), there.priority_class("other")) == (usual(7), None)
-    assert (more.priority_class("usual"), more.names(PRIORITY_CLASS), more.closed) == (usual(8), ["usual", "other"], True)
+    assert (more.priority_class("usual"), more.names(PRIORITY_CLASS), more.complete.every) == (usual(8), ["usual", "other"], True)
 
 
 def test_a_job_never_fits_where_its_pods_together_are_more_than_a_quota() -> None:
