@@ -139,7 +139,12 @@ class Cluster:
     @property
     def has_policies(self) -> bool:
         """Whether admission policies with rules in CEL are among the objects."""
-        return self.once("has_policies", lambda: has_policies(self.objects))
+        return bool(self.rules)
+
+    @property
+    def rules(self) -> list[Document]:
+        """Those policies and their bindings."""
+        return self.once("rules", lambda: [each for each in self.objects if each.group_kind in ADMISSION_POLICIES])
 
     @property
     def policies(self) -> PolicyObjects:
@@ -263,7 +268,7 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
     if has_policies(documents) or cluster.has_policies:
         objects = objects_for(judged, cluster)
-        policies = policies_for(objects)
+        policies = policies_for(objects, cluster)
         return [reviewed(each, objects, cluster, policies) for each in judged]
     if not any(_is_reviewed(each, cluster) for each in judged):
         return judged
@@ -271,7 +276,7 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     if not any(map(_refers, judged)):
         return judged
     objects = objects_for(judged, cluster)
-    policies = policies_for(objects) if any(each.document.group_kind in PLUGIN_REVIEWED for each in judged) else None
+    policies = policies_for(objects, cluster) if any(each.document.group_kind in PLUGIN_REVIEWED for each in judged) else None
     return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
 
 
@@ -293,20 +298,21 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     accepted = [each.seen for each in found if each.can_be_looked_up]
     if has_policies(accepted) or cluster.has_policies:
         others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
-        accepted += parameters_in(others, [*accepted, *cluster.objects])
+        accepted += parameters_in(others, [*accepted, *cluster.rules])
     refused = [each.document for each in found if not each.can_be_looked_up]
     if not cluster.objects:
         return Objects(accepted, refused=refused, complete=cluster.complete)
-    return Objects(accepted, cluster.lookups, refused=refused, policies=cluster.policies, complete=cluster.complete)
+    return Objects(accepted, cluster.lookups, refused=refused, complete=cluster.complete)
 
 
-def policies_for(objects: Objects) -> PolicyObjects | None:
+def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
-    found = (*objects.elsewhere, *objects.in_file)
-    if objects.policies is not None:
+    if cluster.objects:
         from jobspec.kubernetes.admission.objects import data_of
 
-        return objects.policies.with_others(data_of(found)) if found else objects.policies
+        others = (*objects.elsewhere[len(cluster.lookups) :], *objects.in_file)
+        return cluster.policies.with_others(data_of(others)) if others else cluster.policies
+    found = (*objects.elsewhere, *objects.in_file)
     wanted = (*POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS) if objects.complete.every else POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None

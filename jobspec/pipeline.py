@@ -225,11 +225,11 @@ def check_files(
     clusters = _clusters_with_policies(checked, folders, for_all) if outcome and several else {}
     if rules:
         clusters = {folder: clusters.get(folder, for_all) for folder in folders}
-    about = [*rules, *cluster.objects] if rules else []
+    about = [*rules, *cluster.rules] if rules else []
     again = [at for at, folder in enumerate(folders) if folder in clusters and (checked[at].has_jobs or _is_concerned(checked[at], about))]
     for at, each in zip(again, run([(files[at], clusters[folders[at]]) for at in again], check_kept), strict=True):
         checked[at] = each
-    resolved = resolve(checked, cluster, folders)
+    resolved = resolve(checked, for_all, folders)
     return _foresee_rest(resolved, [clusters.get(folder, cluster) for folder in folders]) if outcome else resolved
 
 
@@ -497,7 +497,7 @@ def _resolved(file: Checked, of_name: Callable[[Name], Sequence[Document]], clus
         while new := [each for name in answer.wanted for each in of_name(name) if each not in found]:
             found += new  # a found object may refer to further ones
             objects = own.with_others(found)
-            answer = reviewed(judged, objects, cluster, policies_for(objects))
+            answer = reviewed(judged, objects, cluster, policies_for(objects, cluster))
         if found:
             result = _replaced(result, judged, answer)
     return file.with_result(result)
@@ -646,7 +646,7 @@ def _policies_of_files(
     if not found and not cluster.has_policies:
         return []
     namespaces = [each for file in files for each in file.objects if each.group_kind == NAMESPACE]
-    policies = [*cluster.objects, *found]
+    policies = [*cluster.rules, *found]
     from jobspec.kubernetes.admission.objects import may_be_parameter
 
     is_wanted = may_be_parameter(policies)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.kinds import CompleteKinds
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.verdict import Verdict
     from jobspec.workloads import Workload
 
@@ -44,7 +43,7 @@ def findings(rules: Iterable[Rule], workload: Workload, target: Target, release:
 class Objects:
     """The objects on the server that a document can refer to."""
 
-    __slots__ = ("complete", "elsewhere", "in_file", "policies", "refused")
+    __slots__ = ("complete", "elsewhere", "in_file", "refused")
 
     def __init__(
         self,
@@ -52,7 +51,6 @@ class Objects:
         elsewhere: Sequence[Document] = (),
         *,
         refused: Sequence[Document] = (),
-        policies: PolicyObjects | None = None,
         complete: CompleteKinds = UNKNOWN,
     ) -> None:
         self.in_file = in_file
@@ -61,15 +59,13 @@ class Objects:
         """The refused objects of the same file."""
         self.elsewhere = elsewhere
         """The accepted objects of other files, and those of the cluster that webhooks look up."""
-        self.policies = policies
-        """All objects of the cluster, as the server's plugins and policies look them up; None where it has none."""
         self.complete = complete
         """The kinds of which the server has no other objects."""
 
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
         elsewhere = [*self.elsewhere, *documents]
-        return Objects(self.in_file, elsewhere, refused=self.refused, policies=self.policies, complete=self.complete)
+        return Objects(self.in_file, elsewhere, refused=self.refused, complete=self.complete)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:

@@ -27,11 +27,13 @@ _KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
 class PolicyObjects:
     """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
 
-    __slots__ = ("_by_place", "_prepared", "complete")
+    __slots__ = ("_by_place", "_prepared", "_there", "complete")
 
     def __init__(self, objects: Iterable[Data] = (), *, complete: CompleteKinds = UNKNOWN, there: PolicyObjects | None = None) -> None:
-        before = there._by_place if there else {}
-        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in _by_place(objects).items()}}
+        before, more = there._by_place if there else {}, _by_place(objects)
+        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in more.items()}}
+        self._there = there if not any((kind, "") in more for kind in kinds.ADMISSION_POLICIES) else None
+        """Further objects that it begins with, where they have the same policies with rules in CEL."""
         self.complete = complete
         """The kinds of which no others exist than those among the objects."""
         self._prepared: Any = None
@@ -61,7 +63,7 @@ class PolicyObjects:
     def prepared(self, prepare: Callable[[PolicyObjects], T]) -> T:
         """What the policies with rules in CEL among them are made ready to, once."""
         if self._prepared is None:
-            self._prepared = prepare(self)
+            self._prepared = self._there.prepared(prepare) if self._there else prepare(self)
         found: T = self._prepared
         return found
 
