@@ -270,7 +270,9 @@ def render(
     from jobspec import rendering
 
     cluster = cluster or Cluster()
-    rendered = rendering.rendered([_checked(base, cluster, overlays, parameters or {}, name)], companions_once=bool(overlays))
+    rendered = rendering.rendered(
+        [_checked(base, cluster, overlays, parameters or {}, name)], cluster.target, companions_once=bool(overlays)
+    )
     (result,) = rendered.results
     text = rendering.text_of(rendered.documents, cluster.target) if result.valid else ""
     return Rendered(text, rendered.documents, result.diagnostics)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS
+from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import FileResult
+    from jobspec.diagnostics import FileResult, Path
     from jobspec.documents.document import Document
     from jobspec.pipeline import Checked
     from jobspec.targets import Target
@@ -31,7 +31,7 @@ class RenderedDocuments:
         self.results = results
 
 
-def rendered(files: Sequence[Checked], *, companions_once: bool) -> RenderedDocuments:
+def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool) -> RenderedDocuments:
     """All objects of checked files that a server has; an object that stands twice is an error in the result of its file.
 
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
@@ -40,7 +40,33 @@ def rendered(files: Sequence[Checked], *, companions_once: bool) -> RenderedDocu
     documents = _companions_once(documents) if companions_once and len(documents) > 1 else documents
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
-    return RenderedDocuments([each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"], results)
+    of_cluster = [each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
+    return RenderedDocuments([_as_stored(each, target) for each in of_cluster], results)
+
+
+def _as_stored(document: Document, target: Target) -> Document:
+    """A TrainJob with its quantities as the trainer's webhook writes them: the server takes another form for a change of a fixed field."""
+    if document.group_kind != TRAINJOB or not (document.data.get("spec") or {}).get("runtimePatches"):
+        return document
+    from jobspec.go.values import rewritten_quantities
+    from jobspec.operators.webhooks import is_rewritten
+
+    if not is_rewritten(document, target, old=None):
+        return document
+    data = document.data
+    for path, text in rewritten_quantities(data, shapes.load(document.api_version, document.kind, target)):
+        data = _with(data, path, text)
+    return document.changed(data) if data is not document.data else document
+
+
+def _with(data: Any, path: Path, value: Any) -> Any:
+    """The same data with another value at a path."""
+    if not path:
+        return value
+    inner = _with(data[path[0]], path[1:], value)
+    if isinstance(data, dict):
+        return {**data, path[0]: inner}
+    return [inner if number == path[0] else each for number, each in enumerate(data)]
 
 
 def text_of(documents: Iterable[Document], target: Target) -> str:

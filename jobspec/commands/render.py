@@ -55,7 +55,7 @@ def _render_manifests(options: Options) -> int:
     target, releases = setting.cluster.target, setting.cluster.releases
     found = find(options.paths, skip_unknown=options.skip_unknown)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome)
-    rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
+    rendered = rendering.rendered(checked, target, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):
         stream = sys.stderr if options.output == "text" or to is None else sys.stdout

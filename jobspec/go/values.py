@@ -12,6 +12,7 @@ from jobspec.schemas.shapes import BITS, TYPES, Shape, is_of_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -172,6 +173,20 @@ def encode_as_go(value: Any, shape: Shape | None) -> Any:
         text = canonical_quantity(str(value))
         return value if text == value else text
     return value
+
+
+def rewritten_quantities(value: Any, shape: Shape | None, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Each quantity that Go writes in another form: its path, and that form."""
+    if shape is None:
+        return
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from rewritten_quantities(each, shape.at((name,)), (*path, name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from rewritten_quantities(each, shape.items, (*path, number))
+    elif shape.format == "quantity" and value is not None and (text := encode_as_go(value, shape)) != value:
+        yield path, text
 
 
 def _encoded_object(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Finding, Path, Rule
+from json import dumps
+
+from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule
 from jobspec.documents.marked_tree import items, text
+from jobspec.go.values import rewritten_quantities
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.operators.webhooks import is_rewritten
+from jobspec.schemas import shapes
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
@@ -77,6 +82,27 @@ def ignored_resources(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "trainer", "resourcesPerNode")
     if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy")) is None:
         yield Finding(said, f"no effect: the runtime `{job.runtime.name}` has no `mlPolicy`", "add one to the runtime")
+
+
+def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
+    """A quantity of a TrainJob with `runtimePatches` that the trainer's webhook rewrites, so that the job can be applied only once.
+
+    Why: from 2.2 on, the webhook writes the time into each patch, and every quantity in its canonical form: `1` becomes `"1"`, `1000m` too,
+    `1024Mi` becomes `1Gi`. `spec.trainer` and the volumes of patches are immutable, and the server compares them as they are written: each
+    further server-side apply of the same manifest, such as the next sync of Flux, is refused.
+    Instead: the canonical form. `jobspec render` writes it.
+    Fix: writes the canonical form; the pods are the same.
+    Before: "resourcesPerNode: {limits: {cpu: 1}}"
+    After: "resourcesPerNode: {limits: {cpu: '1'}}"
+    Evidence: trainer 2.3.0, `kubectl apply --server-side` and kustomize-controller 1.7.3
+    """
+    given, target = job.given, job.documents.target
+    if not is_rewritten(given, target, old=None):
+        return
+    for path, canonical in rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)):
+        said = value_at(given.data, path)
+        message = f"the trainer's webhook writes `{said}` as `{dumps(canonical)}`: the server refuses every further apply"
+        yield Finding(path, message, f"write `{dumps(canonical)}`", edits=[Edit(path, value=canonical)])
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:
@@ -307,6 +333,7 @@ RULES = (
     Rule(no_trainer_step, "warning", sees="runtime"),
     Rule(no_framework_label, "info", sees="runtime"),
     Rule(ignored_resources, "warning", sees="TrainJob", reads=["resourcesPerNode"]),
+    Rule(rewritten_quantity, "warning", sees="TrainJob", reads=["runtimePatches"]),
     Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
     Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),

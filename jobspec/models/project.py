@@ -118,6 +118,8 @@ class Flux(Model):
         "by default, a job that waits or runs counts as healthy, so that new commits are applied at once, and one that failed as failed; "
         "`true`: call the tree ready only once every job has completed, and apply nothing until then; `false`: look at no health"
     )
+    timeout: Duration | None = optional_field("how long one reconciliation waits for health, new commits included; `5m` by default")
+    create_namespace: bool | None = optional_field("write the namespaces of the rendered objects beside the engine's; `true` by default")
 
 
 class Engines(Model):

@@ -371,6 +371,7 @@ def _script(group: str, kind: str) -> str:
 
 _INTERVAL = "10m"
 _TIMEOUT = "5m"
+_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _RUNTIMES = {TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME}
 
 
@@ -386,14 +387,27 @@ def source(flux: Flux) -> dict[str, Any]:
     return _object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
 
 
-def kustomizations(flux: Flux, synced: Synced, path: str, health: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is applied of the tree at *path*, in order; *health* are the expressions by which Flux knows that jobs have completed."""
+def namespaces(flux: Flux, synced: Synced) -> list[dict[str, Any]]:
+    """The namespaces of the objects, which Flux does not make; those that are rendered, and `default`, are there anyway.
+
+    Where Flux applies them as well, and no longer finds them, it leaves them alone: everything in them would go.
+    """
+    if flux.flag("createNamespace") is False or NAMESPACE in synced.cluster_kinds:
+        return []
+    kept = {"annotations": {_PRUNE: "disabled"}}
+    return [
+        {"apiVersion": "v1", "kind": NAMESPACE[1], "metadata": {"name": each, **kept}} for each in synced.namespaces if each != _DEFAULT
+    ]
+
+
+def kustomizations(flux: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
+    """What is applied of the tree at *path*, in order."""
     kinds = {*synced.kinds, *synced.cluster_kinds}
     if TRAINJOB not in kinds or not kinds & _RUNTIMES:
-        return [_kustomization(flux, flux.name, path, _waiting(flux, synced, health))]
+        return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]
     early = {each for each in kinds if wave_of(each)}
     first = f"{flux.name}-runtimes"
-    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced, health), "patches": _without(early)}
+    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced), "patches": _without(early)}
     return [_kustomization(flux, first, path, {"patches": _without(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
 
 
@@ -409,12 +423,13 @@ def _kustomization(flux: Flux, name: str, path: str, more: dict[str, Any]) -> di
     return _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
 
 
-def _waiting(flux: Flux, synced: Synced, health: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _waiting(flux: Flux, synced: Synced) -> dict[str, Any]:
     """What concerns jobs: whether they are waited for, how their health is known, and what others write into them."""
     ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
     if flux.flag("wait") is False:
         return {"wait": False, **ignore}
-    return {"wait": True, "healthCheckExprs": [dict(each) for each in health], **ignore}
+    expressions = HEALTH_CHECK_EXPRS if flux.flag("wait") else FAILURE_EXPRS
+    return {"wait": True, "healthCheckExprs": [dict(each) for each in expressions], **ignore}
 
 
 def _without(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
@@ -459,6 +474,11 @@ HEALTH_CHECK_EXPRS = (
     _health_expressions("trainer.kubeflow.org/v1alpha1", "TrainJob", failed="Failed", complete="Complete"),
     _health_expressions("jobset.x-k8s.io/v1alpha2", "JobSet", failed="Failed", complete="Completed"),
 )
-
-
-# The health of jobs for GitOps engines, which know none of their kinds, or know them wrongly.
+#: By which a job is healthy until it has failed, so that nothing waits for its end. A claim that no pod uses yet is pending for as long.
+FAILURE_EXPRS = (
+    *(
+        {"apiVersion": each["apiVersion"], "kind": each["kind"], "failed": each["failed"], "current": f"!({each['failed']})"}
+        for each in HEALTH_CHECK_EXPRS
+    ),
+    {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "failed": "status.phase == 'Lost'", "current": "status.phase != 'Lost'"},
+)

@@ -18,7 +18,7 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
-from jobspec.project.engines import HEALTH_CHECK_EXPRS, Synced, SyncedObject, customizations, policy
+from jobspec.project.engines import Synced, SyncedObject, customizations, policy
 from jobspec.project.project import FILE, ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
@@ -350,7 +350,7 @@ def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, A
 
 
 def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
-    return [engines.source(said), *engines.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
+    return [*engines.namespaces(said, synced), engines.source(said), *engines.kustomizations(said, synced, path)]
 
 
 def _engine_folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:

@@ -1,8 +1,7 @@
 """A real Argo CD syncs what is rendered as it stands, and says of jobs what became of them.
 
 Real operators make the pods of jobs, and a simulated node runs them: those of a batch/Job end by themselves, those of a PyTorchJob when a
-test ends them. Kueue is imitated by what it writes. Flux's controllers are not here; what it is told of health is evaluated on the same
-objects.
+test ends them. Kueue is imitated by what it writes. What Flux is told of health is evaluated on the same objects.
 """
 
 import json

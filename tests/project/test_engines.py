@@ -241,8 +241,22 @@ def test_flux_applies_the_tree_of_a_git_repository(tmp_path: Path) -> None:
         "prune": True,
         "wait": True,
     }
+    assert all(each.keys() == {"apiVersion", "kind", "failed", "current"} for each in expressions)
+    assert engines["flux/kustomization.yaml"]["resources"] == ["namespace-ml.yaml", "gitrepository-jobs.yaml", "kustomization-jobs.yaml"]
+    kept = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    assert engines["flux/namespace-ml.yaml"] == {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "annotations": kept}}
+
+
+def test_flux_waits_for_jobs_where_that_is_asked_for(tmp_path: Path) -> None:
+    said = FLUX.replace("}", ", wait: true, createNamespace: false}")
+    engines = _render(tmp_path, "  - {name: one, base: base/job.yaml, namespace: ml}\n", said)
+    expressions = engines["flux/kustomization-jobs.yaml"]["spec"]["healthCheckExprs"]
     assert all(each.keys() == {"apiVersion", "kind", "failed", "current", "inProgress"} for each in expressions)
-    assert engines["flux/kustomization.yaml"]["resources"] == ["gitrepository-jobs.yaml", "kustomization-jobs.yaml"]
+    assert "flux/namespace-ml.yaml" not in engines
+
+
+def test_namespaces_that_are_rendered_are_not_written_beside_flux_again(tmp_path: Path) -> None:
+    assert not [path for path in _render(tmp_path, engines=FLUX) if path.startswith("flux/namespace-")]
 
 
 def test_flux_applies_the_tree_of_an_artifact(tmp_path: Path) -> None:

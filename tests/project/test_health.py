@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.project.engines import HEALTH_CHECK_EXPRS, customizations
+from jobspec.project.engines import FAILURE_EXPRS, HEALTH_CHECK_EXPRS, customizations
 from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"
@@ -63,6 +63,15 @@ def test_of_three_cel_expressions_one_is_true_of_objects_of_real_operators(path:
         expressions = _EXPRESSIONS[resource["kind"]]
         found = {name: cel_health.value(expressions[name], resource) for name in ("inProgress", "failed", "current")}
         assert found == {name: name.lower() == _STATES[expected["status"]].lower() for name in found}
+
+
+@pytest.mark.parametrize(("path", "expected"), _ALL)
+def test_without_waiting_a_job_is_healthy_until_it_has_failed(path: Path, expected: dict[str, str]) -> None:
+    resource = quick_yaml.load(path.read_text())
+    expressions = {each["kind"]: each for each in FAILURE_EXPRS}.get(resource["kind"])
+    if expressions:
+        state = cel_health.health(expressions, resource)
+        assert state == ("Failed" if expected["status"] == "Degraded" else "Current")
 
 
 def test_each_script_has_cases_of_each_health() -> None:

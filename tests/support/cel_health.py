@@ -15,7 +15,7 @@ _FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 def health(expressions: Mapping[str, str], resource: dict[str, Any]) -> str:
     """`InProgress`, `Failed` or `Current`, or the error of an expression: then Flux does not know."""
-    for name in ("inProgress", "failed", "current"):
+    for name in [each for each in ("inProgress", "failed", "current") if each in expressions]:
         found = value(expressions[name], resource)
         if found is not False:
             return name[0].upper() + name[1:] if found is True else str(found)
