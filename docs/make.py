@@ -133,7 +133,7 @@ def command_pages() -> dict[str, str]:
 
 
 def _help(name: str) -> str:
-    surroundings = {**os.environ, "COLUMNS": "86", "NO_COLOR": "1"}
+    surroundings = {**os.environ, "COLUMNS": "76", "NO_COLOR": "1"}
     words = [sys.executable, "-m", "jobspec", name, "--help"]
     return subprocess.run(words, capture_output=True, text=True, check=True, env=surroundings).stdout
 

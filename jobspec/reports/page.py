@@ -360,15 +360,18 @@ def _found(whole: _Whole) -> str:
         said.setdefault((same[0].severity, same[0].rule), []).append(finding)
     inside = "".join(each for listed in said.values() for each in listed)
     if len(findings.all) > _MANY:
-        inside = "".join(_of_rule(severity, rule, listed) for (severity, rule), listed in said.items())
+        several = {each: _of_rule(*each, explained.get(each[1], ""), listed) for each, listed in said.items() if len(listed) > 1}
+        inside = "".join(several.get(each, listed[0]) for each, listed in said.items())
     return f'<section id="findings"><h2>Findings</h2>{inside}</section>'
 
 
-def _of_rule(severity: str, rule: str, listed: Sequence[str]) -> str:
+def _of_rule(severity: str, rule: str, explanation: str, listed: Sequence[str]) -> str:
     """The findings of a rule, where there are many in all."""
+    what = _prose(explanation.partition(". ")[0].rstrip(".") or rule)
     return (
-        f'<details class="rule"><summary><span class="sev {severity}">{severity}</span> <span class="message">{_text(rule)}</span> '
-        f'<span class="dim">{counted(len(listed), "finding")}</span></summary><div class="inner">{"".join(listed)}</div></details>'
+        f'<details class="rule"><summary><span class="sev {severity}">{severity}</span> <span class="message">{what}</span> '
+        f'<span class="dim">{_text(rule)} · {counted(len(listed), "finding")}</span></summary>'
+        f'<div class="inner">{"".join(listed)}</div></details>'
     )
 
 
