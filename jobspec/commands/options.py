@@ -140,11 +140,47 @@ def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
 _FEW = 4  # choices
 
 
-def declare(parser: ArgumentParser, options: Sequence[Option]) -> None:
-    """Add the same options to a parser of argparse."""
-    group = parser.add_mutually_exclusive_group() if any(option.exclusive for option in options) else parser
+#: The headings of a help text of many options, and the names of those below each; others have none.
+_HEADINGS = {
+    "which files": (
+        "--changed-since",
+        "--helm",
+        "--markdown",
+        "--no-build",
+        "--set-env",
+        "--skip-unknown",
+        "--substitute",
+        "--values",
+        "--within",
+    ),
+    "the cluster that they are checked for": (
+        *("--closed-world", "--cluster", "--contract", "--crd", "--from", "--from-ref"),
+        *("--no-admission", "--no-outcome", "--schema-location", "--target"),
+    ),
+    "overlays": ("--overlay", "--set"),
+    "fixes": ("--diff", "--fix", "--fix-only", "--show-fixes"),
+    "the report": (
+        *("--baseline", "--fail-on", "--ignore", "--output", "--output-file"),
+        *("--page", "--prices", "--select", "--statistics", "--write-baseline"),
+    ),
+}
+_MANY = 15  # options, from which on help texts have headings, and usages do not list them
+
+
+def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "[PATH ...]") -> None:
+    """Add the same options to a parser of argparse; *paths*: what the usage of many options ends with."""
+    groups: dict[str, Any] = {}
+    if len(options) >= _MANY:
+        parser.usage = f"%(prog)s [OPTION ...] {paths}"
+        parser.epilog = "The name in brackets behind a finding is its rule: `jobspec explain RULE` says why, and what to do instead."
+        for heading, names in _HEADINGS.items():
+            groups |= dict.fromkeys(names, parser.add_argument_group(heading))
+    alone: Any = None
     for option in options:
-        add = group.add_argument if option.exclusive else parser.add_argument
+        group = groups.get(option.names[0], parser)
+        if option.exclusive:
+            group = alone = alone or group.add_mutually_exclusive_group()
+        add = group.add_argument
         if not option.takes_value:
             action = "store_false" if option.default else "store_true"
             add(*_shortest_first(option), dest=option.dest, action=action, help=option.what)
@@ -229,8 +265,9 @@ def formatter(prog: str) -> HelpFormatter:
     """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
     from argparse import RawDescriptionHelpFormatter
 
+    columns = os.environ.get("COLUMNS", "")
     try:
-        width = os.get_terminal_size().columns
+        width = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size().columns
     except OSError:
         width = 100
     return RawDescriptionHelpFormatter(prog, width=width - 2)
@@ -239,9 +276,10 @@ def formatter(prog: str) -> HelpFormatter:
 # Options that several commands have, and the values of them.
 
 
-def add_paths(parser: ArgumentParser, *, number: str = "+") -> ArgumentParser:
-    """Declare the paths of manifests, and give the parser back."""
+def add_paths(parser: ArgumentParser, *, number: str = "+", by_default: bool = False) -> ArgumentParser:
+    """Declare the paths of manifests, and give the parser back; *by_default*: without one, it is the project or the folder here."""
     what = "a file, a folder (*.yaml, *.yml, *.json), or - for standard input"
+    what += "; by default the project here, jobspec.yaml, or else this folder" * by_default
     parser.add_argument("paths", nargs=number, metavar="PATH", help=what)
     return parser
 

@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         *kind_options(),
         *(each for each in choice_options() if each.dest not in ("write_baseline", "contract")),
     ]
-    declare(parser, options)
+    declare(parser, options, paths="[PATH|REF ...]")
 
 
 def run(options: Options) -> int:

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
     ]
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
-    declare(add_paths(parser), [*input_options(), command, arguments, *limits, kill])
+    declare(add_paths(parser), [*input_options(), command, arguments, *limits, kill], paths="PATH [PATH ...]")
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red

@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
-    declare(add_paths(parser, number="*"), options)
+    declare(add_paths(parser, number="*", by_default=True), options)
 
 
 def run(options: Options) -> int:

@@ -68,7 +68,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*"), options())
+    declare(add_paths(parser, number="*", by_default=True), options())
 
 
 def run(options: Options) -> int:
