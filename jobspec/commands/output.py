@@ -51,12 +51,21 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], options: O
         file = path or options.output_file
 
         def written(**looks: Any) -> str:
-            return report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, **looks)  # noqa: B023
+            folder = _in_repository() if output in ("github", "sarif") else ""  # noqa: B023
+            return report(files, releases, output, read=read, fixable=fixable, statistics=options.statistics, folder=folder, **looks)  # noqa: B023
 
         if file is not None:
             write_whole(file, written())
         else:
             stream.write(written(colour=takes_colour(stream), links=takes_links(stream), width=width_of(stream)))
+
+
+def _in_repository() -> str:
+    """The path of the working folder in its repository; empty at the root, and outside of any."""
+    from jobspec.commands.files import folders_above
+
+    above = [*folders_above(os.curdir)]
+    return os.path.relpath(os.curdir, above[-1]) if above else ""
 
 
 def takes_colour(stream: TextIO) -> bool:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
+from jobspec.data import path_of_file
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, coverage, has_error, summary
 from jobspec.reports.text import and_more, clean, from_here, lines_of, message_of, page_of, visible
 from jobspec.rules import catalogue
@@ -19,21 +20,21 @@ from jobspec.rules import catalogue
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def github_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
-    """A command for each diagnostic, and the coverage line."""
-    commands = [_command(diagnostic) for each in files for diagnostic in each.diagnostics]
+def github_report(files: Sequence[FileResult], releases: Mapping[str, str], folder: str = "") -> str:
+    """A command for each diagnostic, and the coverage line; paths begin at the root of the repository, the working *folder* being in it."""
+    commands = [_command(diagnostic, folder) for each in files for diagnostic in each.diagnostics]
     return "\n".join([*commands, coverage(files, releases), ""])
 
 
-def _command(diagnostic: Diagnostic) -> str:
-    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in _properties(diagnostic))
+def _command(diagnostic: Diagnostic, folder: str) -> str:
+    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in _properties(diagnostic, folder))
     message = _escape("\n".join(_sentences(diagnostic)))
     return f"::{_COMMANDS[diagnostic.severity]} {properties}::{message}"
 
 
-def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
+def _properties(diagnostic: Diagnostic, folder: str) -> Iterator[tuple[str, str]]:
     mark = diagnostic.mark
-    yield "file", visible(from_here(mark.file))
+    yield "file", visible(_from_root(mark.file, folder))
     if mark.line:
         yield "line", str(mark.line)
         if mark.line == mark.end_line:  # GitHub takes columns only within one line
@@ -51,6 +52,13 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
     if diagnostic.hint:
         yield f"hint: {visible(diagnostic.hint)}"
     yield visible(f"{mark} {diagnostic.field}".strip()) + and_more(diagnostic)
+
+
+def _from_root(path: str, folder: str) -> str:
+    """A path of the working folder from the root of its repository, in which this is *folder*."""
+    place = from_here(path)
+    is_file = path_of_file(path) == path and not path.startswith(("<", "--"))  # and no shipped overlay, stream or option
+    return os.path.normpath(os.path.join(folder, place)) if folder and is_file else place
 
 
 def _escape(text: str) -> str:
@@ -200,18 +208,19 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _ROOT = "%SRCROOT%"  # the base of relative URIs, by the name that code scanning uses
 
 
-def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str], folder: str = "") -> str:
     """One run: its results, the rules of the results, and all files that were checked."""
     results = [diagnostic for each in files for diagnostic in each.diagnostics]
     explained = catalogue.rules()
     found = {each.rule for each in results}
     rules = {name: number for number, name in enumerate(name for name in explained if name in found)}
-    artifacts = {path: n for n, path in enumerate(dict.fromkeys([*(f.path for f in files), *(r.mark.file for r in results)]))}
+    paths = dict.fromkeys([*(f.path for f in files), *(r.mark.file for r in results)])
+    artifacts = {path: {**_artifact(_from_root(path, folder)), "index": number} for number, path in enumerate(paths)}
     run = {
         "tool": {"driver": {"name": "jobspec", "version": __version__, "rules": [_rule(name, explained[name]) for name in rules]}},
         "invocations": [{"executionSuccessful": True, "exitCode": 0 if all(each.valid for each in files) else 1}],
         "columnKind": "unicodeCodePoints",
-        "artifacts": [{"location": _artifact(path)} for path in artifacts],
+        "artifacts": [{"location": {key: each[key] for key in each if key != "index"}} for each in artifacts.values()],
         "results": [_result(each, rules, artifacts) for each in results],
         "properties": {"target": releases, "summary": summary(files)},
     }
@@ -230,7 +239,7 @@ def _rule(name: str, explanation: str) -> dict[str, Any]:
     }
 
 
-def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping[str, int]) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     hint = f"\nhint: {clean(diagnostic.hint)}" if diagnostic.hint else ""
     related = [{"id": number, **_location(each, artifacts)} for number, each in enumerate(diagnostic.related)]
     return {
@@ -243,9 +252,9 @@ def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping
     }
 
 
-def _location(diagnostic: Diagnostic, artifacts: Mapping[str, int]) -> dict[str, Any]:
+def _location(diagnostic: Diagnostic, artifacts: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     mark = diagnostic.mark
-    physical = {"artifactLocation": {**_artifact(mark.file), "index": artifacts[mark.file]}, **_region(mark)}
+    physical = {"artifactLocation": artifacts[mark.file], **_region(mark)}
     logical = {"logicalLocations": [{"fullyQualifiedName": clean(diagnostic.field)}]} if diagnostic.field else {}
     return {"physicalLocation": physical, **logical}
 
@@ -257,9 +266,8 @@ def _region(mark: Mark) -> dict[str, Any]:
     return {"region": {"startLine": mark.line, "startColumn": mark.column, "endLine": mark.end_line, "endColumn": mark.end_column}}
 
 
-def _artifact(path: str) -> dict[str, str]:
-    """The location of a file: a relative URI below the working folder, an absolute one elsewhere."""
-    place = from_here(path)
+def _artifact(place: str) -> dict[str, Any]:
+    """The location of a file: a relative URI below the root of the repository, an absolute one elsewhere."""
     if os.path.isabs(place) or place.startswith(os.pardir + os.sep):
         return {"uri": "file://" + quote(os.fsencode(os.path.abspath(place)))}
     return {"uri": quote(os.fsencode(place)), "uriBaseId": _ROOT}

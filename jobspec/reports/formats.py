@@ -35,16 +35,18 @@ def report(
     width: int = 100,
     fixable: bool = False,
     statistics: bool = False,
+    folder: str = "",
 ) -> str:
     """The report of a run in one of the formats: one finding for each cause, with its further places.
 
     *read*, *colour* and *width* are for excerpts of files in `text`. *links*: rules are links to their pages.
     *fixable*: what `--fix` can fix is marked for people.
     *statistics*: for people, the number of findings of each rule in place of the findings.
+    *folder*: the working folder in its repository, for `github` and `sarif`, whose paths begin at the root of that.
     """
     files = [each.by_cause() for each in files]
     if output not in _FOR_PEOPLE:
-        return _format(output)(files, releases)
+        return _format(output, folder)(files, releases)
     lines: list[str] = []
     if any(each.diagnostics for each in files):
         from jobspec.reports import text
@@ -59,12 +61,15 @@ def report(
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
 
 
-def _format(output: str) -> Callable[[Sequence[FileResult], Mapping[str, str]], str]:
+def _format(output: str, folder: str) -> Callable[[Sequence[FileResult], Mapping[str, str]], str]:
     if output == "json":
         return json_report
     from jobspec.reports import ci
 
-    return {"junit": ci.junit_report, "sarif": ci.sarif_report, "github": ci.github_report, "markdown": ci.markdown_report}[output]
+    if output in ("github", "sarif"):
+        by_root = ci.github_report if output == "github" else ci.sarif_report
+        return lambda files, releases: by_root(files, releases, folder)
+    return {"junit": ci.junit_report, "markdown": ci.markdown_report}[output]
 
 
 # A report as one JSON object.

@@ -462,6 +462,20 @@ def _without_links(text: str) -> str:
     return re.sub(r"\x1b\]8;;[^\x1b]*\x1b\\", "", text)
 
 
+def test_annotations_and_code_scanning_have_paths_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    write(tmp_path, {"teams/nlp/job.yaml": BAD, ".git/HEAD": ""})
+    for folder in (tmp_path, tmp_path / "teams" / "nlp"):
+        path = "job.yaml" if folder != tmp_path else "teams/nlp/job.yaml"
+        assert "::error file=teams/nlp/job.yaml,line=" in run_here("validate", path, "-o", "github", cwd=folder).stdout
+        run_of = json.loads(run_here("validate", path, "-o", "sarif", cwd=folder).stdout)["runs"][0]
+        place = run_of["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+        assert (
+            place
+            == {**run_of["artifacts"][0]["location"], "index": 0}
+            == {"uri": "teams/nlp/job.yaml", "uriBaseId": "%SRCROOT%", "index": 0}
+        )
+
+
 @pytest.mark.parametrize("site", ["", "https://docs.example.com/jobspec/"])
 def test_rules_link_to_their_pages_where_the_site_is_published(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobspec.reports.text.SITE", site)
