@@ -252,9 +252,13 @@ def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
         JobspecError: the ref or the project cannot be read, or one of both sides has an error.
 
     """
+    from os.path import isfile
+
     from jobspec.commands.diff import compared
     from jobspec.commands.options import Options
 
+    if not isfile(project):
+        raise JobspecError(f"{project}: no such file; `project` is the path of one")
     return compared(Options(ref=ref, project=project))
 
 
