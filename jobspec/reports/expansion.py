@@ -49,7 +49,7 @@ def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
 def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
     job = expanded.job
     name = job.name or f"{job.data['metadata']['generateName']}<random>"
-    yield paint(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f", made by {expanded.operator} ({job.file})")
+    yield paint(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f": what {expanded.operator} creates for it ({job.file})")
     pods = pods_among(expanded.objects)
     cells, sizes = _cells(pods)
     fitting = max((count for count in (2, 3, 4) if len(_INDENT) + sum(sizes[:count]) + len(_GAP) * (count - 1) <= width), default=2)

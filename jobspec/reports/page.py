@@ -599,7 +599,7 @@ def _figure(topology: Topology, name: str, drawings: dict[str, str]) -> str:
     also = f" · also {_text(listed(topology.others))}" if topology.others else ""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     drawn = _scroll("Topology", f'<svg role="img" {size} aria-label="{_text(sentence(topology))}"><use href="#{symbol}"/></svg>')
-    return f'<figure class="topology">{drawn}<figcaption>{caption}made by {_text(topology.made_by)}{also}</figcaption></figure>'
+    return f'<figure class="topology">{drawn}<figcaption>{caption}created by {_text(topology.made_by)}{also}</figcaption></figure>'
 
 
 def _symbols(drawings: Mapping[str, str]) -> str:

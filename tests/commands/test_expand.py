@@ -55,7 +55,7 @@ spec:
   trainer: {numNodes: 2, image: "example.com/train:v1", command: [torchrun, train.py], resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}
 """
 TRAINJOB_TABLE = """\
-TrainJob bert, made by trainer 2.3.0 (trainjob.yaml)
+TrainJob bert: what trainer 2.3.0 creates for it (trainjob.yaml)
 
   RANK  POD                     HOST NAME           CONTAINERS
   0     bert-node-0-0-<random>  bert-node-0-0.bert  node
@@ -76,7 +76,7 @@ TrainJob bert, made by trainer 2.3.0 (trainjob.yaml)
 """
 NAMES = ["train-master-0", "train-master-0", "train-worker-0", "train-worker-1", "train-worker-0", "train-worker-1"]
 TABLE = """\
-PyTorchJob train, made by training-operator 1.9.4 (job.yaml)
+PyTorchJob train: what training-operator 1.9.4 creates for it (job.yaml)
 
   RANK  POD             HOST NAME       CONTAINERS
   0     train-master-0  train-master-0  pytorch
