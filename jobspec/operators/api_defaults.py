@@ -51,8 +51,8 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
 
 # An object of a manifest as the server has it when admission policies look at it.
 #
-# Follows `SetObjectDefaults_*`, k8s.io/kubernetes pkg/apis/apps/v1 and pkg/apis/batch/v1, 1.36. Of a rolling update, the numbers are left
-# out where a manifest says a part of it; of a Service, the addresses.
+# Follows `SetObjectDefaults_*`, k8s.io/kubernetes pkg/apis/apps/v1 and pkg/apis/batch/v1, 1.30 to 1.37. Of a rolling update, the numbers
+# are left out where a manifest says a part of it; of a Service, the addresses.
 
 
 _HISTORY = 10
@@ -103,7 +103,10 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
     if document.group_kind == kinds.SERVICE:
         tree = changed(tree, ("spec",), lambda spec: _service_of_any_type(spec, server))
     elif document.group_kind in _OF_WORKLOADS:
-        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, _OF_WORKLOADS[document.group_kind], server))
+        defaults = _OF_WORKLOADS[document.group_kind]
+        if document.group_kind == ("apps", "StatefulSet") and is_at_least(target["kubernetes"], "1.37"):
+            defaults = {**defaults, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}}
+        tree = changed(tree, ("spec",), lambda spec: with_missing(spec, defaults, server))
         tree = changed(
             tree, (*kinds.POD_TEMPLATES[document.group_kind], "spec"), lambda spec: pod_spec_defaults(spec, server, target["kubernetes"])
         )

@@ -120,7 +120,12 @@ def _difference(world: World, pod: Data, review: PodReview, answer: Answer, tall
     if answer.accepted:
         tally["accepted"] += 1
         theirs = [_reasons(each) for each in answer.warnings if "PodSecurity" in each]
-        ours = list(dict.fromkeys(reason for reason, _ in breaches(review.pod, levels_of(world.policies().labels(world.namespace)).warn)))
+        ours = list(
+            dict.fromkeys(
+                reason
+                for reason, _ in breaches(review.pod, levels_of(world.policies().labels(world.namespace)).warn, target()["kubernetes"])
+            )
+        )
         if review.refusals or (theirs or [[]])[0] != ours:
             return "refused" if review.refusals else "warnings"
         return _filled_otherwise(review.pod, world.stored(pod), is_whole=world.is_whole)
@@ -181,7 +186,7 @@ def _reasons(text: str) -> list[str]:
 
 def _same_breaches(world: World, review: PodReview, match: re.Match[str]) -> bool:
     labels = world.policies().labels(world.namespace)
-    ours = list(dict.fromkeys(reason for reason, _ in breaches(review.pod, levels_of(labels).enforce)))
+    ours = list(dict.fromkeys(reason for reason, _ in breaches(review.pod, levels_of(labels).enforce, target()["kubernetes"])))
     return _reasons(match[0]) == ours and any(each.rule == "pod-security" for each in review.refusals)
 
 

@@ -14,9 +14,9 @@ from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
 from jobspec.project.effects import update
 from jobspec.project.fields import changes, fields_of
-from tests.support.server import OPERATORS, PLURALS, PODS, WORKLOADS, Server, kubeconfig
+from tests.support.server import OPERATORS, PLURALS, PODS, WORKLOADS, Server, kubeconfig, target
 
-CLUSTER = Cluster({"training-operator": "1.8.1", "trainer": "2.0.0"})
+CLUSTER = Cluster(target("training-operator=1.8.1", "trainer=2.0.0", at=OPERATORS))
 NAMESPACE = "updates-of-running-jobs"
 #: Where the objects are that operators make of jobs, and the label with the name of the job.
 MADE = {PODS: "training.kubeflow.org/job-name", WORKLOADS["Job"]: "jobset.sigs.k8s.io/jobset-name"}

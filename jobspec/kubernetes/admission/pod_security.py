@@ -1,7 +1,7 @@
 """Pod Security: what the labels of a namespace forbid its pods.
 
-Follows k8s.io/pod-security-admission 0.36.3, with the defaults that the server has without a configuration file: `privileged` where no
-label says more, and no exemptions.
+Follows k8s.io/pod-security-admission 0.30.14 to 0.37.2, with the defaults that the server has without a configuration file: `privileged`
+where no label says more, and no exemptions.
 """
 
 from __future__ import annotations
@@ -26,33 +26,39 @@ if TYPE_CHECKING:
 # Follows `Admission.EvaluatePod` and `NewEvaluator`, k8s.io/pod-security-admission admission and policy, 0.36.3.
 
 
-def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any]) -> tuple[list[Problem], list[Problem]]:
+def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any], release: str) -> tuple[list[Problem], list[Problem]]:
     """Why a namespace with these labels refuses a pod; and what the server warns of, where it refuses nothing."""
     levels = levels_of(labels)
-    refusals = _problems(pod, levels.enforce, f"PodSecurity: namespace `{namespace}` enforces")
-    return refusals, [] if refusals else _problems(pod, levels.warn, f"PodSecurity: namespace `{namespace}` warns about")
+    refusals = _problems(pod, levels.enforce, release, f"PodSecurity: namespace `{namespace}` enforces")
+    return refusals, [] if refusals else _problems(pod, levels.warn, release, f"PodSecurity: namespace `{namespace}` warns about")
 
 
-def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any]) -> list[Problem]:
+def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any], release: str) -> list[Problem]:
     """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
-    found = _problems(template, levels_of(labels).warn, f"PodSecurity: namespace `{namespace}` warns about")
+    found = _problems(template, levels_of(labels).warn, release, f"PodSecurity: namespace `{namespace}` warns about")
     return [each.moved_to((*path, *each.path)) for each in found]
 
 
-def _problems(pod: Data, level: Level, says: str) -> list[Problem]:
+def _problems(pod: Data, level: Level, release: str, says: str) -> list[Problem]:
     says += f" `{level.name}`" + ("" if level.minor == LATEST else f" of v1.{level.minor}")
-    return [Problem("pod-security", each.path, Reasons(f"{says}, which", [each.why]), each.hint) for _, each in breaches(pod, level)]
+    return [
+        Problem("pod-security", each.path, Reasons(f"{says}, which", [each.why]), each.hint) for _, each in breaches(pod, level, release)
+    ]
 
 
-def breaches(pod: Data, level: Level) -> list[tuple[str, Breach]]:
-    """What a pod breaks of a level, each with the name by which the server reports the check."""
+def breaches(pod: Data, level: Level, release: str) -> list[tuple[str, Breach]]:
+    """What a pod breaks of a level, each with the name by which the server reports the check.
+
+    A server knows no later version of a level than its own *release*.
+    """
     if level.name == "privileged":
         return []
-    strict = [check for check in RESTRICTED_CHECKS if check.at(level.minor)] if level.name == "restricted" else []
+    minor = min(level.minor, int(release.partition(".")[2]))
+    strict = [check for check in RESTRICTED_CHECKS if check.at(minor)] if level.name == "restricted" else []
     replaced = {check.replaces for check in strict}
     checks = [*(check for check in BASELINE_CHECKS if check.name not in replaced), *strict]
     metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
-    return [(check.reason, each) for check in checks if (find := check.at(level.minor)) for each in find(metadata, spec)]
+    return [(check.reason, each) for check in checks if (find := check.at(minor)) for each in find(metadata, spec)]
 
 
 # The Pod Security levels of a namespace, by its labels.
@@ -175,7 +181,9 @@ _SYSCTLS = (
 _KEEPALIVE = ("tcp_keepalive_time", "tcp_fin_timeout", "tcp_keepalive_intvl", "tcp_keepalive_probes")
 _SYSCTLS_27 = (*_SYSCTLS, "net.ipv4.ip_local_reserved_ports")
 _SYSCTLS_29 = (*_SYSCTLS_27, *(f"net.ipv4.{each}" for each in _KEEPALIVE))
-_SYSCTLS_SINCE = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")}
+_SYSCTLS_32 = (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+_SYSCTLS_37 = (*_SYSCTLS_32, "net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat")
+_SYSCTLS_SINCE = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: _SYSCTLS_32, 37: _SYSCTLS_37}
 
 
 def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:

@@ -61,7 +61,7 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     if labels := objects.labels(namespace):
         from jobspec.kubernetes.admission.pod_security import pod_security_problems
 
-        by_labels, warned = pod_security_problems(filled, namespace, labels)
+        by_labels, warned = pod_security_problems(filled, namespace, labels, target["kubernetes"])
         refusals += by_labels
     if objects.in_namespace(RESOURCE_QUOTA, namespace):
         from jobspec.kubernetes.admission.quotas import quota_problems
@@ -88,7 +88,8 @@ def answer(document: Document, target: Target, policies: PolicyObjects, *, old: 
         return Answer([])
     from jobspec.kubernetes.admission.pod_security import template_warnings
 
-    return Answer(_diagnostics(document, template_warnings(template, path, document.namespace, labels), "warning"))
+    found = template_warnings(template, path, document.namespace, labels, target["kubernetes"])
+    return Answer(_diagnostics(document, found, "warning"))
 
 
 def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> Answer:

@@ -12,7 +12,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.pipeline import Source, check_files, load
-from tests.support.cases import assert_reported, expectations
+from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT
 
@@ -20,7 +20,7 @@ CASES = sorted((ROOT / "tests" / "cases" / "policies").glob("*.yaml"))
 
 
 def _cluster(path: Path) -> Cluster:
-    return Cluster(closed=path.stem == "closed-world", webhooks=False)
+    return Cluster(target_of(path.read_text()), closed=path.stem == "closed-world", webhooks=False)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
