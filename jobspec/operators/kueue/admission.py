@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
-from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated
+from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.workload import Workload, inadmissible
 from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
@@ -456,7 +456,7 @@ class _Assignment:
         wanted = [each for each in self.sets if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods))]
         delayed = self._queue.checks_of("multikueue")
         provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}
-        used: LeafUsage = {}
+        used: LeafUsage = used_by(self._world.admitted) if self._usage else {}
         by_flavor: list[tuple[str, _Assigned]] = []
         for each in wanted:
             found = sorted({it.flavor for it in each.flavors.values() if self._topology_of(it.flavor)})

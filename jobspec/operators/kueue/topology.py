@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jobspec.go.values import mapping, string_map, structs, text, texts
-from jobspec.operators.kueue.world import HOSTNAME
+from jobspec.go.values import mapping, number, string_map, structs, text, texts
+from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.operators.kueue.world import HOSTNAME, amount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,11 +55,44 @@ def place(pods: PodSet, count: int, flavor: Flavor, world: World, used: LeafUsag
     if found.reason:
         return found
     by_host = levels[-1] == HOSTNAME
-    for values, number in found.leaves:
+    for values, many in found.leaves:
         own = used.setdefault(values[-1:] if by_host else values, {})
         for name, each in {**pods.requests, "pods": 1}.items():
-            own[name] = own.get(name, 0) + each * number
+            own[name] = own.get(name, 0) + each * many
     return found
+
+
+def used_by(workloads: Iterable[Data]) -> LeafUsage:
+    """What admitted Workloads have of each leaf.
+
+    Follows `InternalSeqFrom`, pkg/util/tas, which v1beta2 needs; v1beta1 lists the domains.
+    """
+    found: LeafUsage = {}
+    for each in workloads:
+        specs = {text(it, "name"): mapping(it, "template", "spec") for it in structs(each, "spec", "podSets")}
+        for assigned in structs(each, "status", "admission", "podSetAssignments"):
+            requests = pod_requests(specs.get(text(assigned, "name"), {}))
+            for values, count in _assigned_domains(mapping(assigned, "topologyAssignment")):
+                own = found.setdefault(values, {})
+                for name, one in {**{name: amount(name, it) for name, it in requests.items()}, "pods": 1}.items():
+                    own[name] = own.get(name, 0) + one * count
+    return found
+
+
+def _assigned_domains(assignment: Data) -> Iterator[tuple[tuple[str, ...], int]]:
+    for domain in structs(assignment, "domains"):
+        yield tuple(texts(domain, "values")), number(domain, "count") or 0
+    for part in structs(assignment, "slices"):
+        counts = mapping(part, "podCounts")
+        for index in range(number(part, "domainCount") or 0):
+            values = tuple(_value(it, index) for it in structs(part, "valuesPerLevel"))
+            several = counts.get("individual")
+            yield values, several[index] if isinstance(several, list) else number(counts, "universal") or 0
+
+
+def _value(values: Data, index: int) -> str:
+    own = mapping(values, "individual")
+    return text(values, "universal") or f"{text(own, 'prefix')}{texts(own, 'roots')[index]}{text(own, 'suffix')}"
 
 
 def has_level(pods: PodSet, levels: Sequence[str]) -> bool:
@@ -212,10 +246,10 @@ class _Search:
         if level > 0 and not self.free:
             return self._fitting(level - 1)
         found, left = [], wanted
-        for number, each in enumerate(domains):
+        for at, each in enumerate(domains):
             if left <= 0:
                 break
-            chosen = _best(domains[number:], left, lambda it: it.slices) if not self.free and each.slices >= left else each
+            chosen = _best(domains[at:], left, lambda it: it.slices) if not self.free and each.slices >= left else each
             found.append(chosen)
             left -= chosen.slices
         return (0, [], self._too_narrow(wanted - left, wanted)) if left > 0 else (level, found, "")
@@ -228,8 +262,8 @@ class _Search:
         def room(each: Domain) -> int:
             return each.slices if by_slices else each.pods
 
-        for number, each in enumerate(domains):
-            chosen = _best(domains[number:], left, room) if not self.free and room(each) >= left else each
+        for at, each in enumerate(domains):
+            chosen = _best(domains[at:], left, room) if not self.free and room(each) >= left else each
             given = min(room(chosen), left)
             chosen.pods = given * size if by_slices else given
             chosen.slices = given if by_slices else chosen.slices
@@ -256,8 +290,8 @@ def _tree(nodes: Sequence[Nodes], flavor: Flavor, levels: Sequence[str]) -> tupl
     """The domains of a flavor's nodes: the widest ones, and those of each level."""
     found: list[dict[tuple[str, ...], Domain]] = [{} for _ in levels]
     hosts: set[str] = set()
-    for number, shape in enumerate(nodes):
-        for each in _single(shape, number, levels):
+    for at, shape in enumerate(nodes):
+        for each in _single(shape, at, levels):
             if any(each.labels.get(key) != value for key, value in flavor.labels.items()) or any(it not in each.labels for it in levels):
                 continue
             values = tuple(each.labels[it] for it in levels)
@@ -277,13 +311,13 @@ def _tree(nodes: Sequence[Nodes], flavor: Flavor, levels: Sequence[str]) -> tupl
     return list(found[0].values()), [list(each.values()) for each in found]
 
 
-def _single(shape: Nodes, number: int, levels: Sequence[str]) -> Iterator[Nodes]:
+def _single(shape: Nodes, at: int, levels: Sequence[str]) -> Iterator[Nodes]:
     """The nodes of a shape; those of a pinned cluster get a host name each."""
     if shape.name or HOSTNAME in shape.labels:
         yield shape
         return
     for index in range(shape.count if HOSTNAME in levels else 1):
-        yield type(shape)(1, {**shape.labels, HOSTNAME: f"node-{number}-{index}"}, shape.taints, _times(shape, levels), "")
+        yield type(shape)(1, {**shape.labels, HOSTNAME: f"node-{at}-{index}"}, shape.taints, _times(shape, levels), "")
 
 
 def _times(shape: Nodes, levels: Sequence[str]) -> Mapping[str, int]:
