@@ -211,7 +211,7 @@ HUNTS = (
     ),
 )
 
-#: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server.
+#: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server, or keep what it said.
 DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "bad-input": bad_input.difference,
     "folders": folders.difference,
@@ -220,4 +220,5 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "models": lambda text, _: models.difference(text),
     "migrations": lambda text, _: migrations.difference(text),
     "ordinary": lambda text, _: ordinary.difference(text),
+    "queues": lambda text, _: queues.difference(text),
 }

@@ -79,11 +79,8 @@ def _asked(server: Server, world: "_World", job: Data, others: list[Data], tally
             _remove(server, made)
             return None
         made.append(f"{_path(each)}/{each['metadata']['name']}")
-    text = quick_yaml.dump_all([job, *others])
-    documents, problems = read(text, file="job.yaml")
-    assert not problems
-    known = world_of(world.objects)
-    ours = ask(workload_of(documents[0], documents, _TARGET, known), known)
+    text = quick_yaml.dump_all([job, *others, *world.objects])
+    ours = _ours(text)
     theirs = _theirs(server, world.namespace, server.get(made[-1])["metadata"]["uid"], ours)
     _remove(server, reversed(made))
     _emptied(server, world)
@@ -91,7 +88,23 @@ def _asked(server: Server, world: "_World", job: Data, others: list[Data], tally
     tally[job["kind"]] += 1
     tally["with topology"] += any(each.placement for each in ours.pod_sets)
     wrong = _difference(ours, theirs)
-    return Find(quick_yaml.dump_all([job, *others, *world.objects]), f"{_said(ours)}", f"{wrong}: {theirs}", "operators") if wrong else None
+    return Find(f"{_HEAD}{json.dumps(theirs)}\n{text}", _said(ours), f"{wrong}: {theirs}") if wrong else None
+
+
+_HEAD = "# Kueue: "
+
+
+def difference(text: str) -> str:
+    """In what our answer differs from the one that Kueue gave, which stands in the first line of a find; empty where in nothing."""
+    return _difference(_ours(text), json.loads(text.partition("\n")[0].removeprefix(_HEAD)))
+
+
+def _ours(text: str) -> Answer:
+    """What we say of the first document, a job, among the others."""
+    documents, problems = read(text, file="job.yaml")
+    assert not problems
+    world = world_of(each.data for each in documents)
+    return ask(workload_of(documents[0], documents, _TARGET, world), world)
 
 
 def _difference(ours: Answer, theirs: Data) -> str:
@@ -313,7 +326,7 @@ class _World:
 
     def _queue(self, name: str) -> Data:
         cohort = {"cohortName": self.random.choice(self.cohorts)} if self.cohorts and self._some(0.8) else {}
-        selector = self.random.choices(
+        selector: Data = self.random.choices(
             ({"namespaceSelector": {}}, {"namespaceSelector": {"matchLabels": {"team": "a"}}}, {}), weights=(93, 6, 1)
         )[0]
         stop = {"stopPolicy": self.random.choice(("Hold", "HoldAndDrain"))} if self._some(0.02) else {}
@@ -433,8 +446,8 @@ class _World:
         if restart:
             spec["restartPolicy"] = restart
         if self._some(0.15):
-            init = {"name": "i", "image": "a", "resources": {"requests": self._requests()}}
-            init["resources"]["requests"].pop(GPU, None)
+            before = {name: each for name, each in self._requests().items() if name != GPU}
+            init = {"name": "i", "image": "a", "resources": {"requests": before}}
             spec["initContainers"] = [{**init, **({"restartPolicy": "Always"} if self._some(0.4) else {})}]
         if self._some(0.2):
             spec["nodeSelector"] = {self.key(name): self.random.choice(values) for name, values in self.labels.items() if self._some(0.6)}

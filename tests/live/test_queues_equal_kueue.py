@@ -1,4 +1,4 @@
-"""Queues on a live Kueue: jobs are admitted with the flavors that are foreseen, and never those that are reported as never admitted."""
+"""Kueue admits jobs that fit or borrow by what `queue` says, with the flavors that it names, and no job that it says is never admitted."""
 
 from collections import Counter
 from collections.abc import Iterator
