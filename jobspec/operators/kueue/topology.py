@@ -275,9 +275,9 @@ class _Search:
 
     def _too_narrow(self, fitting: int, wanted: int) -> str:
         what = "pods" if self.size == 1 else f"slices of {self.size} pods"
-        where = f"one {self.level}" if self.required else "all nodes"
+        where, has = (f"one {self.level}", "has") if self.required else ("the nodes", "have")
         excluded = ", ".join(f"{why}: {number}" for why, number in sorted(self.excluded.items()))
-        room = f"{where} of topology `{self.flavor.topology}` has room for {fitting} of {wanted} {what}"
+        room = f"{where} of topology `{self.flavor.topology}` {has} room for {fitting} of {wanted} {what}"
         return f"{room}; {self.total} domains, without {excluded}" if excluded else room
 
 
