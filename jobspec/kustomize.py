@@ -58,6 +58,8 @@ class InBuild:
     """Why it is skipped, such as that it is a patch of kustomize; empty for what may be a manifest."""
     completed: frozenset[str] = frozenset()
     """What the builds of a manifest fill in, such as `namespace`."""
+    is_left_out: bool = False
+    """Whether it is beside a kustomization that does not list it, so that nobody applies it with others."""
     build: Build | None = None
     """What kustomize makes of it, where it is a kustomization that is built."""
     is_built: bool = False
@@ -77,7 +79,7 @@ class InBuild:
 
     def applied(self, how: AppliedFolder | None, *, decrypts: bool) -> InBuild:
         """The same in a folder that an engine applies; *decrypts*: a generator, such as KSOPS, may decrypt files there."""
-        if how is None:
+        if how is None or self.is_left_out:
             return self
         return replace(
             self,

@@ -28,7 +28,7 @@ from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, TypeVar
 
     from jobspec.cluster import Cluster, Judged
@@ -160,10 +160,19 @@ class Checked:
         """The same with other documents."""
         return Checked(self.result, documents, self.objects, self.pending, self.unforeseen, comments=self.comments)
 
+    def without_objects(self, kinds: Collection[GroupKind]) -> Checked:
+        """The same without the objects of some kinds for other files."""
+        kept = [each for each in self.objects if each.group_kind not in kinds]
+        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, comments=self.comments)
+
     def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
         """The same with another result."""
         unforeseen = self.unforeseen if unforeseen is None else unforeseen
         return Checked(result, self.documents, self.objects, self.pending, unforeseen, comments=self.comments)
+
+
+#: What decides on the objects of other files.
+_DECIDING = (LIMIT_RANGE, RESOURCE_QUOTA, *ADMISSION_POLICIES)
 
 
 # The whole way of several files, which are checked one by one, and then with each other.
@@ -186,6 +195,7 @@ def check_files(
     folders: Sequence[str] = (),
     has_placeholders: Callable[[T], bool] = lambda _: False,
     kept: Kept | None = None,
+    is_left_out: Callable[[T], bool] = lambda _: False,
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other.
 
@@ -193,8 +203,9 @@ def check_files(
     too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
     the results alone come back, without *definitions* of CRDs their names. *run* goes through the files, in several processes for example.
     *folders*: of each file, the folder whose files are applied together: quotas and limits without a namespace reach no further.
-    *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked. *kept* checks a file, or knows its
-    result by itself already.
+    *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked. *is_left_out*: whether nobody applies
+    a file with the others, for which its quotas, limits and policies then do not count. *kept* checks a file, or knows its result by itself
+    already.
     """
 
     def check_one(asked: tuple[T, Cluster]) -> Checked:
@@ -204,6 +215,8 @@ def check_files(
         if not checked.result.valid and has_placeholders(each):
             checked = check(with_stand_ins(manifests, checked, cluster), cluster)
         checked = foresee(checked, cluster) if outcome else checked
+        if checked.objects and is_left_out(each):
+            checked = checked.without_objects(_DECIDING)
         if documents and definitions:
             return checked
         return checked.with_documents(_without_definitions(checked.documents) if documents else ())

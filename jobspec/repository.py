@@ -74,6 +74,11 @@ class Builds:
             path = os.path.dirname(path)
         return self._roles.get(path)
 
+    def is_left_out(self, path: str) -> bool:
+        """Whether a file is beside a kustomization, and none lists it: who applies the folder does not apply the file."""
+        path = os.path.normpath(path)
+        return os.path.dirname(path) in self._folders and path not in self._completed
+
     def completed(self, path: str) -> frozenset[str]:
         """What the builds of a manifest fill in: `namespace`, `selector`."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))

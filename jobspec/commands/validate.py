@@ -277,6 +277,7 @@ def check_files(
         folders=folders,
         has_placeholders=has_placeholders,
         kept=kept,
+        is_left_out=lambda each: each.in_build is not None and each.in_build.is_left_out,
     )
 
 

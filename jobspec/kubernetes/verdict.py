@@ -293,16 +293,19 @@ def _near_kind(document: Document) -> tuple[str, bool]:
     is no stable one may be switched on in a cluster.
     """
     (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
-    if (document.api_version, name) == ("v1", "Config"):  # a kubeconfig
-        return "", False
     ours = _near[group] if group in _near else _near.setdefault(group, _candidates(group))
     for kind in ours:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
             return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`", not is_preview
-    same = [kind.name for kind in ours if document.api_version in kind.api_versions]
+    same = [kind.name for kind in ours if document.api_version in kind.api_versions and _is_misspelt(name, kind.name)]
     hint = closest(name, same) if same else ""
     return hint, bool(hint)
+
+
+def _is_misspelt(name: str, known: str) -> bool:
+    """Whether a kind can be a misspelt known one: `Config` of kubectl and `NodeList` are none."""
+    return name[:1].lower() == known[:1].lower() and abs(len(name) - len(known)) < 3
 
 
 _near: dict[str, list[Kind]] = {}

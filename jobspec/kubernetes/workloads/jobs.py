@@ -205,7 +205,7 @@ def _generated(spec: Data, name: str, uid: str, *, of_server: Sequence[str]) -> 
         if key in of_server and labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
             yield Problem("conflicting-values", (*at, Key(key)), message, "remove it; the server sets it")
-    if of_server == GENERATED and (why := bad_label_value(name)):
+    if of_server == GENERATED and not bad_subdomain(name) and (why := bad_label_value(name)):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
