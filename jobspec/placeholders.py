@@ -30,9 +30,10 @@ _PLACEHOLDER = re.compile(
 #: What is a placeholder where no text is taken, too.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
-_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+)\s*")
+_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+)(?:\|.*)?\s*")
 #: What a file is called that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
+_STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
 _SUBSTRING = re.compile(r":(\d+)(?::(\d+))?")
@@ -256,7 +257,12 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     unset = [each for each in result.diagnostics if is_template and each.rule in ("missing-field", "missing-name") and each not in dropped]
     left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
     kinds = {row.index: row.kind for row in result.documents}
-    completed = [each for each in result.diagnostics if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed)]
+    unknown = [each for each in dropped if each.rule == "unknown-field"]
+    completed = [
+        each
+        for each in result.diagnostics
+        if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed) or any(_is_beside(each, other) for other in unknown)
+    ]
     kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     if len(kept) == len(result.diagnostics):
         return result
@@ -298,6 +304,13 @@ def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str]) -> b
         or ("selector" in completed and found.field == "spec.selector")
         or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
     )
+
+
+def _is_beside(missing: Diagnostic, unknown: Diagnostic) -> bool:
+    """Whether a placeholder for a whole field may be the field that is missing in the same object."""
+    parent = missing.field.rpartition(".")[0]
+    is_inside = missing.document == unknown.document and unknown.field.startswith(parent)
+    return missing.rule == "missing-field" and is_inside and _STEP.fullmatch(unknown.field[len(parent) :]) is not None
 
 
 def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
