@@ -56,7 +56,7 @@ def test_errors_speak_of_arguments() -> None:
         with pytest.raises(jobspec.JobspecError, match=said) as raised:
             jobspec.Cluster(target)  # type: ignore[arg-type]
         assert "--" not in str(raised.value)
-    with pytest.raises(jobspec.JobspecError, match="^none.yaml: no such file; `project` is the path of one$"):
+    with pytest.raises(jobspec.JobspecError, match=r"^none\.yaml: no such file; `project` is the path of one$"):
         api.diff(project="none.yaml")
 
 
