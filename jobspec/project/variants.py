@@ -156,7 +156,7 @@ class SharedOverlays:
 class Combination:
     """An entry of a project with one combination of its matrix's values."""
 
-    __slots__ = ("entry", "name", "overlays", "values")
+    __slots__ = ("cluster", "entry", "name", "overlays", "values")
 
     def __init__(self, entry: MarkedTree, values: Values, overlays: SharedOverlays | None) -> None:
         self.entry = entry
@@ -166,17 +166,14 @@ class Combination:
         """The overlays that the entry names, where they are the same for all its combinations."""
         self.name = str(filled_text(entry.value["name"], values).value)
         """The variant's name, which is that of its folder, too."""
+        cluster = entry.value.get("cluster")
+        self.cluster = str(filled_text(cluster, values).value) if cluster else ""
+        """The path of the cluster that it meets; empty for the project's."""
 
     @property
     def hashed(self) -> bool:
         """Whether the job's name ends in a hash of its spec."""
         return _is_hashed(self.entry)
-
-    @property
-    def cluster(self) -> str:
-        """The path of the cluster that it meets; empty for the project's."""
-        named = field(self.entry, "cluster")
-        return str(filled_text(named, self.values).value) if named else ""
 
     @property
     def keeps_runs(self) -> bool:
@@ -251,7 +248,7 @@ def _is_hashed(entry: MarkedTree) -> bool:
 
 def _shared_overlays(entry: MarkedTree, project: LoadedProject, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
-    named, cluster = entry.get("overlays"), field(entry, "cluster")
+    named, cluster = entry.get("overlays"), entry.get("cluster")
     if any(any(names_in(each)) for each in (named, cluster) if each):
         return None
     sources = sources.of(str(cluster.value)) if cluster else sources

@@ -47,8 +47,8 @@ spec:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 25, 135),
-        (("lint", "simple.yaml"), 44, 419),
+        (("validate", "simple.yaml"), 25, 140),
+        (("lint", "simple.yaml"), 44, 440),
         (("render", "simple.yaml", "--overlay", "cpu"), 33, 355),
         (("render",), 56, 1000),
     ],
