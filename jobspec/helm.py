@@ -17,7 +17,7 @@ from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path
 from jobspec.documents.document import Document
-from jobspec.kustomize import Build, documents_in
+from jobspec.kustomize import Build, Output, documents_in
 
 
 class RenderedChart(Build):
@@ -26,7 +26,7 @@ class RenderedChart(Build):
     what = "Helm chart"
 
     def __init__(self, chart: str, text: str, values: Sequence[str]) -> None:
-        super().__init__(os.path.join(chart, "Chart.yaml"), f"# {chart}\n{text}", {}, ())
+        super().__init__(os.path.join(chart, "Chart.yaml"), Output(text=f"# {chart}\n{text}"), {}, ())
         self._chart = chart
         self._values = (*values, os.path.join(chart, "values.yaml"))
         lines = [(number, line[len(_SOURCE) :]) for number, line in enumerate(text.splitlines(), 1) if line.startswith(_SOURCE)]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
@@ -297,21 +297,42 @@ def _is_harmless(plugin: Document) -> bool:
 # Trace what is built.
 
 
+class Output(NamedTuple):
+    """What a builder has printed: the file that keeps it, or the text where no file does."""
+
+    file: str = ""
+    text: str = ""
+
+    def read(self) -> str:
+        """The text. Many builds of large CRDs are more than belongs into memory."""
+        if not self.file:
+            return self.text
+        with open(self.file, encoding="utf-8") as file:
+            return file.read()
+
+
 class Build:
     """The objects of a build, and where they come from. It can be pickled."""
 
     what = "kustomization"
     """What is built."""
 
-    def __init__(self, path: str, text: str, shown: Mapping[str, str], reads: Collection[str]) -> None:
+    def __init__(self, path: str, output: Output, shown: Mapping[str, str], reads: Collection[str]) -> None:
         self.path = path
         """The kustomization as users name it."""
         self.reads = frozenset(reads)
         """The real paths of all files that it is built of."""
-        first, _, self.text = text.partition("\n")
-        self._folder = first.removeprefix("# ")
+        self._output = output
+        text = output.read()
+        self.size = len(text)
+        self._folder = text.partition("\n")[0].removeprefix("# ")
         self._shown = shown
         """Real path -> the path as users name it."""
+
+    @property
+    def text(self) -> str:
+        """What is built, as YAML."""
+        return self._output.read().partition("\n")[2]
 
     def documents(self, documents: Iterable[Document]) -> list[Document]:
         """The documents of the output without its annotations, and with the places where their values were written."""

@@ -106,7 +106,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     found: dict[str, InBuild] = {}
     for root in roots:
         path, output = shown[root.path], outputs.get(root.path)
-        if isinstance(output, str):
+        if isinstance(output, kustomize.Output):
             found |= {shown[each]: InBuild(is_built=True) for each in root.manifests}
             found[path] = InBuild(build=kustomize.Build(path, output, shown, root.read))
             continue
@@ -117,7 +117,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     return found
 
 
-def _failure(root: kustomize.Root, failure: Failure | str | None, shown: Mapping[str, str]) -> Diagnostic:
+def _failure(root: kustomize.Root, failure: Failure | kustomize.Output | None, shown: Mapping[str, str]) -> Diagnostic:
     """What is reported of a kustomization that cannot be built."""
     if not root.missing:
         message = f"kustomize cannot build this: {failure}"
@@ -168,7 +168,7 @@ class Failure(Exception):
     """Why a builder has built nothing."""
 
 
-def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list[str | Failure]:
+def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list[kustomize.Output | Failure]:
     """What a builder makes of each root: first the folder that its paths begin at, as a comment, and then the objects.
 
     What was built before of the same files is kept in the user's cache.
@@ -185,14 +185,12 @@ def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list
     return answers
 
 
-def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str]) -> str | Failure:
+def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str]) -> kustomize.Output | Failure:
     kept = os.path.join(cache, _fingerprint(root, command) + ".yaml")
     try:
-        with open(kept, encoding="utf-8") as file:
-            text = file.read()
         os.utime(kept)
-        return text
-    except (OSError, ValueError):
+        return kustomize.Output(kept)
+    except OSError:
         pass
     try:
         text = f"# {work}\n{_printed(root, work, command)}"
@@ -204,9 +202,9 @@ def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str])
         with open(new, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(new, kept)
-    except OSError:
-        pass  # a home that cannot be written to has no cache
-    return text
+    except OSError:  # a home that cannot be written to has no cache
+        return kustomize.Output(text=text)
+    return kustomize.Output(kept)
 
 
 def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ OPENED: dict[str, bytes] = {}
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
 
-    __slots__ = ("content", "first_line", "in_build", "named", "part", "path")
+    __slots__ = ("content", "first_line", "in_build", "named", "part", "path", "span")
 
     def __init__(
         self,
@@ -60,6 +60,8 @@ class Found:
         self.part = part
         self.first_line = first_line
         """Of a part of a large file its number, and how many lines are before it."""
+        self.span: tuple[int, int] | None = None
+        """The bytes at which the part begins and ends; None of a whole file."""
 
 
 def find(
@@ -281,7 +283,21 @@ def _stdin() -> bytes:
 
 
 def content_of(found: Found) -> bytes:
-    """What a file holds, as far as it can matter: one byte more than a manifest can have. Raises JobspecError where it cannot be read."""
+    """What a file or the part of one holds, as far as it can matter: a byte more than a manifest can have.
+
+    Raises JobspecError where it cannot be read.
+    """
+    if found.span is None:
+        return _whole(found)
+    start, end = found.span
+    if found.content is not None or (found.in_build and found.in_build.build):
+        return _whole(found)[start:end]
+    with open(found.path, "rb") as file:
+        file.seek(start)
+        return file.read(end - start)
+
+
+def _whole(found: Found) -> bytes:
     if found.content is not None:
         return found.content
     if found.in_build and found.in_build.build:
@@ -327,26 +343,25 @@ def parts_of(found: Found) -> list[Found]:
         return [found]
     from jobspec.documents.syntax import cut
 
-    parts: list[list[str]] = []
-    lines: list[int] = []
+    starts: list[tuple[int, int]] = []  # the first byte, and the lines before it
+    at = 0
     for piece, line in cut(text):
-        if not parts or sum(map(len, parts[-1])) >= _PART_SIZE:
-            parts.append([])
-            lines.append(line)
-        parts[-1].append(piece)
-    if len(parts) == 1:
+        if not starts or at - starts[-1][0] >= _PART_SIZE:
+            starts.append((at, line))
+        at += len(piece.encode())
+    if len(starts) == 1:
         return [found]
-
-    def part(number: int) -> Found:
-        content = "".join(parts[number]).encode()
-        return Found(found.path, named=found.named, content=content, in_build=found.in_build, part=number, first_line=lines[number])
-
-    return [part(number) for number in range(len(parts))]
+    parts = []
+    for number, ((start, line), (end, _)) in enumerate(zip(starts, [*starts[1:], (at, 0)], strict=True)):
+        part = Found(found.path, named=found.named, content=found.content, in_build=found.in_build, part=number, first_line=line)
+        part.span = start, end
+        parts.append(part)
+    return parts
 
 
 def _size(found: Found) -> int:
     if found.in_build and found.in_build.build:
-        return len(found.in_build.build.text)
+        return found.in_build.build.size
     if found.in_build and found.in_build.role:
         return 0
     return len(found.content) if found.content is not None else os.path.getsize(found.path)
