@@ -25,12 +25,12 @@ from jobspec.targets import Target
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
-    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^\.\.\.$"
+    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
 )
 #: What is a placeholder where no text is taken, too.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
-_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+)(?:\|.*)?\s*")
+_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)(?:\|.*)?\s*")
 #: What a file is called that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
@@ -297,7 +297,9 @@ def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
 
 
 def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str]) -> bool:
-    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing."""
+    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of an annotation."""
+    if found.rule == "wrong-type" and found.field.startswith("metadata.annotations["):
+        return "annotations" in completed
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
     return found.rule == "missing-field" and (
         ("namespace" in completed and is_namespace)

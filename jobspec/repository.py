@@ -80,7 +80,7 @@ class Builds:
         return os.path.dirname(path) in self._folders and path not in self._completed
 
     def completed(self, path: str) -> frozenset[str]:
-        """What the builds of a manifest fill in: `namespace`, `selector`."""
+        """What the builds of a manifest fill in: `namespace`, `selector`; and `annotations`, which kustomize makes texts of."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))
 
 
@@ -108,7 +108,7 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
     def visit(folder: str, fills: set[str], around: frozenset[str]) -> None:
         data = kustomizations[folder]
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
-        fills = {*fills, *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
+        fills = {*fills, "annotations", *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
         if data.get("kind") == "Component":
             fills |= {"namespace", "selector"}  # what uses it may fill them in, in another repository too
         for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
