@@ -38,7 +38,8 @@ _STDIN = "standard input"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options: it has none, since the `functionConfig` says what is to be done."""
-    what = f"a ConfigMap, or any kind with a `spec`, of the ResourceList on standard input, that sets {', '.join(_FIELDS)}; or an Overlay"
+    what = "of the ResourceList on standard input: a ConfigMap, or any kind with a `spec`,\nthat sets"
+    what += f" {', '.join(_FIELDS)}; or an Overlay"
     parser.add_argument_group("functionConfig", what)
 
 

@@ -58,7 +58,7 @@ def _of_job(each: Asked, how: Text) -> Iterator[str]:
     job, answer = each.job, each.answer
     name = paint(visible(f"{job.kind} {_name(each)}"), _BOLD, colour=how.colour)
     if answer is None:
-        yield f"{name}: starts at once, past every quota: no queue name ({job.file})"
+        yield f"{name}: bypasses Kueue: no queue-name label ({job.file})"
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
     yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} in queue {queue} ({job.file})"
@@ -90,7 +90,7 @@ def verdict_text(answer: Answer) -> str:
 
 
 def remark_on_kind(each: Asked, release: str) -> str:
-    """Why Kueue lets a job of a kind start past every quota; empty for one that it queues."""
+    """Why jobs of a kind bypass Kueue; empty for one that it queues."""
     if is_queued(each.job.group_kind, release):
         return ""
     return f"kind-not-queued: {not_queued(each.job.kind, release)}; {NOT_QUEUED_HINT}"

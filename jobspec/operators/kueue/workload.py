@@ -51,7 +51,7 @@ NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks
 
 def not_queued(kind: str, release: str) -> str:
     """What becomes of a job of a kind that the default configuration of a release does not queue."""
-    return f"Kueue {release} leaves every {kind} alone by default: it starts at once, past every quota"
+    return f"bypasses Kueue: Kueue {release} does not queue {kind}s by default"
 
 
 @dataclass(frozen=True, slots=True)
