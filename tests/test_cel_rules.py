@@ -87,9 +87,9 @@ def test_function_and_text_agree(text: str) -> None:
     @given(_VALUES[text], _VALUES[text])
     def agrees(value: Any, old: Any) -> None:
         values = (value, old) if is_transition(text) else (value,)
-        told = program.eval(data={"self": value, "oldSelf": old}).value()
-        assert (objection(rule, *values) is None) == (told is True), (value, old, told)
-        answers.add(told is True)
+        reported = program.eval(data={"self": value, "oldSelf": old}).value()
+        assert (objection(rule, *values) is None) == (reported is True), (value, old, reported)
+        answers.add(reported is True)
 
     agrees()
     assert answers == {True, False}, "values of one sort alone prove nothing"

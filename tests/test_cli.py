@@ -213,8 +213,8 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_every_rule_is_explained() -> None:
-    told = {rule: run_here("explain", rule) for rule in RULES}
-    assert {rule: (done.returncode, done.stdout) for rule, done in told.items()} == {
+    reports = {rule: run_here("explain", rule) for rule in RULES}
+    assert {rule: (done.returncode, done.stdout) for rule, done in reports.items()} == {
         rule: (0, f"{rule}: {text}\n") for rule, text in RULES.items()
     }
 
@@ -302,7 +302,7 @@ def test_output_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert "für 学习" in done.stdout
 
 
-def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_reported(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     closed = f"exec {shlex.join(command('validate', 'job.yaml'))} >&-"
     done = program("sh", "-c", closed, cwd=tmp_path)
@@ -362,8 +362,8 @@ def test_render_takes_unknown_objects_along_and_leaves_what_is_no_object(tmp_pat
     files["kustomization.yaml"] = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [job.yaml]\n"
     write(tmp_path / "jobs", files)
     done = run_here("render", "jobs", "--to", "out", cwd=tmp_path)
-    told = "4 documents: 1 valid, 3 skipped (1 kustomization, 1 of an unknown kind: 1 LocalQueue)"
-    assert (done.returncode, done.stderr) == (0, f"{told} {RELEASES}\n")
+    reports = "4 documents: 1 valid, 3 skipped (1 kustomization, 1 of an unknown kind: 1 LocalQueue)"
+    assert (done.returncode, done.stderr) == (0, f"{reports} {RELEASES}\n")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["localqueue-a.yaml", "pytorchjob-train.yaml"]
 
 
@@ -374,7 +374,7 @@ def test_a_job_that_an_overlay_does_not_fit_is_counted_as_invalid(tmp_path: Path
     assert done.stdout.endswith(f"\n1 document: 1 invalid, 1 error {RELEASES}\n")
 
 
-def test_a_mistake_in_an_overlay_is_told_once_for_all_roles(tmp_path: Path) -> None:
+def test_a_mistake_in_an_overlay_is_reported_once_for_all_roles(tmp_path: Path) -> None:
     worker = JOB.partition("    Master:\n")[2]
     (tmp_path / "job.yaml").write_text(f"{JOB}    Worker:\n{worker}")
     (tmp_path / "my.yaml").write_text(
@@ -395,7 +395,7 @@ def test_gpus_that_the_base_requests_do_not_contradict_the_overlay(tmp_path: Pat
     assert done.stdout.count("nvidia.com/gpu") == 1
 
 
-def test_a_volume_of_the_base_whose_name_an_overlay_takes_is_told(tmp_path: Path) -> None:
+def test_a_volume_of_the_base_whose_name_an_overlay_takes_is_reported(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(f"{JOB}          volumes: [{{name: data, hostPath: {{path: /data}}}}]\n")
     done = run_here("render", "job.yaml", "--overlay", "pvc-output", cwd=tmp_path)
     assert done.returncode == 0
@@ -418,7 +418,7 @@ def test_an_overlay_beside_the_jobs_is_not_rendered(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
 
 
-def test_what_render_passes_by_is_told(tmp_path: Path) -> None:
+def test_what_render_passes_by_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
     done = run_here("render", "jobs", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")

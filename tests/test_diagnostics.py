@@ -5,7 +5,7 @@ from jobspec.diagnostics import Change, Diagnostic, Mark
 
 def test_other_words_keep_all_else() -> None:
     changes = [Change("set", ("spec",), 1)]
-    told = Diagnostic("wrong-type", "a", Mark("a.yaml", 1), field="b", document=2, hint="c", stage="admission", changes=changes)
-    for other in (told.with_message("d"), told.with_hint("d")):
+    reported = Diagnostic("wrong-type", "a", Mark("a.yaml", 1), field="b", document=2, hint="c", stage="admission", changes=changes)
+    for other in (reported.with_message("d"), reported.with_hint("d")):
         assert (other.stage, other.changes, other.field, other.document) == ("admission", changes, "b", 2)
-    assert (told.with_message("d").message, told.with_hint("d").hint) == ("d", "d")
+    assert (reported.with_message("d").message, reported.with_hint("d").hint) == ("d", "d")

@@ -19,7 +19,7 @@ from jobspec.documents.text_edits import Unfit, applied
 from jobspec.fixes import FixedText, fix_texts, with_remedies
 from jobspec.lint.linting import lint
 from tests.support.any_data import MAPPINGS
-from tests.support.checking import mend
+from tests.support.checking import fix
 from tests.support.manifests import paths_in
 from tests.support.reference import ROOT, folder
 from tests.support.rewriting import restyled
@@ -33,8 +33,8 @@ def _judge(text: str) -> Sequence[Diagnostic]:
     return pipeline.foresee(pipeline.checked(pipeline.Source("a.yaml", text), (), _CLUSTER), _CLUSTER).result.diagnostics
 
 
-def _mend(text: str) -> FixedText:
-    return mend(text, _judge, file="a.yaml")
+def _fix(text: str) -> FixedText:
+    return fix(text, _judge, file="a.yaml")
 
 
 def _data(text: str) -> list[Any]:
@@ -59,12 +59,12 @@ def test_a_case_becomes_what_stands_beside_it(case: Path, change: str) -> None:
         }.get(change, lambda: text)()
 
     expected = changed(case.with_suffix(f".fixed{case.suffix}").read_text())
-    assert _mend(changed(case.read_text())).text == expected
-    assert _mend(expected).text == expected
+    assert _fix(changed(case.read_text())).text == expected
+    assert _fix(expected).text == expected
 
 
-def test_what_cannot_be_mended_is_told() -> None:
-    found = _mend((ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text())
+def test_what_cannot_be_fixed_is_reported() -> None:
+    found = _fix((ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text())
     assert [(each.rule, each.mark.line) for each in found.refused] == [("unknown-field", 9)]
 
 
@@ -196,31 +196,31 @@ def test_most_remedies_of_ordinary_text_can_be_made() -> None:
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
-def test_a_case_in_any_style_is_mended_as_far_as_in_its_own(case: Path) -> None:
+def test_a_case_in_any_style_is_fixed_as_far_as_in_its_own(case: Path) -> None:
     chance = random.Random(seed())
     for _ in range(40):
         text = restyled(chance.choice([piece for piece, _ in cut(case.read_text())]), chance)
-        found = _mend(text)
+        found = _fix(text)
         before = {(each.rule, each.field) for each in _errors(text)}
         shown = [each for each in _errors(found.text) if (each.rule, each.field) not in before]
         assert all(each.changes for each in shown)  # by a fix of what hid it, and in a form that cannot be edited
-        assert _mend(found.text).text == found.text
+        assert _fix(found.text).text == found.text
         actions = {change.action for each in found.done for change in each.changes}
         if "remove" not in actions:  # the comment behind a value goes with it
             assert sorted(comments_of(found.text)) == sorted(comments_of(text))
         if not actions & {"set", "move"}:
-            assert found.text.count("\n") <= text.count("\n")  # a mended text of several lines has one
+            assert found.text.count("\n") <= text.count("\n")  # a fixed text of several lines has one
 
 
 def test_fixing_public_manifests_leaves_valid_what_was() -> None:
-    mended_files = 0
+    fixed_files = 0
     for path in sorted(folder("corpus", "manifests").rglob("*.yaml")):
         text = path.read_text()
-        found = _mend(text)
+        found = _fix(text)
         assert not _errors(found.text) or _errors(text), path
-        assert _mend(found.text).text == found.text, path
-        mended_files += found.text != text
-    assert mended_files
+        assert _fix(found.text).text == found.text, path
+        fixed_files += found.text != text
+    assert fixed_files
 
 
 def _advise(text: str) -> Sequence[Diagnostic]:
@@ -239,7 +239,7 @@ def test_fixing_what_lint_finds_leaves_valid_what_was_and_nothing_to_fix() -> No
     done = set()
     for path in _texts_with_advice():
         text = path.read_text()
-        found = mend(text, _advise, file="a.yaml")
+        found = fix(text, _advise, file="a.yaml")
         before, after = _advise(text), _advise(found.text)
         assert found.refused == [], path
         assert not any(each.severity == "error" for each in after) or any(each.severity == "error" for each in before), path
@@ -250,18 +250,18 @@ def test_fixing_what_lint_finds_leaves_valid_what_was_and_nothing_to_fix() -> No
 
 
 def test_fixing_public_manifests_by_lint_leaves_valid_what_was() -> None:
-    mended_files = 0
+    fixed_files = 0
     for path in sorted(folder("corpus", "manifests").rglob("*.yaml")):
         text = path.read_text()
-        found = mend(text, _advise, file="a.yaml")
+        found = fix(text, _advise, file="a.yaml")
         assert found.refused == [], path
         if found.text != text:
-            mended_files += 1
+            fixed_files += 1
             assert not any(each.severity == "error" for each in _advise(found.text)) or any(
                 each.severity == "error" for each in _advise(text)
             )
-            assert mend(found.text, _advise, file="a.yaml").text == found.text, path
-    assert mended_files > 5
+            assert fix(found.text, _advise, file="a.yaml").text == found.text, path
+    assert fixed_files > 5
 
 
 _JOB = (ROOT / "tests" / "cases" / "fixes" / "misspelt.yaml").read_text()
@@ -269,7 +269,7 @@ _BY_HAND = (ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text()
 
 
 def _judgements(texts: dict[str, str]) -> tuple[dict[str, FixedText], list[int]]:
-    """The mended files, and how many were judged each time."""
+    """The fixed files, and how many were judged each time."""
     numbers: list[int] = []
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
@@ -279,23 +279,23 @@ def _judgements(texts: dict[str, str]) -> tuple[dict[str, FixedText], list[int]]
     return fix_texts(texts, judge), numbers
 
 
-def test_files_are_mended_together_and_only_changed_ones_are_judged_again() -> None:
+def test_files_are_fixed_together_and_only_changed_ones_are_judged_again() -> None:
     few, many = ({**{f"{number}.yaml": _JOB for number in range(size)}, "by_hand.yaml": _BY_HAND} for size in (2, 20))
-    mended_few, judged_few = _judgements(few)
-    mended_many, judged_many = _judgements(many)
-    assert {each.text for path, each in mended_many.items() if path != "by_hand.yaml"} == {mended_few["0.yaml"].text}
-    assert mended_many["by_hand.yaml"].refused
+    fixed_few, judged_few = _judgements(few)
+    fixed_many, judged_many = _judgements(many)
+    assert {each.text for path, each in fixed_many.items() if path != "by_hand.yaml"} == {fixed_few["0.yaml"].text}
+    assert fixed_many["by_hand.yaml"].refused
     assert len(judged_few) == len(judged_many)
     assert [many - few for few, many in zip(judged_few, judged_many, strict=True)] == [18 if few > 1 else 0 for few in judged_few]
 
 
-def test_documents_of_one_file_are_mended_together_whatever_cannot_be_mended_among_them() -> None:
+def test_documents_of_one_file_are_fixed_together_whatever_cannot_be_fixed_among_them() -> None:
     few, many = ("---\n".join([_JOB, _BY_HAND] * number) for number in (2, 8))
-    mended_few, judged_few = _judgements({"a.yaml": few})
-    mended_many, judged_many = _judgements({"a.yaml": many})
+    fixed_few, judged_few = _judgements({"a.yaml": few})
+    fixed_many, judged_many = _judgements({"a.yaml": many})
     assert judged_few == judged_many
-    assert mended_many["a.yaml"].text == "---\n".join([_mend(_JOB).text, _mend(_BY_HAND).text] * 8)
-    assert len(mended_many["a.yaml"].refused) == 4 * len(mended_few["a.yaml"].refused)
+    assert fixed_many["a.yaml"].text == "---\n".join([_fix(_JOB).text, _fix(_BY_HAND).text] * 8)
+    assert len(fixed_many["a.yaml"].refused) == 4 * len(fixed_few["a.yaml"].refused)
 
 
 def _say(rule: str, field: str, changes: Sequence[Change], *, document: int = 0, severity: Literal["error", "info"] = "info") -> Diagnostic:
@@ -316,22 +316,22 @@ def _judge_values(text: str) -> list[Diagnostic]:
 
 def test_a_remedy_that_spoils_its_document_leaves_the_others_to_be_made() -> None:
     text = "".join(f"---\na: 1\nb: 3\nc: {number}\n" for number in (4, 5, 4, 6, 4))
-    found = mend(text, _judge_values, file="a.yaml")
+    found = fix(text, _judge_values, file="a.yaml")
     assert found.text == "".join(f"---\na: 2\nb: {three}\nc: {number}\n" for three, number in ((3, 4), (4, 5), (3, 4), (4, 6), (3, 4)))
     assert [each.document for each in found.refused] == [0, 2, 4]
 
 
-def test_a_document_that_another_one_would_spoil_stays_and_the_others_are_mended() -> None:
+def test_a_document_that_another_one_would_spoil_stays_and_the_others_are_fixed() -> None:
     def judge(text: str) -> list[Diagnostic]:
         fours = [value for data in _data(text) for value in data.values() if value == 4]
         spoilt = [_say("two-fours", "", [], document=0, severity="error")] if len(fours) > 1 else []
         return [*_judge_values(text), *spoilt]
 
-    assert mend("x: 4\n---\na: 3\n---\na: 1\n", judge, file="a.yaml").text == "x: 4\n---\na: 3\n---\na: 2\n"
+    assert fix("x: 4\n---\na: 3\n---\na: 1\n", judge, file="a.yaml").text == "x: 4\n---\na: 3\n---\na: 2\n"
 
 
 def test_neighbours_in_a_list_are_all_removed() -> None:
     def judge(text: str) -> list[Diagnostic]:
         return [_say("gone", f"a[{at}]", [remove(("a", at))]) for at, each in enumerate(_data(text)[0]["a"]) if each == "x"]
 
-    assert mend("a:\n  - x\n  - x # c\n  - y\n  - x\n  - x\n  - x\n", judge, file="a.yaml").text == "a:\n  - y\n"
+    assert fix("a:\n  - x\n  - x # c\n  - y\n  - x\n  - x\n  - x\n", judge, file="a.yaml").text == "a:\n  - y\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.agreement.created import differing, made
 from tests.agreement.created_of_trainjobs import made_of_trainjobs
-from tests.agreement.records import is_known, releases, told
+from tests.agreement.records import is_known, releases, reported
 
 
 def table(golden: Path) -> Iterator[str]:
@@ -15,7 +15,7 @@ def table(golden: Path) -> Iterator[str]:
     yield "| a server with | manifests | documents | agree | known to differ |"
     yield "|---|---|---|---|---|"
     for release in releases(golden):
-        found = told(golden, release)
+        found = reported(golden, release)
         documents = sum(reply["code"] is not None for record, _ in found for reply in record.replies)
         differing = [record for record, differences in found if differences]
         known = sum(is_known(record) for record in differing)

@@ -36,13 +36,13 @@ class Made:
     stored: Object
     theirs: dict[Name, Object]
     ours: dict[Name, Object]
-    told: list[str]
+    reported: list[str]
     """The rules of our diagnostics."""
 
     @property
     def is_whole(self) -> bool:
         """Whether every replica that was asked for has its pod and its service; where the operator makes nothing, that is all."""
-        if self.told:
+        if self.reported:
             return True
         name = self.stored["metadata"]["name"]
         replicas = self.stored["spec"].get("pytorchReplicaSpecs", {})
@@ -86,8 +86,8 @@ def _made(name: str, manifest: Path, golden: Path, release: str, replies: list[O
             expansion = expand(job, context, target)
             ours = [as_recorded(each.data(), stored) for each in with_api_defaults(expansion.objects, context, target)]
             owned = [each for each in created if _is_owned(each, stored)]
-            told = [each.rule for each in expansion.diagnostics]
-            yield Made(name, job, stored, by_name(owned), by_name(ours), told)
+            reported = [each.rule for each in expansion.diagnostics]
+            yield Made(name, job, stored, by_name(owned), by_name(ours), reported)
 
 
 def _is_owned(made: Object, job: Object) -> bool:

@@ -29,14 +29,14 @@ class MadeOfTrainJobs:
     record: str
     theirs: dict[Name, Object]
     ours: dict[Name, Object]
-    told: list[str]
+    reported: list[str]
     """The rules of our diagnostics."""
 
     @property
     def is_whole(self) -> bool:
         """Whether all that was to come had come: the JobSet, all its Jobs, and all their pods, where it is not suspended."""
         jobsets = [each for (kind, _), each in self.theirs.items() if kind == "JobSet"]
-        return self.told == ["no-pods-created"] or (bool(jobsets) and all(_is_whole(each, self.theirs) for each in jobsets))
+        return self.reported == ["no-pods-created"] or (bool(jobsets) and all(_is_whole(each, self.theirs) for each in jobsets))
 
     def differences(self) -> Iterator[str]:
         """Where ours are others than theirs; in a part of what was to come, everything that is there has to be among ours.
@@ -88,8 +88,8 @@ def _made(record: Record, golden: Path) -> MadeOfTrainJobs | None:
         for each in with_api_defaults(expansion.objects, there, target)
     ]
     recorded = json.loads((golden / record.release / f"{record.name}.json").read_text())["created"]
-    told = [each.rule for expansion in expansions for each in expansion.diagnostics]
-    return MadeOfTrainJobs(record.name, by_name(recorded), by_name(ours), told)
+    reported = [each.rule for expansion in expansions for each in expansion.diagnostics]
+    return MadeOfTrainJobs(record.name, by_name(recorded), by_name(ours), reported)
 
 
 def _named(document: Document, stored: Object) -> Document:

@@ -27,7 +27,7 @@ class Refusal:
     witness: str
     """A manifest that shows it, sent as an object of that kind."""
 
-    def is_told_by(self, error: Diagnostic) -> bool:
+    def is_reported_by(self, error: Diagnostic) -> bool:
         """Whether an error is this refusal."""
         return error.rule == self.rule and re.search(self.says, error.message) is not None
 

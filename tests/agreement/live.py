@@ -53,7 +53,7 @@ class Live:
         errors = errors_of(checked)
         if answer.accepted and errors:
             refusals = known.refusals(self.name)
-            return all(any(each.is_told_by(error) for each in refusals) for error in errors)
+            return all(any(each.is_reported_by(error) for each in refusals) for error in errors)
         return answer.accepted == (not errors and bool(checked.result.documents))
 
     def outdated(self) -> list[Find]:
@@ -64,7 +64,7 @@ class Live:
             checked = self.check(case)
             answer = self.ask(case, checked)
             errors = errors_of(checked)
-            if not (answer.accepted and errors and all(map(refusal.is_told_by, errors))):
+            if not (answer.accepted and errors and all(map(refusal.is_reported_by, errors))):
                 wrong.append(self._find(case, checked, answer))
         return wrong
 

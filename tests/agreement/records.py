@@ -55,7 +55,7 @@ def records(golden: Path, release: str) -> Iterator[Record]:
 
 
 @cache
-def told(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
+def reported(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
     """All records of a release, each with our disagreements about it."""
     return [(record, disagreements(record)) for record in records(golden, release)]
 
@@ -63,7 +63,7 @@ def told(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
 def disagreements(record: Record) -> list[str]:
     """Where our verdict on a file differs from the server's: accepted or refused, and the fields that a refusal names.
 
-    A document of a kind that the server did not have tells nothing.
+    A document of a kind that the server did not have says nothing.
     """
     ours = result(record.manifest, Cluster(target_of(record.release), closed=True))
     rows = ours.documents
@@ -104,7 +104,7 @@ def _differences(row: DocumentResult, reply: dict[str, Any], ours: FileResult) -
 
 
 def named_fields(message: str) -> Iterator[tuple[str, bool]]:
-    """The fields that a refusal names, with one spelling, and whether each is told to be absent.
+    """The fields that a refusal names, with one spelling, and whether each is said to be absent.
 
     Servers spell a map's key both `.key` and `[key]`.
     """

@@ -27,23 +27,23 @@ def test_records_that_hold_only_a_part_are_known(release: str) -> None:
     assert all(len(each.theirs) < len(each.ours) for each in found if not each.is_whole)
 
 
-def test_what_the_operator_does_not_make_is_told() -> None:
+def test_what_the_operator_does_not_make_is_reported() -> None:
     refused = ["blank-image", "chief-type", "elastic-nproc-both", "master-two", "master-zero", "name-digit-first", "name-dots"]
     refused += ["no-image", "no-pytorch-container", "unknown-type"]
     always = {"elastic-conf-empty": ["operator-crash"], "no-replica-types": ["refused-by-operator"], "suspended": ["no-pods-created"]}
-    assert _told("training-operator-1.7.0") == {
+    assert _reported("training-operator-1.7.0") == {
         **{name: ["refused-by-operator"] for name in refused},
         "no-containers": ["refused-by-operator", "operator-crash"],
         **always,
     }
-    assert _told("training-operator-1.9.4") == {**always, "managed-by-kueue": ["no-pods-created"]}
+    assert _reported("training-operator-1.9.4") == {**always, "managed-by-kueue": ["no-pods-created"]}
 
 
-def _told(release: str) -> dict[str, list[str]]:
-    """The rules that we tell about probes of which we expand nothing."""
+def _reported(release: str) -> dict[str, list[str]]:
+    """The rules that we report of probes of which we expand nothing."""
     found = made(folder("golden"), release)
-    return {each.record.rpartition("/")[2]: each.told for each in found if each.record.startswith("probes/") and each.told}
+    return {each.record.rpartition("/")[2]: each.reported for each in found if each.record.startswith("probes/") and each.reported}
 
 
-def test_the_readme_tells_the_agreement_as_it_is() -> None:
+def test_the_readme_states_the_agreement_as_it_is() -> None:
     assert "\n".join(table_of_objects(folder("golden"))) in (ROOT / "docs/explanation/agreement.md").read_text()

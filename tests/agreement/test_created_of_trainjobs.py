@@ -34,10 +34,13 @@ def test_demonstrations_of_shipped_runtimes_are_a_remark_in_ours() -> None:
     assert [len(found[release]) for release in RECORDED] == [9, 0, 0, 0]
 
 
-def test_what_the_trainer_does_not_make_is_told() -> None:
+def test_what_the_trainer_does_not_make_is_reported() -> None:
     """Of no job that has its JobSet on record; of those that have none, all but what an absent scheduler prevents."""
     folder("golden")
-    told = {release: {each.record: each.told for each in made_of_trainjobs(folder("golden"), release) if each.told} for release in RECORDED}
+    reported = {
+        release: {each.record: each.reported for each in made_of_trainjobs(folder("golden"), release) if each.reported}
+        for release in RECORDED
+    }
     too_long = {f"probes/trainjob/name-{length}": ["jobset-refused"] for length in (54, 63)}
     newest = {"probes/trainjob/managed-by-kueue": ["no-pods-created"], "probes/trainjob/patch-job-unknown": ["jobset-refused"]}
-    assert told == {**dict.fromkeys(RECORDED, too_long), "trainer-2.3.0": {**too_long, **newest}}
+    assert reported == {**dict.fromkeys(RECORDED, too_long), "trainer-2.3.0": {**too_long, **newest}}

@@ -19,7 +19,7 @@ _RECORDED = [
 ]
 _REFUSALS = {"pods-refused", "service-refused", "job-refused", "jobset-refused", "claim-refused", "autoscaler-refused"}
 
-#: The end of a record's name -> why its objects came in part, which no file tells.
+#: The end of a record's name -> why its objects came in part, which no file says.
 _UNFORESEEN = {
     "priority-class": "the cluster had no such PriorityClass",
     "service-account": "the cluster had no such ServiceAccount",
@@ -51,8 +51,8 @@ def _each_foreseen(release: str) -> Iterator[tuple[str, bool, set[str]]]:
             accepted = {reply["index"] for reply in record.replies if reply.get("stored")}
             there = [each for each in documents(record.manifest, target) if each.index in accepted]
             jobs = [foresee(each, there, Cluster(target)) for each in there if each.kind in ("PyTorchJob", "TrainJob")]
-            told = [each for job in jobs if job for each in job.diagnostics if each.severity == "error"]
-            yield record.name, whole[record.name], {each.rule for each in told}
+            reported = [each for job in jobs if job for each in job.diagnostics if each.severity == "error"]
+            yield record.name, whole[record.name], {each.rule for each in reported}
 
 
 @pytest.mark.parametrize("release", _RECORDED)
@@ -60,11 +60,11 @@ def test_what_is_refused_did_not_come_and_what_came_in_part_was_foreseen(release
     folder("golden", release)
     found = _foreseen(release)
     assert len(found) > 20
-    assert [name for name, whole, told in found if whole and told & _REFUSALS] == []
-    unforeseen = [name for name, whole, told in found if not whole and not told]
+    assert [name for name, whole, reported in found if whole and reported & _REFUSALS] == []
+    unforeseen = [name for name, whole, reported in found if not whole and not reported]
     assert [name for name in unforeseen if not name.endswith(tuple(_UNFORESEEN))] == []
 
 
 def test_refusals_are_foreseen_on_each_operator() -> None:
-    told = {rule for release in _RECORDED for _, whole, rules in _foreseen(release) if not whole for rule in rules}
-    assert told == _REFUSALS - {"claim-refused", "autoscaler-refused"}
+    reported = {rule for release in _RECORDED for _, whole, rules in _foreseen(release) if not whole for rule in rules}
+    assert reported == _REFUSALS - {"claim-refused", "autoscaler-refused"}

@@ -5,7 +5,7 @@ import pytest
 from jobspec.targets import RELEASES
 from tests.agreement import known
 from tests.agreement.__main__ import table
-from tests.agreement.records import is_known, named_fields, told
+from tests.agreement.records import is_known, named_fields, reported
 from tests.support.reference import ROOT, folder
 
 RECORDED = [f"trainer-{release}" for release in RELEASES["trainer"] if release != "2.2.0"]
@@ -16,7 +16,7 @@ RECORDED += [f"training-operator-{release}" for release in RELEASES["training-op
 def test_every_record_of_a_release(release: str) -> None:
     golden = folder("golden")
     folder("golden", release)
-    found = told(golden, release)
+    found = reported(golden, release)
     assert len(found) > 200
     assert {record.name: differences for record, differences in found if differences and not is_known(record)} == {}
     assert [record.name for record, differences in found if is_known(record) and not differences] == []
@@ -24,7 +24,7 @@ def test_every_record_of_a_release(release: str) -> None:
 
 def test_what_is_known_to_differ_is_recorded() -> None:
     golden = folder("golden")
-    names = {record.name for release in RECORDED for record, _ in told(golden, release)}
+    names = {record.name for release in RECORDED for record, _ in reported(golden, release)}
     assert known.records().keys() <= names
 
 
@@ -52,6 +52,6 @@ def test_the_fields_that_a_reply_names(message: str, fields: list[tuple[str, boo
     assert list(named_fields(message)) == fields
 
 
-def test_the_readme_tells_the_agreement_as_it_is() -> None:
+def test_the_readme_states_the_agreement_as_it_is() -> None:
     readme = (ROOT / "docs/explanation/agreement.md").read_text()
     assert "\n".join(table(folder("golden"))) in readme

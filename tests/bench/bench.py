@@ -8,9 +8,9 @@ programs accept. kubeconform validates the same files by jobspec's own JSON Sche
 upstream's CRDs. A project of 1,000 variants is rendered on two processors: to a folder that is not there, over one in which one variant is
 another one, over one that is as it should be, and to compare only. Beside it `kubectl kustomize` builds a single one of these variants, and
 all of them, by overlays that make the same changes: it prints them, without a file for each, a hash in a name or a check. jobspec is
-measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which tells
+measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which says
 what becomes of jobs, is measured beside its `--no-outcome`, `jobspec lint`, which validates, too, beside `jobspec validate`, and what
-`jobspec lint --fix` would mend beside `jobspec lint`. `jobspec expand` prints the objects of one job, and of one of a thousand nodes. A
+`jobspec lint --fix` would fix beside `jobspec lint`. `jobspec expand` prints the objects of one job, and of one of a thousand nodes. A
 cold start is measured on the job of middle length, of those that `expand` takes: it needs the runtime of a TrainJob, too. Without a peer
 only what needs none is measured.
 
@@ -88,7 +88,7 @@ class Job:
         return Job(f"metdata: {{}}\n{self.text}")
 
     def with_misspelling(self) -> "Job":
-        """The job with a misspelt field, which `--fix` mends."""
+        """The job with a misspelt field, which `--fix` fixes."""
         return Job(f"\n{self.text}".replace("\nspec:", "\nspecs:", 1).removeprefix("\n"))
 
 
@@ -349,7 +349,7 @@ def main() -> None:
             return {"jobspec validate": ([*jobspec, str(path)], 0), "jobspec lint": ([jobspec[0], "lint", str(path)], 0)}
 
         def with_fixes(path: Path) -> Commands:
-            """What `lint --fix` would mend is shown, so that every round finds the same files."""
+            """What `lint --fix` would fix is shown, so that every round finds the same files."""
             return {
                 "jobspec lint": ([jobspec[0], "lint", str(path)], 1),
                 "jobspec lint --diff": ([jobspec[0], "lint", "--diff", str(path)], 1),
@@ -373,7 +373,7 @@ def main() -> None:
             compare(f"one {path.stem} of {NODES:,} nodes, expanded", expanded(path), few)
         compare(f"{NUMBER:,} files, with lint", with_lint(many), few)
         misspelt = write_many(folder / "misspelt", [job.with_misspelling() for job in jobs])
-        compare(f"{NUMBER:,} files with one mistake to mend in each", with_fixes(misspelt), few)
+        compare(f"{NUMBER:,} files with one mistake to fix in each", with_fixes(misspelt), few)
         sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}
         compare(f"{NUMBER:,} files with one error in each", against_peer(broken, 1) | sound, few)
         job = GUIDES / "simple.yaml"

@@ -67,9 +67,9 @@ def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: st
     before = sorted(folder.rglob("*"))
     for name in ("validate", "render"):
         done = runner(name, *arguments, cwd=folder)
-        told, nothing = (done.stdout, done.stderr) if name == "validate" else (done.stderr, done.stdout)
+        reported, nothing = (done.stdout, done.stderr) if name == "validate" else (done.stderr, done.stdout)
         assert (done.returncode, nothing) == (1, "")
-        first, *rest = told.splitlines()
+        first, *rest = reported.splitlines()
         assert first.startswith(f"{file}:{place}: error: " if place else f"{file}: error: ")
         assert first.removesuffix(" [*]").endswith(f"[{rule}]")
         assert all(line.startswith("    ") for line in rest[:-1])

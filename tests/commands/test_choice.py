@@ -1,4 +1,4 @@
-"""What one chooses not to be told: options, settings in files, comments and baselines, of `validate` and `lint`."""
+"""Suppressing findings: options, settings in files, comments and baselines, of `validate` and `lint`."""
 
 import json
 import os
@@ -15,8 +15,8 @@ _BAD = JOB.replace("replicas: 1", "replicaz: 1")
 _TWO = f"{_BAD}---\n{_BAD.replace('name: train', 'name: other')}"
 
 
-def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[int, str]], dict[str, int]]:
-    """The exit code, the line and rule of each diagnostic but of what every PyTorchJob is told, and the summary."""
+def _reported(*arguments: str, cwd: Path) -> tuple[int, list[tuple[int, str]], dict[str, int]]:
+    """The exit code, the line and rule of each diagnostic but of what every PyTorchJob is reported, and the summary."""
     done = run_here(*arguments, "-o", "json", cwd=cwd)
     assert done.returncode in (0, 1), done.stderr
     report = json.loads(done.stdout)
@@ -27,7 +27,7 @@ def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[int, str]], dict[
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "ignored"),
+    ("text", "reported", "ignored"),
     [
         (_BAD.replace("replicaz: 1", "replicaz: 1  # jobspec: ignore[unknown-field] ours"), [], 1),
         (_BAD.replace("      replicaz", "      # jobspec: ignore[wrong-type, unknown-field] ours\n\n      # more\n      replicaz"), [], 1),
@@ -45,20 +45,20 @@ def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[int, str]], dict[
     ],
 )
 def test_a_comment_ignores_a_rule_on_its_line_above_it_or_in_its_document(
-    tmp_path: Path, text: str, told: list[tuple[int, str]], ignored: int
+    tmp_path: Path, text: str, reported: list[tuple[int, str]], ignored: int
 ) -> None:
     write(tmp_path, {"a.yaml": text})
-    code, found, summary = _told("validate", "a.yaml", cwd=tmp_path)
-    assert (found, summary.get("ignored", 0)) == (told, ignored)
-    assert code == any(rule != "unused-ignore" for _, rule in told)
+    code, found, summary = _reported("validate", "a.yaml", cwd=tmp_path)
+    assert (found, summary.get("ignored", 0)) == (reported, ignored)
+    assert code == any(rule != "unused-ignore" for _, rule in reported)
 
 
 def test_lint_ignores_in_the_same_way_and_knows_its_own_rules(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _LATEST, "b.yaml": _LATEST.replace("latest", "latest  # jobspec: ignore[unpinned-image] nightly")})
-    assert (13, "unpinned-image") in _told("lint", "a.yaml", cwd=tmp_path)[1]
-    assert (13, "unpinned-image") not in _told("lint", "b.yaml", cwd=tmp_path)[1]
+    assert (13, "unpinned-image") in _reported("lint", "a.yaml", cwd=tmp_path)[1]
+    assert (13, "unpinned-image") not in _reported("lint", "b.yaml", cwd=tmp_path)[1]
     write(tmp_path, {"c.yaml": JOB.replace("train:v1", "train:v1  # jobspec: ignore[unpinned-image] was")})
-    assert (13, "unused-ignore") in _told("lint", "c.yaml", cwd=tmp_path)[1]
+    assert (13, "unused-ignore") in _reported("lint", "c.yaml", cwd=tmp_path)[1]
 
 
 def test_what_is_ignored_is_counted(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_is_ignored_is_counted(tmp_path: Path) -> None:
 
 def test_rules_and_stages_are_selected_and_ignored(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": f"{_BAD}  bad: 1\n".replace("name: train", "name: Train"), "broken.yaml": "a: ["})
-    rules = {rule for _, rule in _told("validate", "a.yaml", cwd=tmp_path)[1]}
+    rules = {rule for _, rule in _reported("validate", "a.yaml", cwd=tmp_path)[1]}
     assert rules == {"unknown-field", "invalid-name"}
     for options, left in (
         (["--select", "invalid-name"], {"invalid-name"}),
@@ -79,14 +79,14 @@ def test_rules_and_stages_are_selected_and_ignored(tmp_path: Path) -> None:
         (["--ignore", "invalid-name", "--ignore=unknown-field"], set()),
         (["--select", "schema", "--ignore", "unknown-field"], {"invalid-name"}),
     ):
-        code, found, _ = _told("validate", "a.yaml", *options, cwd=tmp_path)
+        code, found, _ = _reported("validate", "a.yaml", *options, cwd=tmp_path)
         assert ({rule for _, rule in found}, code) == (left, bool(left))
-    assert _told("validate", "broken.yaml", "--select", "invalid-name", cwd=tmp_path)[0] == 1
+    assert _reported("validate", "broken.yaml", "--select", "invalid-name", cwd=tmp_path)[0] == 1
 
 
 def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": f"{JOB}# jobspec: ignore[unknown-field] gone\n"})
-    assert [_told("validate", "a.yaml", f"--fail-on={each}", cwd=tmp_path)[0] for each in ("error", "warning", "info")] == [0, 1, 1]
+    assert [_reported("validate", "a.yaml", f"--fail-on={each}", cwd=tmp_path)[0] for each in ("error", "warning", "info")] == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
         (["--baseline", "a.yaml"], "a.yaml: this is not a baseline; --write-baseline writes one"),
     ],
 )
-def test_a_mistake_in_an_option_is_told(tmp_path: Path, options: list[str], error: str) -> None:
+def test_a_mistake_in_an_option_is_reported(tmp_path: Path, options: list[str], error: str) -> None:
     write(tmp_path, {"a.yaml": JOB})
     done = run_here("validate", "a.yaml", *options, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, f"jobspec: {error}\n")
@@ -107,10 +107,10 @@ def test_a_mistake_in_an_option_is_told(tmp_path: Path, options: list[str], erro
 def test_settings_stand_in_the_project_or_in_pyproject(tmp_path: Path) -> None:
     project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants: [{name: a, base: a.yaml}]\n"
     write(tmp_path, {"a.yaml": _BAD, "pyproject.toml": '[tool.jobspec]\nignore = ["unknown-field"]\nfail-on = "warning"\n'})
-    assert _told("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
+    assert _reported("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
     write(tmp_path, {"jobspec.yaml": f"{project}  checks: {{ignore: [invalid-name]}}\n"})
-    assert _told("validate", "a.yaml", cwd=tmp_path)[0] == 1, "the project comes first"
-    assert _told("validate", "a.yaml", "--ignore", "schema", cwd=tmp_path)[0] == 0, "an option is added"
+    assert _reported("validate", "a.yaml", cwd=tmp_path)[0] == 1, "the project comes first"
+    assert _reported("validate", "a.yaml", "--ignore", "schema", cwd=tmp_path)[0] == 0, "an option is added"
     write(tmp_path, {"jobspec.yaml": f"{project}  checks: {{ignor: [invalid-name], failOn: fatal}}\n"})
     done = run_here("validate", "a.yaml", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("jobspec.yaml: ")) == (2, 2)
@@ -127,24 +127,24 @@ def test_an_option_wins_over_the_settings_even_with_the_value_of_no_option(tmp_p
     write(tmp_path, {"a.yaml": f"# jobspec: ignore\n{JOB}", "b.yaml": _BAD})
     assert run_here("validate", "b.yaml", "--write-baseline", "known.json", cwd=tmp_path).returncode == 0
     write(tmp_path, {"pyproject.toml": settings.replace('select = ["wrong-type"]\n', "")})
-    assert [_told("validate", "a.yaml", *each, cwd=tmp_path)[0] for each in ([], ["--fail-on", "error"])] == [1, 0]
-    assert [_told("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--baseline="])] == [[], [(8, "unknown-field")]]
+    assert [_reported("validate", "a.yaml", *each, cwd=tmp_path)[0] for each in ([], ["--fail-on", "error"])] == [1, 0]
+    assert [_reported("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--baseline="])] == [[], [(8, "unknown-field")]]
     write(tmp_path, {"pyproject.toml": settings.replace('baseline = "known.json"\n', "")})
-    assert [_told("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--select="])] == [[], [(8, "unknown-field")]]
+    assert [_reported("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--select="])] == [[], [(8, "unknown-field")]]
 
 
-def test_a_baseline_hides_what_was_there_and_tells_what_is_stale(tmp_path: Path) -> None:
+def test_a_baseline_hides_what_was_there_and_reports_what_is_stale(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _TWO, "jobs/b.yaml": _BAD})
     done = run_here("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)
     assert done.returncode == 2
     (tmp_path / "old").mkdir()
-    assert _told("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)[0] == 0
+    assert _reported("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)[0] == 0
     assert len(json.loads((tmp_path / "old" / "base.json").read_text())["known"]) == 3
-    code, found, summary = _told("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
+    code, found, summary = _reported("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
     assert (code, found, summary["ignored"]) == (0, [], 3)
     # lines move, one mistake goes, and another one comes
     write(tmp_path, {"jobs/a.yaml": f"# new\n{JOB}---\n{_TWO.partition('---')[2].replace('image:', 'picture:')}"})
-    code, found, _ = _told("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
+    code, found, _ = _reported("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
     assert code == 1
     assert [rule for _, rule in found] == ["unknown-field", "stale-baseline"]
     for part in ("a.yaml", "b.yaml"):
@@ -164,7 +164,7 @@ _WANTED = "latest  # jobspec: ignore[unpinned-image] nightly"
 
 @pytest.mark.parametrize("folder", ["", "team/"])
 @pytest.mark.parametrize(
-    ("base", "overlay", "told"),
+    ("base", "overlay", "reported"),
     [
         (_POLICY, NEWEST, [("base.yaml", "unpinned-image"), ("newest.yaml", "unpinned-image")]),
         (_POLICY.replace("latest", _WANTED), NEWEST.replace("latest", _WANTED), []),
@@ -178,16 +178,16 @@ _WANTED = "latest  # jobspec: ignore[unpinned-image] nightly"
     ],
 )
 def test_comments_count_in_bases_and_overlays_where_the_project_alone_is_linted(
-    tmp_path: Path, folder: str, base: str, overlay: str, told: list[tuple[str, str]]
+    tmp_path: Path, folder: str, base: str, overlay: str, reported: list[tuple[str, str]]
 ) -> None:
     (tmp_path / ".git").mkdir()
     write(tmp_path, {f"{folder}jobspec.yaml": _VARIANTS, f"{folder}base.yaml": base, f"{folder}newest.yaml": overlay})
     done = run_here("lint", f"{folder}jobspec.yaml", "-o", "json", "--ignore", _OF_EVERY_PYTORCHJOB, cwd=tmp_path)
     (result,) = json.loads(done.stdout)["files"]
-    assert sorted((each["file"], each["rule"]) for each in result["diagnostics"]) == [(f"{folder}{file}", rule) for file, rule in told]
+    assert sorted((each["file"], each["rule"]) for each in result["diagnostics"]) == [(f"{folder}{file}", rule) for file, rule in reported]
 
 
-def test_files_that_are_linted_beside_their_project_are_told_once(tmp_path: Path) -> None:
+def test_files_that_are_linted_beside_their_project_are_reported_once(tmp_path: Path) -> None:
     write(tmp_path, {"jobspec.yaml": _VARIANTS, "base.yaml": _POLICY.replace("latest", _WANTED), "newest.yaml": NEWEST})
     done = run_here("lint", "jobspec.yaml", "./base.yaml", "newest.yaml", "-o", "json", "--ignore", _OF_EVERY_PYTORCHJOB, cwd=tmp_path)
     found = [(each["file"], each["rule"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
@@ -212,35 +212,35 @@ def test_many_comments_and_documents_are_read_in_one_pass(tmp_path: Path) -> Non
             )
         },
     )
-    code, found, summary = _told("lint", "a.yaml", cwd=tmp_path)
+    code, found, summary = _reported("lint", "a.yaml", cwd=tmp_path)
     assert (code, summary["ignored"], {rule for _, rule in found}) == (0, 300, {"unused-ignore"})
 
 
 def test_an_entry_of_a_baseline_is_stale_only_where_its_rule_was_looked_at(tmp_path: Path) -> None:
     pinned = _POLICY.replace("latest", "v1")
     write(tmp_path, {"jobs/a.yaml": _POLICY, "jobs/b.yaml": _POLICY.replace("name: train", "name: b")})
-    assert _told("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
+    assert _reported("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
     for options in (["validate", "jobs"], ["lint", "jobs", "--select", "schema"], ["lint", "jobs"]):
-        assert _told(*options, "--baseline", "base.json", cwd=tmp_path)[1] == []
+        assert _reported(*options, "--baseline", "base.json", cwd=tmp_path)[1] == []
     write(tmp_path, {"jobs/a.yaml": pinned.replace("replicas", "replicaz")})
-    assert [rule for _, rule in _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1]] == ["unknown-field"]
+    assert [rule for _, rule in _reported("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1]] == ["unknown-field"]
     write(tmp_path, {"jobs/a.yaml": pinned})
-    assert _told("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == []
-    assert _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(3, "stale-baseline")]
+    assert _reported("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == []
+    assert _reported("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(3, "stale-baseline")]
 
 
 def test_an_entry_of_a_file_that_is_gone_is_stale(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _POLICY, "jobs/b.yaml": _POLICY.replace("name: train", "name: b")})
-    assert _told("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
+    assert _reported("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
     (tmp_path / "jobs" / "b.yaml").unlink()
-    assert _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(4, "stale-baseline"), (5, "stale-baseline")]
+    assert _reported("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(4, "stale-baseline"), (5, "stale-baseline")]
 
 
 def test_settings_stand_in_any_form_that_toml_has(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _BAD})
     for text in ("[tool]\njobspec = {ignore = ['unknown-field']}\n", "tool.jobspec.ignore = ['unknown-field']\n"):
         write(tmp_path, {"pyproject.toml": text})
-        assert _told("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
+        assert _reported("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
     write(tmp_path, {"pyproject.toml": "[tool]\njobspec = 3\n"})
     assert run_here("validate", "a.yaml", cwd=tmp_path).returncode == 2
 
@@ -255,7 +255,7 @@ def test_what_cannot_be_read_is_in_no_baseline(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": JOB, "jobs/broken.yaml": "a: [\n"})
     done = run_here("validate", "jobs/broken.yaml", "--write-baseline", "base.json", cwd=tmp_path)
     assert (done.returncode, (tmp_path / "base.json").read_text()) == (0, '{"known": []}\n')
-    assert _told("validate", "jobs/broken.yaml", "--baseline", "base.json", cwd=tmp_path)[1] == [(2, "yaml-syntax")]
+    assert _reported("validate", "jobs/broken.yaml", "--baseline", "base.json", cwd=tmp_path)[1] == [(2, "yaml-syntax")]
 
 
 def test_a_baseline_that_is_not_utf8_and_file_names_that_are_not(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_baseline_that_is_not_utf8_and_file_names_that_are_not(tmp_path: Path)
 )
 def test_blanks_and_capitals_in_a_comment_do_not_matter(comment: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _POLICY.replace("latest", f"latest  {comment}")})
-    assert _told("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1] == []
+    assert _reported("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -295,13 +295,13 @@ def test_blanks_and_capitals_in_a_comment_do_not_matter(comment: str, tmp_path: 
 )
 def test_a_comment_that_seems_to_ignore_is_reported(comment: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _POLICY.replace("latest", f"latest  {comment}")})
-    found = _told("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1]
+    found = _reported("lint", "a.yaml", "--select", "unpinned-image,unused-ignore", cwd=tmp_path)[1]
     assert sorted(rule for _, rule in found) == ["unpinned-image", "unused-ignore"]
 
 
 def test_a_comment_about_jobspec_is_none_that_ignores(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _POLICY.replace("latest", "latest  # jobspec: see the guide; jobspec allows 3 of them")})
-    assert _told("lint", "a.yaml", "--select", "unused-ignore", cwd=tmp_path)[1] == []
+    assert _reported("lint", "a.yaml", "--select", "unused-ignore", cwd=tmp_path)[1] == []
 
 
 def test_an_old_name_of_a_rule_goes_on_working_and_says_the_new_one(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _FILES = {"jobspec.yaml": _PROJECT, "base.yaml": _BASE, "fast.yaml": _OVERLAY, "
 _QUOTA = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: all, namespace: other}\nspec: {hard: {pods: 9}}\n"
 
 
-def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[str, int, str]]]:
+def _reported(*arguments: str, cwd: Path) -> tuple[int, list[tuple[str, int, str]]]:
     done = run_here(*arguments, "-o", "json", cwd=cwd)
     assert done.returncode in (0, 1), done.stderr
     found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
@@ -45,15 +45,15 @@ def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[str, int, str]]]:
 
 
 @pytest.mark.parametrize("folder", ["", "team/"])
-def test_a_wrong_flag_is_told_where_it_is_written_and_once_for_all_variants(tmp_path: Path, folder: str) -> None:
+def test_a_wrong_flag_is_reported_where_it_is_written_and_once_for_all_variants(tmp_path: Path, folder: str) -> None:
     write(tmp_path, {f"{folder}{name}": text for name, text in _FILES.items()})
     (tmp_path / ".git").mkdir()
     for command in ("lint", "render"):
-        code, told = _told(command, f"{folder}jobspec.yaml", cwd=tmp_path)
-        assert (code, told) == (1, [(f"{folder}fast.yaml", 7, "wrong-flag-value")])
+        code, reported = _reported(command, f"{folder}jobspec.yaml", cwd=tmp_path)
+        assert (code, reported) == (1, [(f"{folder}fast.yaml", 7, "wrong-flag-value")])
     assert not (tmp_path / folder / "rendered").exists()
     write(tmp_path, {f"{folder}fast.yaml": _OVERLAY.replace("few", "4")})
-    assert _told("lint", f"{folder}jobspec.yaml", cwd=tmp_path) == (0, [])
+    assert _reported("lint", f"{folder}jobspec.yaml", cwd=tmp_path) == (0, [])
     assert run_here("render", f"{folder}jobspec.yaml", cwd=tmp_path).returncode == 0
 
 
@@ -62,13 +62,13 @@ def test_a_rendered_tree_is_validated_by_the_contracts_of_the_project_beside_it(
     assert run_here("render", cwd=tmp_path).returncode == 0
     write(tmp_path, {"contracts/train.json": _CONTRACT.replace("--epochs", "--steps")})
     for command in ("validate", "lint"):
-        code, told = _told(command, "rendered", cwd=tmp_path)
-        assert (code, [rule for _, _, rule in told]) == (1, ["unknown-flag"] * 3)
+        code, reported = _reported(command, "rendered", cwd=tmp_path)
+        assert (code, [rule for _, _, rule in reported]) == (1, ["unknown-flag"] * 3)
 
 
 def test_a_contract_that_is_given_comes_before_that_of_the_project(tmp_path: Path) -> None:
     write(tmp_path, {**_FILES, "other.json": json.dumps({"properties": {"--epochs": {"type": "string"}}})})
-    assert _told("lint", "jobspec.yaml", "--contract", "example.com/train=other.json", cwd=tmp_path) == (0, [])
+    assert _reported("lint", "jobspec.yaml", "--contract", "example.com/train=other.json", cwd=tmp_path) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_contract_that_is_given_comes_before_that_of_the_project(tmp_path: Pat
         ("bad.json", "[]", "bad.json: this is not a contract: a JSON Schema whose `properties` are flags, such as `--epochs`"),
     ],
 )
-def test_a_contract_that_cannot_be_read_is_told_at_its_place(tmp_path: Path, path: str, text: str, message: str) -> None:
+def test_a_contract_that_cannot_be_read_is_reported_at_its_place(tmp_path: Path, path: str, text: str, message: str) -> None:
     write(
         tmp_path,
         {f"team/{name}": each for name, each in (_FILES | {"jobspec.yaml": _PROJECT.replace("contracts/train.json", path)}).items()},
@@ -94,9 +94,9 @@ def test_a_contract_that_cannot_be_read_is_told_at_its_place(tmp_path: Path, pat
 
 def test_the_contract_of_the_trainer_is_there_by_its_name(tmp_path: Path) -> None:
     write(tmp_path, {**_FILES, "jobspec.yaml": _PROJECT.replace("contracts/train.json", "trainer")})
-    assert _told("lint", "jobspec.yaml", cwd=tmp_path) == (1, [("fast.yaml", 7, "wrong-flag-value")])
+    assert _reported("lint", "jobspec.yaml", cwd=tmp_path) == (1, [("fast.yaml", 7, "wrong-flag-value")])
 
 
 def test_a_contract_counts_where_objects_of_other_files_decide_on_pods_too(tmp_path: Path) -> None:
     write(tmp_path, {**_FILES, "jobs/a.yaml": _BASE.replace('"3"', '"three"'), "jobs/quota.yaml": _QUOTA})
-    assert _told("validate", "jobs", cwd=tmp_path) == (1, [("jobs/a.yaml", 15, "wrong-flag-value")])
+    assert _reported("validate", "jobs", cwd=tmp_path) == (1, [("jobs/a.yaml", 15, "wrong-flag-value")])

@@ -54,7 +54,7 @@ def test_where_nothing_changed_it_says_so_and_ends_with_0(tmp_path: Path) -> Non
     assert done.stdout.splitlines()[0] == f"no variant of 1 changes against HEAD ({commit})"
 
 
-def test_a_change_is_told_with_the_line_that_made_it_and_ends_with_0_unless_asked(tmp_path: Path) -> None:
+def test_a_change_is_reported_with_the_line_that_made_it_and_ends_with_0_unless_asked(tmp_path: Path) -> None:
     write(_place(tmp_path), {"base/job.yaml": NEWER})
     (field,) = _fields(_report(tmp_path))
     assert field == {
@@ -85,7 +85,7 @@ def test_a_ref_that_names_no_commit_is_an_error_with_a_way_out(tmp_path: Path) -
     assert "names no commit" in _refused(tmp_path, "--", "--upload-pack=x")
 
 
-def test_a_shallow_clone_is_told_to_fetch_more(tmp_path: Path) -> None:
+def test_a_shallow_clone_is_reported_with_what_fetches_more(tmp_path: Path) -> None:
     committed(_place(tmp_path / "whole"), {"base/job.yaml": NEWER})
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{tmp_path / 'whole'}", "shallow")
     assert "this is a shallow clone" in _refused(tmp_path / "shallow", "HEAD^1")
@@ -135,7 +135,7 @@ def test_a_project_that_was_not_there_is_all_new(tmp_path: Path) -> None:
     assert report["summary"] == {"changed": 0, "new": 1, "removed": 0, "unchanged": 0}
 
 
-def test_mistakes_of_the_old_side_are_told_with_the_ref(tmp_path: Path) -> None:
+def test_mistakes_of_the_old_side_are_reported_with_the_ref(tmp_path: Path) -> None:
     write(_place(tmp_path, **{"base/job.yaml": JOB.replace("replicas: 1", "replicas: x")}), {"base/job.yaml": JOB})
     said = _refused(tmp_path, code=1)
     assert "HEAD:base/job.yaml:8:17: error: `replicas`: expected an integer" in said
@@ -144,7 +144,7 @@ def test_mistakes_of_the_old_side_are_told_with_the_ref(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["files"][0]["diagnostics"][0]["file"]) == (1, "HEAD:base/job.yaml")
 
 
-def test_mistakes_of_both_sides_are_told_at_once(tmp_path: Path) -> None:
+def test_mistakes_of_both_sides_are_reported_at_once(tmp_path: Path) -> None:
     _place(tmp_path, **{"jobspec.yaml": PROJECT.replace("base/job", "base/jib")})
     write(tmp_path, {"jobspec.yaml": f"{HEAD}  variants: []\n"})
     said = _refused(tmp_path, code=1)
@@ -183,7 +183,7 @@ def test_names_of_files_may_be_anything(tmp_path: Path) -> None:
     assert _fields(_report(tmp_path))[0]["was"]["file"] == f"HEAD:{name}"
 
 
-def test_another_output_and_another_target_are_told(tmp_path: Path) -> None:
+def test_another_output_and_another_target_are_reported(tmp_path: Path) -> None:
     _place(tmp_path)
     write(tmp_path, {"jobspec.yaml": PROJECT.replace("spec:\n", "spec:\n  output: tree\n")})
     report = _report(tmp_path)
@@ -195,7 +195,7 @@ def test_another_output_and_another_target_are_told(tmp_path: Path) -> None:
     assert (report["differs"], report["target"]["trainer"]) == (False, "2.2.1")
 
 
-def test_other_objects_of_the_engines_are_told(tmp_path: Path) -> None:
+def test_other_objects_of_the_engines_are_reported(tmp_path: Path) -> None:
     def project(namespace: str, branch: str = "main") -> str:
         engines = f"  engines: {{flux: {{url: 'https://git.example/a.git', ref: {{branch: {branch}}}}}}}\n"
         return PROJECT.replace("name: one", f"name: one, namespace: {namespace}").replace("spec:\n", f"spec:\n{engines}")
@@ -204,13 +204,13 @@ def test_other_objects_of_the_engines_are_told(tmp_path: Path) -> None:
     assert not _report(tmp_path)["differs"]
     write(tmp_path, {"jobspec.yaml": project("a", "other")})
     report = _report(tmp_path)
-    told = "the engines' objects change (flux/gitrepository-a.yaml): they have to be applied again"
-    assert (report["notes"], report["differs"], report["variants"]) == ([told], True, [])
+    reported = "the engines' objects change (flux/gitrepository-a.yaml): they have to be applied again"
+    assert (report["notes"], report["differs"], report["variants"]) == ([reported], True, [])
     write(tmp_path, {"jobspec.yaml": PROJECT})
     assert re.match(r"the engines' objects change \(flux/\S+ and \d+ more\)", _report(tmp_path)["notes"][0])
 
 
-def test_many_variants_are_spread_and_told_in_groups(tmp_path: Path) -> None:
+def test_many_variants_are_spread_and_reported_in_groups(tmp_path: Path) -> None:
     seeds = ", ".join(map(str, range(60)))
     entry = "  variants: [{name: 'one-${seed}', base: base/job.yaml, matrix: {seed: [%s]}, flags: {--seed: '${seed}'}}]\n"
     many = HEAD + entry % seeds
@@ -282,7 +282,7 @@ def test_a_wrong_price_list_is_reported_at_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json"])
-def test_the_values_of_a_secret_are_told_nowhere(tmp_path: Path, output: str) -> None:
+def test_the_values_of_a_secret_are_reported_nowhere(tmp_path: Path, output: str) -> None:
     secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {token: VALUE}\n"
     _place(tmp_path, **{"base/job.yaml": JOB + secret.replace("VALUE", "hunter2")})
     write(tmp_path, {"base/job.yaml": JOB + secret.replace("VALUE", "swordfish")})
@@ -349,9 +349,9 @@ def test_markdown_fits_a_comment_and_counts_what_is_left_out(tmp_path: Path, cha
     rows = len(re.findall(r"^\| `variant-", text, re.MULTILINE))
     (left,) = re.findall(r"^(\d+) variants? more (?:is|are) left out\.$", text, re.MULTILINE) or ["0"]
     assert rows + int(left) == changed
-    (untold,) = re.findall(r"^The fields of (\d+) variants? (?:is|are) left out here", text, re.MULTILINE) or ["0"]
-    assert text.count("<details>") + int(untold) == changed
-    assert (untold == "0") == (changed < 100)
+    (unreported,) = re.findall(r"^The fields of (\d+) variants? (?:is|are) left out here", text, re.MULTILINE) or ["0"]
+    assert text.count("<details>") + int(unreported) == changed
+    assert (unreported == "0") == (changed < 100)
 
 
 def test_markdown_holds_whatever_values_hold(tmp_path: Path) -> None:

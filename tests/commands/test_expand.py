@@ -148,10 +148,10 @@ def test_defaults_are_what_the_server_adds(folder: Path) -> None:
 
 def test_origins_stand_behind_each_line(folder: Path) -> None:
     plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
-    told = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
-    assert told.stderr == ""
-    assert list(quick_yaml.load_all(told.stdout)) == list(quick_yaml.load_all(plain))
-    lines = [line.split("  # ") for line in told.stdout.splitlines()]
+    reported = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
+    assert reported.stderr == ""
+    assert list(quick_yaml.load_all(reported.stdout)) == list(quick_yaml.load_all(plain))
+    lines = [line.split("  # ") for line in reported.stdout.splitlines()]
     assert [line.rstrip() for line, *_ in lines] == plain.splitlines()
     by_text = {line.strip(): place for line, *rest in lines for place in rest}
     assert by_text["image: example.com/train:v1"] == "job.yaml:13:20"
@@ -192,7 +192,7 @@ def test_a_table_of_a_trainjob(folder: Path) -> None:
     assert _on_a_terminal(100, "expand", "trainjob.yaml", cwd=folder) == TRAINJOB_TABLE
 
 
-def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_told_once(folder: Path) -> None:
+def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_reported_once(folder: Path) -> None:
     (folder / "job.yaml").write_text(TRAINJOB.replace("name: torch-distributed", "{kind: TrainingRuntime, name: ours}"))
     (folder / "runtime.yaml").write_text(RUNTIME)
     listed = json.loads(run_here("expand", ".", "-o", "json", cwd=folder).stdout)
@@ -221,7 +221,7 @@ def _on_a_terminal(columns: int, *arguments: str, cwd: Path) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
-def test_what_the_server_refuses_is_told_and_not_expanded(folder: Path) -> None:
+def test_what_the_server_refuses_is_reported_and_not_expanded(folder: Path) -> None:
     (folder / "bad.yaml").write_text(JOB.replace("replicas", "replica"))
     for form, printed in (("yaml", ""), ("json", '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": []\n}\n')):
         done = run_here("expand", "job.yaml", "bad.yaml", "-o", form, cwd=folder)

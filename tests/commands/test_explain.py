@@ -370,7 +370,7 @@ def test_a_built_in_kind_is_explained_in_the_version_that_clients_prefer() -> No
     }
 
 
-def test_the_release_that_a_field_came_with_is_told() -> None:
+def test_the_release_that_a_field_came_with_is_reported() -> None:
     field = "Pod.spec.hostnameOverride"
     assert "releases  kubernetes: since 1.34" in _jobspec(field).stdout
     assert "kubernetes 1.33 does not have it yet: added in 1.34." in _jobspec(field, "--target=kubernetes=1.33").stdout

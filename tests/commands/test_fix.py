@@ -18,7 +18,7 @@ _BAD = JOB.replace("replicas: 1", 'replicaz: "1"  # one')
 _GOOD = JOB.replace("replicas: 1", "replicas: 1  # one")
 
 
-def test_fix_mends_files_and_reports_what_is_left(tmp_path: Path) -> None:
+def test_fix_fixes_files_and_reports_what_is_left(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _BAD, "b/good.yml": CONFIG, "b/left.yaml": _BAD.replace("image:", "picture:")})
     os.chmod(tmp_path / "a.yaml", 0o640)
     unchanged = (tmp_path / "b" / "good.yml").stat().st_mtime_ns
@@ -114,7 +114,7 @@ def test_files_are_fixed_as_they_stand(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "jobspec: --fix and --diff cannot be combined with --overlay\n")
 
 
-def test_an_item_of_a_list_and_a_link_are_mended_where_they_are_written(tmp_path: Path) -> None:
+def test_an_item_of_a_list_and_a_link_are_fixed_where_they_are_written(tmp_path: Path) -> None:
     items = "".join(f"- {line}" if not number else f"  {line}" for number, line in enumerate(_BAD.splitlines(keepends=True)))
     write(tmp_path, {"real/list.yaml": f"apiVersion: v1\nkind: List\nitems:\n{items}"})
     (tmp_path / "link.yaml").symlink_to("real/list.yaml")
@@ -177,7 +177,7 @@ _PULLED = JOB.replace("train:v1", f"train@sha256:{'0' * 64}\n            imagePu
         (["lint"], _PULLED.replace("Always", "Always  # jobspec: ignore[needless-pull] ours")),
     ],
 )
-def test_what_is_ignored_is_not_mended(options: list[str], text: str, tmp_path: Path) -> None:
+def test_what_is_ignored_is_not_fixed(options: list[str], text: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": text, "guide.md": f"# A page\n\n```yaml\n{text}```\n"})
     assert run_here(*options, "--fix", "a.yaml", "guide.md", cwd=tmp_path).stderr == ""
     assert (tmp_path / "a.yaml").read_text() == text

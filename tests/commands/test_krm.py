@@ -100,7 +100,7 @@ def test_overlays_are_not_applied_to_what_is_wrong() -> None:
     assert code == 1 and text.startswith(given) and "replicas" in answer["results"][0]["message"]
 
 
-def test_everything_wrong_with_the_function_config_is_told_at_once() -> None:
+def test_everything_wrong_with_the_function_config_is_reported_at_once() -> None:
     code, answer, _ = _krm(_list(_spec("{overlay: [a], overlays: [cpuu, [b]], check: lynt, fail-on: x, target: [y]}"), SERVICE))
     said = "\n".join(each["message"] for each in answer["results"])
     assert code == 1

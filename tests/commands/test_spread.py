@@ -49,7 +49,7 @@ def _fails(number: int) -> int:
 @pytest.mark.parametrize(
     ("work", "error", "said"), [(_fails, ValueError, "no good"), (lambda number: lambda: number, AttributeError, "pickle")]
 )
-def test_what_ends_a_worker_is_told(work: Callable[[int], object], error: type[Exception], said: str) -> None:
+def test_what_ends_a_worker_is_reported(work: Callable[[int], object], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as caught:
         spread(range(2), work)
     assert "In a worker process" in caught.value.__notes__[0]

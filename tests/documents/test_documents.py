@@ -424,14 +424,14 @@ def test_what_an_alias_or_a_merge_brings_is_placed_where_it_was_written() -> Non
     assert key.line == 5
 
 
-def _told(marks: Marks) -> Any:
+def _reported(marks: Marks) -> Any:
     """All places of a tree of marks."""
     children = marks.children
     inside: Any = children
     if isinstance(children, dict):
-        inside = {name: _told(child) for name, child in children.items()}
+        inside = {name: _reported(child) for name, child in children.items()}
     elif children is not None:
-        inside = [_told(child) for child in children]
+        inside = [_reported(child) for child in children]
     return [
         (place.file, place.layer, place.line, place.column, place.end_line, place.end_column) if place else None
         for place in (marks.mark, marks.key)
@@ -446,7 +446,7 @@ def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
     documents, _ = read(path.read_text(errors="replace"), file=path.name, layer="ours")
     for document in [part for each in documents for part in (each, *items_of(each))]:
         before = pickle.dumps(document)
-        places = _told(document.marks)
+        places = _reported(document.marks)
         for pickled in {before, pickle.dumps(document)}:  # mostly the same bytes, whoever has asked for places in between
             copy = pickle.loads(pickled)
             assert (copy.data, copy.file, copy.index, copy.has_merges) == (
@@ -455,7 +455,7 @@ def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
                 document.index,
                 document.has_merges,
             )
-            assert _told(copy.marks) == places
+            assert _reported(copy.marks) == places
 
 
 def test_what_is_pickled_is_little_more_than_the_text() -> None:
@@ -510,8 +510,8 @@ def say(after):
         print([each.message for each in reader.read(wrong, file="f")[1]])
         try:
             yaml.load(wrong, yaml.CSafeLoader)
-        except error as told:
-            assert isinstance(told, yaml.YAMLError)
+        except error as reported:
+            assert isinstance(reported, yaml.YAMLError)
 
 for after in sys.argv[1:]:
     child = os.fork()
@@ -547,7 +547,7 @@ def test_pyyaml_is_whole_for_everybody_else_whoever_loads_it_first(before: str) 
     assert (done.stderr, done.stdout) == ("", _SAID.format(loaded=bool(before)) * len(_AFTER))
 
 
-def test_pyyaml_without_libyaml_is_told() -> None:
+def test_pyyaml_without_libyaml_is_reported() -> None:
     code = "import sys, jobspec.cli; sys.modules['yaml._yaml'] = None; sys.exit(jobspec.cli.main(['validate', '-']))"
     done = python(code, stdin="a: 1")
     assert (done.returncode, done.stdout) == (2, "")

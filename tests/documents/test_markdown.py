@@ -1,4 +1,4 @@
-"""Manifests in Markdown pages: found on the lines of the page, and mended there with all else as it was."""
+"""Manifests in Markdown pages: found on the lines of the page, and fixed there with all else as it was."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_a_page_is_checked_where_it_is_named_or_wished_for(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("command", ["validate", "lint"])
-def test_a_page_is_mended_in_its_fences_alone(tmp_path: Path, end: str, command: str) -> None:
+def test_a_page_is_fixed_in_its_fences_alone(tmp_path: Path, end: str, command: str) -> None:
     write(tmp_path, {"guide.md": PAGE.replace("\n", end)})
     done = run_here(command, "--fix", "--select", "schema", "guide.md", cwd=tmp_path)
     assert done.stderr == "guide.md: 4 problems fixed\n"
@@ -96,7 +96,7 @@ def test_a_page_is_mended_in_its_fences_alone(tmp_path: Path, end: str, command:
 @pytest.mark.parametrize(
     ("begin", "margin"), [("", ""), ("", "> "), ("", ">"), ("- in a list:\n", "  > "), ("", "> > "), ("1. x\n", "\t"), ("\ufeff", "")]
 )
-def test_fences_are_read_and_mended_in_quotes_lists_and_behind_tabs(tmp_path: Path, begin: str, margin: str, end: str) -> None:
+def test_fences_are_read_and_fixed_in_quotes_lists_and_behind_tabs(tmp_path: Path, begin: str, margin: str, end: str) -> None:
     job = f"{_BAD.replace('spec:', f'spec:{chr(10)}  # a comment{chr(10)}', 1)}"
     fence = "".join(f"{margin}{line}".replace("> \n", ">\n") for line in f"```yaml\n{job}```\n".splitlines(keepends=True))
     page = f"{begin}{fence}{'> ' if '>' in margin else ''}no manifest\n".replace("\n", end)

@@ -75,8 +75,8 @@ def test_the_action_is_what_runners_take() -> None:
 
 @pytest.mark.parametrize(("page", "inputs"), [("github.md", ACTION["inputs"].keys()), ("gitlab.md", None)])
 def test_the_pages_name_every_input(page: str, inputs: Any) -> None:
-    told = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "guides" / page).read_text(), re.MULTILINE))
-    assert told == set(inputs or _component({})[0])
+    reported = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "guides" / page).read_text(), re.MULTILINE))
+    assert reported == set(inputs or _component({})[0])
 
 
 def _component(given: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -124,7 +124,7 @@ def test_another_repository_runs_the_hooks(ours: Ours, tmp_path: Path) -> None:
     assert theirs.results("jobspec-lint") == {"jobspec lint": "Passed"}
     assert theirs.results("jobspec-fix") == {"jobspec lint --fix-only": "Passed"}
 
-    # a mistake that can be mended is told, mended, and gone; so that a commit goes through at the second try
+    # a mistake that can be fixed is reported, fixed, and gone; so that a commit goes through at the second try
     job.write_text(_GOOD.replace("replicas: 1", "replicaz: 1  # one"))
     done = theirs.run("jobspec-validate")
     assert (done.returncode, "deploy/job.yaml:8:7: error: " in done.stdout) == (1, True)
@@ -179,7 +179,7 @@ def test_the_readme_s_three_commands_lead_to_green_hooks(ours: Ours, tmp_path: P
         return program("bash", "-ec", line, cwd=theirs, env=variables).returncode
 
     assert shell(configure) == 0
-    assert shell(run) == 1  # what was mended is to be looked at
+    assert shell(run) == 1  # what was fixed is to be looked at
     assert "replicas: 1" in (theirs / "job.yaml").read_text()
     _git("add", "--all", cwd=theirs)
     assert shell(run) == 0

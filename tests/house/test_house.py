@@ -132,7 +132,7 @@ def test_rooms_import_one_way() -> None:
     assert upwards == []
 
 
-def test_contributors_are_told_of_each_room() -> None:
+def test_contributing_names_each_room() -> None:
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("### Where code is")[2].partition("### Where tests are")[0]
     assert section, "CONTRIBUTING.md has no section `Where code is`"
     named = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", section)) - {"tests/house/test_house.py"}

@@ -1,4 +1,4 @@
-"""What a hunt found is mended: each find that is kept is said to be what a server said, or has no difference any more."""
+"""What a hunt found is fixed: each find that is kept is said to be what a server said, or has no difference any more."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ _JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec
 
 
 @pytest.mark.parametrize("path", kept(), ids=lambda path: path.stem)
-def test_what_was_found_is_mended(path: Path, tmp_path: Path) -> None:
+def test_what_was_found_is_fixed(path: Path, tmp_path: Path) -> None:
     find = load(path)
     if find.server:
         assert we_accept(find, tmp_path) == find.accepted, str(find)
@@ -39,7 +39,7 @@ def test_a_find_is_read_back_as_it_was_written(find: Find, tmp_path: Path) -> No
     assert (back.crd.rstrip("\n"), back.stored.rstrip("\n")) == (find.crd.rstrip("\n"), find.stored.rstrip("\n"))
 
 
-def test_a_find_that_is_not_mended_is_seen(tmp_path: Path) -> None:
+def test_a_find_that_is_not_fixed_is_seen(tmp_path: Path) -> None:
     find = Find(_JOB, "", "", "control-plane")
     assert we_accept(find, tmp_path)
     assert not we_accept(replace(find, manifest=_JOB.replace("{}", "1")), tmp_path)
@@ -59,10 +59,10 @@ def test_a_hunt_prints_and_keeps_what_it_finds(tmp_path: Path, monkeypatch: pyte
     assert program.main(["--minutes", "0", "--seed", "7", "--to", str(tmp_path)]) == 1
     (path,) = kept(tmp_path)
     assert load(path) == Find(f"a: {Random(7).random()}", "ours", "theirs", hunt="odd", seed=7)
-    told = capsys.readouterr().out
-    assert str(path) in told
-    assert "absent is left out: no server\n" in told
-    assert "odd, seed 7: 1 found in 0 s\n" in told
+    reported = capsys.readouterr().out
+    assert str(path) in reported
+    assert "absent is left out: no server\n" in reported
+    assert "odd, seed 7: 1 found in 0 s\n" in reported
 
 
 def test_every_hunt_that_asks_no_server_can_look_again() -> None:

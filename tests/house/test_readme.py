@@ -218,13 +218,13 @@ def test_the_folders_that_the_readme_applies_are_kustomizations(tmp_path: Path) 
         assert "kind: " in program("kubectl", "kustomize", tmp_path / folder, check=True).stdout
 
 
-def test_the_origin_of_a_value_is_told_as_the_chapter_says(tmp_path: Path) -> None:
+def test_the_origin_of_a_value_is_reported_as_the_chapter_says(tmp_path: Path) -> None:
     _rendered_project(tmp_path)
     shown = re.findall(r"\$ jobspec (.*)\n((?:[^$].*\n|    .*\n)+)", _block("console", "jobspec blame"))
     assert len(shown) == 2
-    for command, told in shown:
+    for command, reported in shown:
         done = run_here(*command.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr, done.stdout) == (0, "", told)
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", reported)
 
 
 def _project(folder: Path) -> str:
@@ -235,7 +235,7 @@ def _project(folder: Path) -> str:
     return text
 
 
-def test_the_example_of_a_change_is_told_as_shown(tmp_path: Path) -> None:
+def test_the_example_of_a_change_is_reported_as_shown(tmp_path: Path) -> None:
     text = _project(tmp_path)
     committed(tmp_path, {"prices.yaml": _block("yaml", "kind: Prices")})
     (tmp_path / "jobspec.yaml").write_text(text.replace("gpus: 2", "gpus: 4"))
@@ -274,8 +274,8 @@ def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
         return done.stdout
 
     shell("git init --quiet && git add . && git commit --quiet --message a")
-    told = shown[1].partition("\n")
-    assert shell(told[0].removeprefix("$ ")) == told[2]
+    reported = shown[1].partition("\n")
+    assert shell(reported[0].removeprefix("$ ")) == reported[2]
     assert (place / "base" / "mnist.yaml").read_text() == "# the job\n" + _before()
     assert "# both" in (place / "jobspec.yaml").read_text()
     with (place / "jobspec.yaml").open("a") as project:

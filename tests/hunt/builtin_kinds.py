@@ -60,19 +60,19 @@ def _text(api_version: str, kind: str, random: Random) -> str:
 def disagreement(text: str, answer: Answer) -> str:
     """What we say of an object where the server says something else of its decoding; empty where both say the same.
 
-    The server tells of all unknown fields, but of one wrong type alone.
+    The server reports all unknown fields, but of one wrong type alone.
     """
     ours = _decoding_problems(text)
     is_refused = answer.code == 400 and _IS_DECODING.search(answer.message) is not None
-    told = str([(each.rule, spell(each.path)) for each in ours])
+    reported = str([(each.rule, spell(each.path)) for each in ours])
     if bool(ours) != is_refused:
-        return f"decoded otherwise: {told}"
+        return f"decoded otherwise: {reported}"
     fields = {spell(each.path) for each in ours}
     if unknown := set(_UNKNOWN.findall(answer.message)):
         mine = {spell(each.path) for each in ours if each.rule == "unknown-field"}
-        return "" if {_plain(each) for each in unknown} <= {_plain(each) for each in mine} else f"other unknown fields: {told}"
+        return "" if {_plain(each) for each in unknown} <= {_plain(each) for each in mine} else f"other unknown fields: {reported}"
     if go := _GO_FIELD.search(answer.message):
-        return "" if any(_is_named(go[1], each) for each in fields) else f"another field of a wrong type: {told}"
+        return "" if any(_is_named(go[1], each) for each in fields) else f"another field of a wrong type: {reported}"
     return ""
 
 
@@ -82,7 +82,7 @@ def _plain(field: str) -> str:
 
 
 def _is_named(go: str, field: str) -> bool:
-    """Whether Go means a field of ours, whose path it tells without indices and keys, with the types of embedded structs in between."""
+    """Whether Go means a field of ours, whose path it names without indices and keys, with the types of embedded structs in between."""
     steps = iter(_plain(field).split("."))
     return all(any(step == each for each in steps) for step in go.split(".") if not step[:1].isupper())
 

@@ -106,14 +106,14 @@ def disagreement(data: dict[str, Any], answer: Answer, old: Any = None) -> str:
     if answer.code == 409 or _BY_OTHERS.search(answer.message):
         return ""
     ours = builtin_problems(data, data["apiVersion"], data["kind"], target(), old)
-    told = str([(each.rule, spell(each.path)) for each in ours])
+    reported = str([(each.rule, spell(each.path)) for each in ours])
     if answer.accepted == bool(ours):
-        return f"another verdict: {told}"
+        return f"another verdict: {reported}"
     if answer.code != 422:
         return ""
     mine, theirs = {_plain(spell(each.path)) for each in ours}, {_plain(field) for field in answer.fields}
     lacking = [field for field in theirs if not any(_is_meant(field, each) for each in mine)]
-    return f"nothing of {lacking}: {told}" if lacking else ""
+    return f"nothing of {lacking}: {reported}" if lacking else ""
 
 
 def _plain(field: str) -> str:

@@ -58,20 +58,20 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40
         assert isinstance(last, _Accepted), last
         there = operated.settled(server, namespace, [each.foreseen for each in (*accepted, last)])
         assert not last.foreseen.differs(there), "the operator answers no more"
-        told = operated.refusals(server, namespace)
+        reported = operated.refusals(server, namespace)
         for each in accepted:
             tally["refused" if each.foreseen.refused else "came"] += 1
-            if apart := _difference(each.foreseen, there, told.get(each.name, []), tally):
+            if apart := _difference(each.foreseen, there, reported.get(each.name, []), tally):
                 came = each.foreseen.all_came(there)
                 yield Find(quick_yaml.dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=_RELEASE)
 
 
-def _difference(foreseen: Foreseen, there: Counter[Named], told: list[str], tally: Counter[str]) -> str:
+def _difference(foreseen: Foreseen, there: Counter[Named], reported: list[str], tally: Counter[str]) -> str:
     if apart := foreseen.differs(there):
-        return f"{apart}; {told}"
+        return f"{apart}; {reported}"
     if bool(foreseen.said) is not bool(foreseen.refused):
         return f"`validate` does not say so: {sorted(foreseen.refused)}"
-    named = [(message, name) for message in told if (name := operated.named_in(message))]
+    named = [(message, name) for message in reported if (name := operated.named_in(message))]
     tally["fields compared"] += bool(named)
     apart = ((operated.fields_apart(message, foreseen.refused.get(name, ())), message) for message, name in named)
     return "; ".join(f"{each}: {message}" for each, message in apart if each)

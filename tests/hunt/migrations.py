@@ -1,6 +1,6 @@
 """Jobs at random that are migrated, as the command does it: to TrainJobs of each release, and from each release to each other.
 
-What is told is what is left of the comparison of the texts' jobs; a plainer comparison of the pods, field by field, finds nothing else.
+What is reported is what is left of the comparison of the texts' jobs; a plainer comparison of the pods, field by field, finds nothing else.
 """
 
 import json
@@ -87,10 +87,10 @@ def _there_and_back(text: str) -> Iterator[str]:
         there = _read(made.text, release)
         (back,) = to_release([File(_FILE, made.text, there)], _cluster(release), _cluster("2.0"))
         yield from (f"from {release} back to 2.0: {each}" for each in _wrong(there, back, release, "2.0"))
-        told = [*made.diagnostics, *back.diagnostics]
-        if not any(each.rule == "not-migrated" for each in told):
+        reported = [*made.diagnostics, *back.diagnostics]
+        if not any(each.rule == "not-migrated" for each in reported):
             again = _read(back.text, "2.0")
-            yield from (f"from 2.0 to {release} and back: {each}" for each in _plain_losses(before, again, "2.0", "2.0", told))
+            yield from (f"from 2.0 to {release} and back: {each}" for each in _plain_losses(before, again, "2.0", "2.0", reported))
 
 
 def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *, gang: str = "") -> Iterator[str]:
@@ -110,10 +110,10 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
     first = job_facts(job, before, _cluster(old).target, gang_scheduler=gang)
     left = compared(first, job_facts(other, after, _cluster(new).target))
     said = report_of([meaning_in(first.facts, each) for each in left], left, job)
-    left_over, told = list(map(_words, said)), list(map(_words, made.diagnostics))
-    yield from (f"a difference that is not told: {each}" for each in left_over if each not in told)
+    left_over, reported = list(map(_words, said)), list(map(_words, made.diagnostics))
+    yield from (f"a difference that is not reported: {each}" for each in left_over if each not in reported)
     if job.group_kind == PYTORCHJOB:
-        yield from (f"told, and no difference: {each}" for each in told if each not in left_over)
+        yield from (f"reported, and no difference: {each}" for each in reported if each not in left_over)
     yield from _plain_losses(before, after, old, new, made.diagnostics, gang=gang)
     if job.group_kind == PYTORCHJOB:
         target = _cluster(new).target
@@ -121,24 +121,24 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
         yield from _plain_life(job, other, [each.data() for each in objects], made.diagnostics)
 
 
-def _words(told: Diagnostic) -> str:
-    return f"{told.rule}: {told.mark}: {told.field}: {told.message}"
+def _words(reported: Diagnostic) -> str:
+    return f"{reported.rule}: {reported.mark}: {reported.field}: {reported.message}"
 
 
 def _plain_losses(
-    before: Sequence[Document], after: Sequence[Document], old: str, new: str, told: Sequence[Diagnostic], *, gang: str = ""
+    before: Sequence[Document], after: Sequence[Document], old: str, new: str, reported: Sequence[Diagnostic], *, gang: str = ""
 ) -> Iterator[str]:
-    """The differences of pods, field by field, that nothing which is told has a word of."""
-    words = " ".join(f"{each.message} {each.field}" for each in told)
+    """The differences of pods, field by field, that nothing which is reported has a word of."""
+    words = " ".join(f"{each.message} {each.field}" for each in reported)
     one = dict(_leaves(_plain_pods(before, old, gang)))
     other = dict(_leaves(_plain_pods(after, new, "")))
     for path in dict.fromkeys([*one, *other]):
         if one.get(path) != other.get(path) and not any(re.search(rf"\b{re.escape(str(step))}\b", words) for step in path[1:]):
-            yield f"{'.'.join(path)} was {one.get(path)!r} and is {other.get(path)!r}, which is not told"
+            yield f"{'.'.join(path)} was {one.get(path)!r} and is {other.get(path)!r}, which is not reported"
 
 
-def _plain_life(before: Document, after: Document, objects: Sequence[Data], told: Sequence[Diagnostic]) -> Iterator[str]:
-    """What a PyTorchJob says of its life that its TrainJob does not say, and that nothing which is told has a word of."""
+def _plain_life(before: Document, after: Document, objects: Sequence[Data], reported: Sequence[Diagnostic]) -> Iterator[str]:
+    """What a PyTorchJob says of its life that its TrainJob does not say, and that nothing which is reported has a word of."""
     policy, spec = before.data["spec"].get("runPolicy") or {}, after.data["spec"]
     jobs = [each["spec"] for each in objects if each["kind"] == "Job"]
     sets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
@@ -154,9 +154,11 @@ def _plain_life(before: Document, after: Document, objects: Sequence[Data], told
         "labels": (before.data["metadata"].get("labels"), after.data["metadata"].get("labels")),
         "annotations": (before.data["metadata"].get("annotations"), after.data["metadata"].get("annotations")),
     }
-    words = " ".join(each.message for each in told)
+    words = " ".join(each.message for each in reported)
     yield from (
-        f"{name} was {one} and is {other}, which is not told" for name, (one, other) in pairs.items() if one != other and name not in words
+        f"{name} was {one} and is {other}, which is not reported"
+        for name, (one, other) in pairs.items()
+        if one != other and name not in words
     )
 
 

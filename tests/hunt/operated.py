@@ -134,7 +134,7 @@ def settled(server: Server, namespace: str, foreseen: Sequence[Foreseen]) -> Cou
 def refusals(server: Server, namespace: str) -> dict[str, list[str]]:
     """The messages of events that tell of something which could not be made, by the name of the object that they are about.
 
-    An operator with much to tell tells some of it late, or never.
+    An operator with much to report reports some of it late, or never.
     """
     found: dict[str, list[str]] = {}
     for each in server.get(_EVENTS.format(namespace) + "?limit=5000").get("items") or ():
@@ -182,7 +182,7 @@ def agree(result: FileResult, answer: Answer) -> bool:
     """Whether a result is a server's answer to the last of its manifests."""
     errors = [each for each in result.diagnostics if each.severity == "error" and each.stage != "outcome"]
     if answer.accepted and errors:
-        return all(any(each.is_told_by(error) for each in known.refusals("operators")) for error in errors)
+        return all(any(each.is_reported_by(error) for each in known.refusals("operators")) for error in errors)
     return answer.accepted is not bool(errors)
 
 

@@ -51,11 +51,11 @@ class Seen(NamedTuple):
     said: str
     """What the judgement of the whole job says."""
     wrong: str
-    """What it says although the look tells that it does not; empty where both agree."""
+    """What it says although the look says that it does not; empty where both agree."""
 
 
 def finds(random: Random, *, count: int = 300) -> Iterator[Find]:
-    """The jobs of which a look tells what the judgement does not, among so many."""
+    """The jobs of which a look says what the judgement does not, among so many."""
     for _ in range(count):
         text = mutant(random)
         for target in targets():

@@ -60,7 +60,7 @@ class World:
         return self.namespace.rpartition("-")[0]
 
     def policies(self) -> PolicyObjects:
-        """What our plugins are told."""
+        """What our plugins are given."""
         return PolicyObjects(self.objects, complete=CompleteKinds(every=True))
 
     def stored(self, pod: Data) -> Data:

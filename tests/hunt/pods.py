@@ -28,7 +28,7 @@ NAMESPACE = "jobspec-pods"
 _PATHS = {"Pod": "/api/v1/namespaces/{}/pods", "PodTemplate": "/api/v1/namespaces/{}/podtemplates"}
 _STRICT = "?dryRun=All&fieldValidation=Strict"
 
-#: What depends on other objects of the cluster, which nobody told us of.
+#: What depends on other objects of the cluster, which nobody gives us.
 _BY_OTHERS = re.compile(
     "error looking up service account|no PriorityClass with name|RuntimeClass .* not found|does not match the namespace sent on the request"
 )
@@ -74,7 +74,7 @@ def disagreement(text: str, answer: Answer) -> str:
     found = errors(text)
     if any(each.rule == "not-a-manifest" for each in found):  # the server has the kind from the address that it was sent to
         return ""
-    if answer.accepted and all(any(each.is_told_by(error) for each in known.refusals("control-plane")) for error in found):
+    if answer.accepted and all(any(each.is_reported_by(error) for each in known.refusals("control-plane")) for error in found):
         return ""
     if answer.accepted or not found:
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"

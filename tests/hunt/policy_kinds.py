@@ -46,18 +46,18 @@ def _ask(server: Server, data: Data) -> Answer:
 
 def _disagreement(data: Data, answer: Answer, tally: Counter[str]) -> str:
     ours = builtin_problems(data, _VERSION, data["kind"], _TARGET)
-    told = str([(each.rule, spell(each.path), each.message) for each in ours])
+    reported = str([(each.rule, spell(each.path), each.message) for each in ours])
     if any(each.rule == "rule-not-evaluated" for each in ours):
         tally["not evaluated"] += 1
         return ""
     if answer.accepted == bool(ours):
-        return f"another verdict: {told}"
+        return f"another verdict: {reported}"
     if answer.code != 422:
         return ""
     mine, theirs = {_plain(spell(each.path)) for each in ours}, {_plain(field) for field in answer.fields}
     lacking = [each for each in theirs if not any(each == my or each.startswith(my) or my.startswith(each) for my in mine)]
     if set(lacking) - _BESIDES:
-        return f"nothing of {lacking}: {told}"
+        return f"nothing of {lacking}: {reported}"
     for each in ours:
         found = re.search(r"does not compile: (\d+:\d+): (.*)|(must evaluate to .*)", each.message, re.DOTALL)
         if found and "Syntax error" not in each.message:

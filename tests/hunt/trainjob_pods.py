@@ -60,23 +60,23 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 30
         last = _last(server, namespace)
         there = operated.settled(server, namespace, [each.foreseen for each in (*accepted, last)])
         assert not last.foreseen.differs(there), "the operators answer no more"
-        told = operated.refusals(server, namespace)
+        reported = operated.refusals(server, namespace)
         for each in accepted:
             tally["refused" if each.foreseen.refused else "came"] += 1
-            messages = [message for name, several in told.items() if f"{name}-".startswith(f"{each.name}-") for message in several]
+            messages = [message for name, several in reported.items() if f"{name}-".startswith(f"{each.name}-") for message in several]
             apart = each.foreseen.differs(there)
             if apart or bool(each.foreseen.said) is not bool(each.foreseen.refused):
                 text = quick_yaml.dump_all([each.runtime, each.job])
                 came = each.foreseen.all_came(there)
                 yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", came, outcome=True, target=_RELEASE)
             else:
-                yield from _fields(each, told, tally)
+                yield from _fields(each, reported, tally)
 
 
-def _fields(accepted: _Accepted, told: dict[str, list[str]], tally: Counter[str]) -> Iterator[Find]:
+def _fields(accepted: _Accepted, reported: dict[str, list[str]], tally: Counter[str]) -> Iterator[Find]:
     """The find of pods that the server refuses for other fields than we."""
     for (kind, name), problems in accepted.foreseen.refused.items():
-        messages = [each for each in told.get(name, ()) if kind == OF_JOB and operated.named_in(each)]
+        messages = [each for each in reported.get(name, ()) if kind == OF_JOB and operated.named_in(each)]
         tally["fields compared"] += bool(messages)
         apart = [each for message in messages if (each := operated.fields_apart(message, problems))]
         if apart:

@@ -164,7 +164,7 @@ def difference(found: list[Diagnostic], answer: Answer) -> str:
     return f"fields {only_theirs}, only ours {only_ours}" if theirs and (only_theirs or only_ours) else ""
 
 
-#: What the server allocates before it validates the rest, of which it tells nothing then.
+#: What the server allocates before it validates the rest, of which it reports nothing then.
 _ALLOCATED = re.compile(r"^spec\.(clusterIP|ipFamil|healthCheck|ports\[\d\]\.nodePort)")
 #: With a broken selector, the server does not look at the pod template.
 _OF_SELECTOR = re.compile(r"^spec\.selector\.match")

@@ -33,7 +33,7 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path)
     assert_reported(expectations(path.read_text()), judged(path))
 
 
-def _told(definition: dict[str, Any], stored: dict[str, Any] | None = None) -> tuple[str, list[str]]:
+def _reported(definition: dict[str, Any], stored: dict[str, Any] | None = None) -> tuple[str, list[str]]:
     """The status of a definition, as an update of one that is *stored*, and the fields that are said to be wrong."""
     (document, *old), problems = read("\n---\n".join(map(json.dumps, filter(None, (definition, stored)))), file="crd.yaml")
     assert problems == []
@@ -44,16 +44,16 @@ def _told(definition: dict[str, Any], stored: dict[str, Any] | None = None) -> t
 def test_definitions_are_wrong_where_they_are_expected_to_be() -> None:
     cases = list(crd_documents.cases())
     assert len(cases) > 300
-    told = [(definition, wrong, _told(definition)) for definition, wrong in cases]
-    assert [each for each in told if each[-1] != ("invalid" if each[1] else "valid", sorted(each[1]))] == []
+    reports = [(definition, wrong, _reported(definition)) for definition, wrong in cases]
+    assert [each for each in reports if each[-1] != ("invalid" if each[1] else "valid", sorted(each[1]))] == []
 
 
 def test_a_stored_schema_may_have_rules_that_cost_too_much() -> None:
     """As long as they do not cost too much together. Versions with one schema are judged as the first of them is."""
     costly = _version("v1", {"rule": "self.startsWith(self)"})
     stored = crd_documents.definition({"versions": [costly]})
-    told = [
-        _told(crd_documents.definition({"versions": versions}), stored)
+    reports = [
+        _reported(crd_documents.definition({"versions": versions}), stored)
         for versions in (
             [costly],
             [costly, {**costly, "name": "v2", "storage": False}],
@@ -62,7 +62,7 @@ def test_a_stored_schema_may_have_rules_that_cost_too_much() -> None:
         )
     ]
     rule = "schema.openAPIV3Schema.properties[a].items.x-kubernetes-validations[0].rule"
-    assert told == [("valid", []), ("valid", []), ("invalid", [f"spec.versions[1].{rule}"]), ("invalid", [f"spec.versions[0].{rule}"])]
+    assert reports == [("valid", []), ("valid", []), ("invalid", [f"spec.versions[1].{rule}"]), ("invalid", [f"spec.versions[0].{rule}"])]
 
 
 def _version(name: str, rule: dict[str, str]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_a_given_crd_goes_before_our_own_schema(tmp_path: Path, capsys: pytest.C
     assert _statuses(_report(capsys, str(job), "--crd", str(tmp_path / "crd.json"), "--no-admission")) == ["valid"]
 
 
-def test_a_broken_crd_is_told_in_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_crd_is_reported_in_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "crd.yaml"
     broken.write_text(Path(_CRD).read_text().replace("scope: Namespaced", "scope: namespaced"))
     assert main(["validate", _CRD, "--crd", str(broken)]) == 1
@@ -83,7 +83,7 @@ def test_crds_of_a_folder_are_read_when_an_object_is_of_their_kind(tmp_path: Pat
     assert f"{tmp_path}/others.yaml:7:10: error: `scope` " in capsys.readouterr().out
 
 
-def test_a_crd_that_is_twice_in_a_folder_is_told_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crd_that_is_twice_in_a_folder_is_reported_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(Path(_CRD).read_text().partition("\n---\n")[0])
     assert main(["validate", _CRD, "--crd", str(tmp_path)]) == 2
@@ -147,7 +147,9 @@ def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_a_broken_json_schema_is_told_by_its_file(schema: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_json_schema_is_reported_by_its_file(
+    schema: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "thing.json").write_text(schema)
     (tmp_path / "thing.yaml").write_text(_THING % 1)
     assert main(["validate", str(tmp_path / "thing.yaml"), "--schema-location", f"{tmp_path}/{{{{.ResourceKind}}}}.json"]) == 2
@@ -217,7 +219,7 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         ("plain: abc", []),
         ('plain: "abc\\n"', ["wrong-format"]),
@@ -227,7 +229,7 @@ spec:
         ("known: a", []),
     ],
 )
-def test_without_the_cel_library_nothing_is_silently_right(fields: str, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_cel_library_nothing_is_silently_right(fields: str, reported: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith(("cel_expr_python", "jobspec.kubernetes.cel.library"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
@@ -237,5 +239,5 @@ def test_without_the_cel_library_nothing_is_silently_right(fields: str, told: li
     (thing,), _ = read(f"apiVersion: odd.example.com/v1\nkind: List\nmetadata: {{name: a}}\n{fields}\n", file="a.yaml")
     found = verdict(thing, choose([]), custom_kinds=CustomKinds([crd]))
     evaluation._compiled.cache_clear()
-    assert [each.rule for each in found.diagnostics] == told
-    assert found.status == ("invalid" if "wrong-format" in told else "valid")
+    assert [each.rule for each in found.diagnostics] == reported
+    assert found.status == ("invalid" if "wrong-format" in reported else "valid")

@@ -68,14 +68,14 @@ def _document(data: dict[str, Any], file: str = "object.json") -> Document:
     return document
 
 
-def _told(found: Verdict) -> list[tuple[Any, ...]]:
+def _reported(found: Verdict) -> list[tuple[Any, ...]]:
     """Status, and what is said of each place; the words about unknown fields may name another release."""
     said = [(each.mark.line, each.field, each.rule, "" if each.rule == "unknown-field" else each.message) for each in found.diagnostics]
     return [(found.status,), *sorted(said)]
 
 
 def _difference(document: Document, target: Target, kinds: CustomKinds, old: Document | None = None) -> str:
-    ours, given = _told(verdict(document, target, old=old)), _told(verdict(document, target, custom_kinds=kinds, old=old))
+    ours, given = _reported(verdict(document, target, old=old)), _reported(verdict(document, target, custom_kinds=kinds, old=old))
     if ours == given:
         return ""
     left, right = [each for each in ours if each not in given], [each for each in given if each not in ours]
@@ -86,7 +86,7 @@ def _differences(documents: Iterable[Document], wish: str, kinds: CustomKinds) -
     target, ours = choose([wish]), _kinds_of(wish.partition("=")[0])
     mine = [document for document in documents if (document.api_version, document.kind) in ours]
     assert mine
-    return [told for document in mine if (told := _difference(document, target, kinds))]
+    return [reported for document in mine if (reported := _difference(document, target, kinds))]
 
 
 @cache
@@ -173,7 +173,7 @@ def _mutated(random: Random) -> Iterator[tuple[Document, Target, str]]:
 def test_mutants() -> None:
     mutants = list(_mutated(Random(seed())))
     assert len(mutants) > _MUTANTS / 20
-    differences = [told for document, target, wish in mutants if (told := _difference(document, target, _by_own_crds(wish)))]
+    differences = [reported for document, target, wish in mutants if (reported := _difference(document, target, _by_own_crds(wish)))]
     assert differences == [], "\n".join(differences)
 
 
@@ -185,7 +185,7 @@ def test_generated_updates() -> None:
         old, new = (_document(maker(random)) for _ in range(2))
         component = COMPONENTS[old.api_version, old.kind]
         wish = random.choice([each for each in _RELEASES if each.startswith(f"{component}=")])
-        differences += [told for told in [_difference(new, choose([wish]), _by_own_crds(wish), old)] if told]
+        differences += [reported for reported in [_difference(new, choose([wish]), _by_own_crds(wish), old)] if reported]
     assert differences == [], "\n".join(differences)
 
 
@@ -194,5 +194,5 @@ def test_updates_to_mutants() -> None:
     differences = []
     for document, target, wish in _mutated(Random(seed() + 1)):
         old = next(each for each in stored if (each.file, each.kind) == (document.file, document.kind))
-        differences += [told for told in [_difference(document, target, _by_own_crds(wish), old)] if told]
+        differences += [reported for reported in [_difference(document, target, _by_own_crds(wish), old)] if reported]
     assert differences == [], "\n".join(differences)

@@ -1,4 +1,4 @@
-"""A field or a value that another release takes is told so."""
+"""A field or a value that another release takes is reported with that release."""
 
 import json
 from pathlib import Path

@@ -45,6 +45,6 @@ def test_plain_data_is_judged_without_a_document() -> None:
     assert {problem.path for problem in found} == places
 
 
-def test_what_could_not_be_decoded_is_told_once() -> None:
+def test_what_could_not_be_decoded_is_reported_once() -> None:
     pod = {"metadata": {"name": "a"}, "spec": {"containers": {"name": "a"}}}
     assert [problem.rule for problem in builtin_problems(pod, "v1", "Pod", _TARGET)] == ["wrong-type"]

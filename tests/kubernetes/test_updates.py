@@ -91,8 +91,8 @@ def repository(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["jobs", "jobs/ä b.yaml", "."])
 def test_old_objects_are_found_at_a_git_ref(path: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["validate", str(repository / path), "--from-ref", "HEAD"]) == 1
-    (told,) = [line for line in capsys.readouterr().out.splitlines() if " error: " in line]
-    assert 'ä b.yaml:5:41: error: `queue` is immutable, and was the string "one"' in told
+    (reported,) = [line for line in capsys.readouterr().out.splitlines() if " error: " in line]
+    assert 'ä b.yaml:5:41: error: `queue` is immutable, and was the string "one"' in reported
 
 
 def test_a_file_that_was_not_there_holds_new_objects(repository: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_was_not_there_holds_new_objects(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("jobs", "--from-ref", "nowhere"), "jobspec: --from-ref nowhere is not a ref of "),
         (("jobs", "--from-ref=--help"), "jobspec: --from-ref --help is not a ref of "),
@@ -108,11 +108,11 @@ def test_a_file_that_was_not_there_holds_new_objects(repository: Path) -> None:
     ],
 )
 def test_what_git_cannot_give_ends_the_run(
-    arguments: tuple[str, ...], told: str, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], reported: str, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository)
     assert cli.main(["validate", *arguments]) == 2
-    assert capsys.readouterr().err.startswith(told)
+    assert capsys.readouterr().err.startswith(reported)
 
 
 # --- against a server, in a namespace of its own ---

@@ -103,7 +103,7 @@ def test_inputs_in_which_no_comment_can_stand(text: str, expected: list[tuple[in
     assert [(each.mark.line, each.mark.column, each.rule, each.message) for each in _diagnostics(file)] == expected
 
 
-def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported_with_their_place(tmp_path: Path) -> None:
     file = tmp_path / "latin-1.yaml"
     file.write_bytes((_HEAD + "spec: {ä: ").encode() + "ö}\n".encode("latin-1"))
     (found,) = _diagnostics(file)

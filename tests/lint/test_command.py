@@ -117,15 +117,15 @@ spec:
 """
 
 
-def _told(*arguments: str, cwd: Path, text: str = "") -> list[tuple[str, str, int]]:
-    """File, rule and line of each finding, but for what every PyTorchJob is told."""
+def _reported(*arguments: str, cwd: Path, text: str = "") -> list[tuple[str, str, int]]:
+    """File, rule and line of each finding, but for what every PyTorchJob is reported."""
     done = run_here("lint", "-o", "json", "--ignore", "legacy-operator", *arguments, cwd=cwd, stdin=text)
     assert done.returncode in (0, 1), done.stderr
     found = [(each["file"], each["rule"], each["line"]) for file in json.loads(done.stdout)["files"] for each in every_place(file)]
     return list(dict.fromkeys(found))
 
 
-def test_a_warning_is_told_and_ends_well_and_an_error_does_not(tmp_path: Path) -> None:
+def test_a_warning_is_reported_and_ends_well_and_an_error_does_not(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "at-once.yaml": AT_ONCE})
     done = run("lint", "job.yaml", "--ignore", "legacy-operator", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -135,26 +135,26 @@ def test_a_warning_is_told_and_ends_well_and_an_error_does_not(tmp_path: Path) -
     assert run_here("validate", "at-once.yaml", cwd=tmp_path).returncode == 0
 
 
-def test_what_a_server_refuses_is_told_as_by_validate_and_not_linted(tmp_path: Path) -> None:
+def test_what_a_server_refuses_is_reported_as_by_validate_and_not_linted(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
     done, validated = (run_here(command, "job.yaml", cwd=tmp_path) for command in ("lint", "validate"))
     assert (done.returncode, done.stdout) == (1, validated.stdout)
 
 
-def test_what_becomes_of_a_job_is_told_beside_what_bites(tmp_path: Path) -> None:
+def test_what_becomes_of_a_job_is_reported_beside_what_bites(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB.replace("image: train}", "image: train, volumeMounts: [{name: dat, mountPath: /data}]}")})
-    assert [rule for _, rule, _ in _told("job.yaml", cwd=tmp_path)] == ["unpinned-image", "pods-refused"]
+    assert [rule for _, rule, _ in _reported("job.yaml", cwd=tmp_path)] == ["unpinned-image", "pods-refused"]
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    assert _told("-", cwd=tmp_path, text=JOB) == [("<stdin>", "unpinned-image", 9)]
+    assert _reported("-", cwd=tmp_path, text=JOB) == [("<stdin>", "unpinned-image", 9)]
 
 
 @pytest.mark.parametrize("names", [("claim", "workers"), ("workers", "claim")])
 def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_path: Path) -> None:
     write(tmp_path, {"claim.yaml": CLAIM, "workers.yaml": WORKERS})
-    assert _told(*(f"{name}.yaml" for name in names), cwd=tmp_path) == [("workers.yaml", "claim-of-one-pod", 14)]
-    assert _told("workers.yaml", cwd=tmp_path) == []
+    assert _reported(*(f"{name}.yaml" for name in names), cwd=tmp_path) == [("workers.yaml", "claim-of-one-pod", 14)]
+    assert _reported("workers.yaml", cwd=tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_pat
         ("2.3", [("unknown-field", 11), ("no-deadline", 27), ("job-refused", 37)]),
     ],
 )
-def test_a_guide_is_told_what_has_become_of_it(trainer: str, rules: list[tuple[str, int]], tmp_path: Path) -> None:
+def test_what_has_become_of_a_guide_is_reported(trainer: str, rules: list[tuple[str, int]], tmp_path: Path) -> None:
     write(tmp_path, {"page.md": PAGE})
-    told = _told("page.md", "--target", f"trainer={trainer}", cwd=tmp_path)
-    assert sorted((line, rule) for _, rule, line in told) == sorted((line, rule) for rule, line in rules)
+    reported = _reported("page.md", "--target", f"trainer={trainer}", cwd=tmp_path)
+    assert sorted((line, rule) for _, rule, line in reported) == sorted((line, rule) for rule, line in rules)
 
 
 def test_what_kustomize_makes_of_a_folder_may_be_referred_to() -> None:
@@ -192,27 +192,27 @@ def test_kustomize_changes_no_references_in_jobs_to_names_that_it_adds_a_hash_to
 
 def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
-    assert set(_told("job.yaml", "job.yaml", cwd=tmp_path)) == {("job.yaml", "unpinned-image", 9)}
+    assert set(_reported("job.yaml", "job.yaml", cwd=tmp_path)) == {("job.yaml", "unpinned-image", 9)}
 
 
-def test_a_place_in_an_overlay_is_told_there(tmp_path: Path) -> None:
+def test_a_place_in_an_overlay_is_reported_there(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "newest.yaml": NEWEST})
-    assert _told("job.yaml", "--overlay", "./newest.yaml", cwd=tmp_path) == [("./newest.yaml", "unpinned-image", 11)]
+    assert _reported("job.yaml", "--overlay", "./newest.yaml", cwd=tmp_path) == [("./newest.yaml", "unpinned-image", 11)]
 
 
 def test_a_project_is_linted_as_it_renders_each_mistake_once(tmp_path: Path) -> None:
     write(tmp_path, {"jobspec.yaml": HEAD + THREE, "base.yaml": JOB, "newest.yaml": NEWEST})
-    told = _told("jobspec.yaml", cwd=tmp_path)
-    assert sorted((file.removeprefix("./"), rule, line) for file, rule, line in told) == [
+    reported = _reported("jobspec.yaml", cwd=tmp_path)
+    assert sorted((file.removeprefix("./"), rule, line) for file, rule, line in reported) == [
         ("base.yaml", "unpinned-image", 9),
         ("newest.yaml", "unpinned-image", 11),
     ]
 
 
-def test_what_the_project_itself_causes_is_told_in_its_file_once(tmp_path: Path) -> None:
-    """A job has its name from there; of the variants of a matrix, one tells it."""
+def test_what_the_project_itself_causes_is_reported_in_its_file_once(tmp_path: Path) -> None:
+    """A job has its name from there; of the variants of a matrix, one has it."""
     write(tmp_path, {"jobspec.yaml": HEAD + IDLE, "base.yaml": JOB.replace("image: train", "image: example.com/train:v1")})
-    assert _told("jobspec.yaml", cwd=tmp_path) == [("jobspec.yaml", "no-deadline", 5)]
+    assert _reported("jobspec.yaml", cwd=tmp_path) == [("jobspec.yaml", "no-deadline", 5)]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -223,7 +223,7 @@ def test_every_format_of_reports_holds_advice(form: str, tmp_path: Path) -> None
     assert "unpinned-image" in done.stdout
 
 
-def test_many_files_are_told_as_one_by_one(tmp_path: Path) -> None:
+def test_many_files_are_reported_as_one_by_one(tmp_path: Path) -> None:
     write(tmp_path, {f"{number}.yaml": JOB.replace("name: train", f"name: train-{number}") for number in range(60)})
-    told = run_here("lint", "-o", "json", ".", cwd=tmp_path)
-    assert [len(each["diagnostics"]) for each in json.loads(told.stdout)["files"]] == [2] * 60
+    reported = run_here("lint", "-o", "json", ".", cwd=tmp_path)
+    assert [len(each["diagnostics"]) for each in json.loads(reported.stdout)["files"]] == [2] * 60

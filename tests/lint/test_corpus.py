@@ -26,8 +26,8 @@ def _checked() -> list[Checked]:
 
 
 @cache
-def _told() -> list[FileResult]:
-    """What is told of each file alone."""
+def _reported() -> list[FileResult]:
+    """What is reported of each file alone."""
     return [result for each in _checked() for result in lint([each], Cluster())]
 
 
@@ -35,23 +35,23 @@ def _advice(results: list[FileResult]) -> Iterator[Diagnostic]:
     return (each for result in results for each in result.diagnostics if each.stage == "lint")
 
 
-def test_no_error_is_told_of_what_upstream_ships() -> None:
-    assert [each for each in _advice(_told()) if each.severity == "error"] == []
+def test_no_error_is_reported_of_what_upstream_ships() -> None:
+    assert [each for each in _advice(_reported()) if each.severity == "error"] == []
 
 
 def test_the_manifest_in_the_middle_gets_few_warnings() -> None:
-    jobs = [each for each in _told() if any(row.kind in _KINDS and row.status == "valid" for row in each.documents)]
+    jobs = [each for each in _reported() if any(row.kind in _KINDS and row.status == "valid" for row in each.documents)]
     assert len(jobs) > 100
     numbers = [sum(said.severity == "warning" for said in _advice([each])) for each in jobs]
     assert 0 < median(numbers) <= _MOST
 
 
-def test_everything_that_is_told_stands_in_the_file_that_wrote_it() -> None:
-    assert [each for each in _advice(_told()) if not each.mark.line or not each.mark.file] == []
-    assert [result.path for result in _told() for each in _advice([result]) if each.mark.file != result.path] == []
+def test_everything_that_is_reported_stands_in_the_file_that_wrote_it() -> None:
+    assert [each for each in _advice(_reported()) if not each.mark.line or not each.mark.file] == []
+    assert [result.path for result in _reported() for each in _advice([result]) if each.mark.file != result.path] == []
 
 
-def test_in_whatever_order_files_come_the_same_is_told() -> None:
+def test_in_whatever_order_files_come_the_same_is_reported() -> None:
     files = [each for each in _checked() if any(is_workload(document) for document in each.documents)]
     forwards, backwards = (lint(some, Cluster()) for some in (files, files[::-1]))
     texts = [

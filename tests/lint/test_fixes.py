@@ -1,4 +1,4 @@
-"""What lint mends: the fixed files of cases, in `tests/cases/lint-fixed`, in which nothing is left to mend, and all that was valid is."""
+"""What lint fixes: the fixed files of cases, in `tests/cases/lint-fixed`, in which nothing is left to fix, and all that was valid is."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,27 +20,27 @@ from jobspec.workloads import is_workload
 from tests.lint.test_lint import files_of
 from tests.support import quick_yaml
 from tests.support.cases import target_of
-from tests.support.checking import mend
+from tests.support.checking import fix
 from tests.support.reference import ROOT, folder
 
 CASES = sorted((ROOT / "tests" / "cases" / "lint").glob("*.yaml"))
 FIXED = ROOT / "tests" / "cases" / "lint-fixed"
 
 
-def mended(text: str, cluster: Cluster, *, name: str) -> tuple[FixedText, Sequence[Diagnostic]]:
+def fix_all(text: str, cluster: Cluster, *, name: str) -> tuple[FixedText, Sequence[Diagnostic]]:
     """A text with its fixes, and all that is said of it then."""
 
     def judge(new: str) -> Sequence[Diagnostic]:
         return lint([pipeline.checked(Source(name, new, skip_unknown=True), (), cluster)], cluster)[0].diagnostics
 
-    fixed = mend(text, judge, file=name)
+    fixed = fix(text, judge, file=name)
     return fixed, judge(fixed.text)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_a_case_is_mended_to_its_fixed_file(case: Path) -> None:
+def test_a_case_is_fixed_to_its_fixed_file(case: Path) -> None:
     text = case.read_text()
-    fixed, left = mended(text, Cluster(target_of(text)), name=case.name)
+    fixed, left = fix_all(text, Cluster(target_of(text)), name=case.name)
     expected = FIXED / case.name
     assert fixed.text == (expected.read_text() if expected.exists() else text)
     assert [each for each in left if each.severity == "error" and each.stage != "lint"] == []
@@ -87,7 +87,7 @@ def _values(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, set[tuple[str, ...]]]:
-    """Each rule that mends files, with the paths of the values of expanded objects that are other ones then."""
+    """Each rule that fixes files, with the paths of the values of expanded objects that are other ones then."""
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
@@ -96,8 +96,8 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}
     for rule in {each.rule for each in first if each.changes and each.severity != "error"}:
-        mended = fix_texts(texts, judge, lambda _path, _text, found, rule=rule: [each for each in found if each.rule == rule])
-        before, after = (expanded(each, cluster) for each in (texts, {path: each.text for path, each in mended.items()}))
+        fixed = fix_texts(texts, judge, lambda _path, _text, found, rule=rule: [each for each in found if each.rule == rule])
+        before, after = (expanded(each, cluster) for each in (texts, {path: each.text for path, each in fixed.items()}))
         changed[rule] = {path for path in before.keys() | after.keys() if before.get(path, ...) != after.get(path, ...)}
     return changed
 
@@ -140,7 +140,7 @@ def test_public_manifests_stay_as_valid_as_they_were() -> None:
         text = path.read_text()
         before = lint([pipeline.checked(Source(path.name, text), (), cluster)], cluster)[0]
         if before.valid and any(each.changes for each in before.diagnostics):
-            done, left = mended(text, cluster, name=path.name)
+            done, left = fix_all(text, cluster, name=path.name)
             fixed += len(done.done)
             assert [each for each in left if each.severity == "error"] == []
             assert done.refused == []

@@ -1,4 +1,4 @@
-"""Lint: the lines that a rule is written beside are the lines that it is told for, and no others."""
+"""Lint: the lines that a rule is written beside are the lines that it is reported for, and no others."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def files_of(case: Path) -> list[Path]:
 
 
 def linted(case: Path) -> dict[Path, list[Diagnostic]]:
-    """What is told of each file of a case, by the usual rules, and the one that a case is named after."""
+    """What is reported of each file of a case, by the usual rules, and the one that a case is named after."""
     files = files_of(case)
     cluster = Cluster(target_of(files[0].read_text()))
     read = pipeline.resolve([checked(each, cluster) for each in files], cluster)
@@ -35,7 +35,7 @@ def linted(case: Path) -> dict[Path, list[Diagnostic]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_each_rule_is_told_where_it_is_expected_and_nowhere_else(case: Path) -> None:
+def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(case: Path) -> None:
     for path, found in linted(case).items():
         assert_reported(expectations(path.read_text()), found)
 

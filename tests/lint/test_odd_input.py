@@ -1,4 +1,4 @@
-"""Odd documents: whatever a server takes, lint does not crash on it; and what becomes of a job is not told a second time."""
+"""Odd documents: whatever a server takes, lint does not crash on it; and what becomes of a job is not reported a second time."""
 
 import json
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_odd_values_are_told_or_passed_by() -> None:
+def test_odd_values_are_reported_or_passed_by() -> None:
     random = Random(seed())
     files = [list(quick_yaml.load_all(path.read_text())) for path in sorted((CASES / "lint").rglob("*.yaml"))]
     clusters = [Cluster(), Cluster({"trainer": "2.0", "training-operator": "1.7"}), Cluster({"trainer": "2.1"})]
@@ -85,19 +85,19 @@ def test_folders_with_mistakes_end_in_reports(tmp_path: Path) -> None:
     assert report(folders.finds(Random(seed()), tmp_path, count=20)) == ""
 
 
-#: Lines at which an outcome and advice are told of different things.
+#: Lines at which an outcome and advice are reported of different things.
 _BESIDE = {("restarts-forever", "ttl-in-git"), ("never-fits", "no-deadline"), ("pods-refused", "host-namespaces")}
 
 
-def test_what_becomes_of_a_job_is_told_once() -> None:
+def test_what_becomes_of_a_job_is_reported_once() -> None:
     twice = set()
     for path in sorted((CASES / "outcome").glob("*.yaml")):
-        for line, rules in _told(path).items():
+        for line, rules in _reported(path).items():
             twice |= {(outcome, advice) for outcome in rules["outcome"] for advice in rules["lint"] if line}
     assert twice <= _BESIDE
 
 
-def _told(path: Path) -> dict[int, dict[str, set[str]]]:
+def _reported(path: Path) -> dict[int, dict[str, set[str]]]:
     cluster = Cluster()
     file = pipeline.foresee(checked(path, cluster), cluster)
     by_line: dict[int, dict[str, set[str]]] = {}

@@ -1,7 +1,7 @@
 """A real Argo CD syncs what is rendered as it stands, and says of jobs what became of them.
 
 Real operators make the pods of jobs, and a simulated node runs them: those of a batch/Job end by themselves, those of a PyTorchJob when a
-test ends them. Kueue is imitated by what it writes. What Flux is told of health is evaluated on the same objects.
+test ends them. Kueue is imitated by what it writes. What Flux is reported of health is evaluated on the same objects.
 """
 
 import json
@@ -239,7 +239,7 @@ def _version(resource: dict[str, Any]) -> int:
 def test_a_new_repository_runs_as_it_was_written(kind: str, place: Place) -> None:
     """`jobspec init`, the releases of the cluster, a commit and what is said to the engine are all that it takes.
 
-    The trainer of this cluster, 2.0, has no place for what keeps Istio away, and none for a deadline, as `jobspec render` tells.
+    The trainer of this cluster, 2.0, has no place for what keeps Istio away, and none for a deadline, as `jobspec render` reports.
     """
     folder = place.repository.folder
     done = run_here("init", folder, "--kind", kind, "--namespace", place.name, "--repository", place.repository.url)

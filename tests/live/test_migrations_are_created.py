@@ -66,7 +66,7 @@ def _environment(container: Data) -> dict[str, Any]:
 
 
 def _seen(pod: Data) -> Data:
-    """What tells a pod of a job from others: its number, its command, its variables, its volumes but the token's."""
+    """What distinguishes a pod of a job from others: its number, its command, its variables, its volumes but the token's."""
     (container,) = (each for each in pod["spec"]["containers"] if each["name"] == _NODE)
     return {
         "host": pod["spec"]["hostname"],

@@ -128,7 +128,7 @@ def test_the_file_says_of_pods_what_the_cluster_says(namespace: str, spec: str, 
     assert (row["runs"] is False) == (online.returncode == 1)
 
 
-def test_drift_is_told_by_its_effect(namespace: str, tmp_path: Path) -> None:
+def test_drift_is_reported_by_its_effect(namespace: str, tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": _JOB % ("job", namespace, "priority: 0", "nvidia.com/gpu: 4")})
     assert run_here("pin", "--context", _context(), "-o", "live.yaml", cwd=tmp_path).returncode == 0
     program(

@@ -70,7 +70,7 @@ def _differences(server: Server, namespace: str, runtime: Data, job: Data) -> It
     expansion = expand_trainjob(_document(job), _document(runtime), TARGET)
     ours = _named([each.data() for each in with_api_defaults(expansion.objects, (), TARGET)])
     theirs = _settled(server, namespace, len(ours))
-    yield from (f"told, although it runs: {each.message}" for each in expansion.diagnostics)
+    yield from (f"reported, although it runs: {each.message}" for each in expansion.diagnostics)
     for name in theirs.keys() | ours.keys():
         yield from differing(theirs.get(name), ours.get(name), name)
 

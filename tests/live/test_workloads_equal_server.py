@@ -60,4 +60,4 @@ def test_a_create_refuses_the_node_port_that_a_dry_run_takes(server: Server, tmp
     (refusal,) = [each for each in known.refusals("control-plane") if each.kind == "Service"]
     assert server.judge("Service", refusal.witness).accepted
     assert "provided port is not in the valid range" in server.call("POST", WORKLOADS["Service"].format("default"), refusal.witness).message
-    assert [refusal.is_told_by(error) for error in workloads.errors(refusal.witness, tmp_path / "service.yaml")] == [True]
+    assert [refusal.is_reported_by(error) for error in workloads.errors(refusal.witness, tmp_path / "service.yaml")] == [True]

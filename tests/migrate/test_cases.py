@@ -1,4 +1,4 @@
-"""Each folder of `tests/cases/migrate` holds a file with its command in the first line, what becomes of it, and what is told of it.
+"""Each folder of `tests/cases/migrate` holds a file with its command in the first line, what becomes of it, and what is reported of it.
 
 JSON, which has no comments, goes to TrainJobs.
 

@@ -1,4 +1,4 @@
-"""`jobspec migrate`: where the result goes, what is told of it, and when nothing is written."""
+"""`jobspec migrate`: where the result goes, what is reported of it, and when nothing is written."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What two jobs have in common is told from their pods: the program, what it sees, where it runs and how long."""
+"""What two jobs have in common is seen from their pods: the program, what it sees, where it runs and how long."""
 
 import copy
 from typing import Any
@@ -19,7 +19,7 @@ def _train_job(command: list[str], **trainer: Any) -> str:
     return text_of({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": meta, "spec": spec})
 
 
-def _told(before: str, after: str) -> dict[str, tuple[Any, Any]]:
+def _reported(before: str, after: str) -> dict[str, tuple[Any, Any]]:
     found = compared(view_of(before), view_of(after))
     return {" ".join(each.key): (each.before and each.before.value, each.after and each.after.value) for each in found}
 
@@ -39,13 +39,13 @@ def test_the_same_job_has_no_differences() -> None:
 
 def test_torchrun_finds_its_nodes_in_a_trainjob_as_it_did_before() -> None:
     job = text_of(pytorchjob({"command": ["torchrun", "train.py"]}, nprocPerNode="2"))
-    found = _told(job, _train_job(["torchrun", "train.py"], numProcPerNode=2))
+    found = _reported(job, _train_job(["torchrun", "train.py"], numProcPerNode=2))
     buffered = {f"node {rank} container that trains env PYTHONUNBUFFERED": ("1", None) for rank in (0, 1)}
     assert found == {**LIFE, **buffered}
 
 
 def test_a_program_without_a_launcher_loses_its_rank() -> None:
-    found = _told(text_of(pytorchjob()), _train_job(["python", "train.py"]))
+    found = _reported(text_of(pytorchjob()), _train_job(["python", "train.py"]))
     lost = {name: pair for name, pair in found.items() if name.startswith("node 1") and pair[1] is None}
     assert {name.rpartition(" ")[2]: pair[0] for name, pair in lost.items()} == {
         "PYTHONUNBUFFERED": "1",
@@ -75,7 +75,7 @@ def test_every_part_of_a_pod_is_seen(change: Any, key: str) -> None:
     job = pytorchjob(workers=0)
     other = copy.deepcopy(job)
     change(other["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"])
-    assert f"node 0 {key}" in _told(text_of(job), text_of(other))
+    assert f"node 0 {key}" in _reported(text_of(job), text_of(other))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_part_of_a_pod_is_seen(change: Any, key: str) -> None:
     ],
 )
 def test_every_part_of_the_run_policy_is_seen(policy: dict[str, Any], key: str) -> None:
-    assert key in _told(text_of(pytorchjob()), text_of(pytorchjob(runPolicy=policy)))
+    assert key in _reported(text_of(pytorchjob()), text_of(pytorchjob(runPolicy=policy)))
 
 
 @pytest.mark.parametrize(
@@ -164,5 +164,5 @@ def test_what_operators_make_beside_pods_is_seen(one: str, other: str, key: str)
 def test_a_variable_that_may_be_absent_is_another_one() -> None:
     source = {"name": "s", "key": "k"}
     one, other = ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {**source, **more}}}]} for more in ({}, {"optional": True}))
-    found = _told(text_of(pytorchjob(one, workers=0)), text_of(pytorchjob(other, workers=0)))
+    found = _reported(text_of(pytorchjob(one, workers=0)), text_of(pytorchjob(other, workers=0)))
     assert found == {"node 0 container that trains env A": ("<secretKey s k>", "<secretKey s k> (if there is one)")}

@@ -11,14 +11,14 @@ from tests.support.seeds import seed
 
 
 @pytest.mark.slow
-def test_a_migration_tells_what_its_pods_have_lost() -> None:
+def test_a_migration_reports_what_its_pods_have_lost() -> None:
     assert not report(migrations.finds(Random(seed()), count=8))
 
 
 JOB = text_of(pytorchjob({"workingDir": "/x", "env": [{"name": "A", "value": "b"}]}, nprocPerNode="1"))
 
 
-def test_the_hunt_sees_what_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hunt_sees_what_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert migrations.difference(JOB) == ""
     monkeypatch.setattr(migrations, "to_trainjobs", lambda files, _, **__: [migrations.MigratedFile(files[0], JOB.replace("/x", "/y"), [])])
     assert "workingDir" in migrations.difference(JOB)

@@ -133,9 +133,9 @@ def test_there_and_back_again_are_the_same_pods() -> None:
         (again,) = jobs_among(back[0], ("trainer.kubeflow.org", "TrainJob"))
         target = cluster("2.0").target
         first, second = _values(job_facts(job, documents, target)), _values(job_facts(again, back[0], target))
-        told_before = {each.key for each in there[1].differences}
-        assert {key: value for key, value in first.items() if key not in told_before} == {
-            key: value for key, value in second.items() if key not in told_before
+        reported_before = {each.key for each in there[1].differences}
+        assert {key: value for key, value in first.items() if key not in reported_before} == {
+            key: value for key, value in second.items() if key not in reported_before
         }
     assert compared > _JOBS // 3
 

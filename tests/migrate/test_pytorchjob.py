@@ -183,7 +183,7 @@ def test_gangs_are_scheduled_as_before(scheduler: str, trainer: str) -> None:
     assert "job gang minMember" not in rules
 
 
-def test_what_others_read_of_the_scheduling_policy_is_told() -> None:
+def test_what_others_read_of_the_scheduling_policy_is_reported() -> None:
     found = _migrated(pytorchjob(nprocPerNode="1", runPolicy={"schedulingPolicy": {"priorityClass": "high"}}))
     assert [(each.rule, each.field) for each in loss_report(found) if each.rule == LOST] == [
         (LOST, "spec.runPolicy.schedulingPolicy.priorityClass")
@@ -200,7 +200,7 @@ def test_elastic_nodes_meet_as_before_and_nobody_scales_them() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trainer", RELEASES)
-def test_every_public_job_migrates_and_all_that_differs_is_told(trainer: str) -> None:
+def test_every_public_job_migrates_and_all_that_differs_is_reported(trainer: str) -> None:
     found = 0
     for path in corpus(folder("corpus", "manifests")):
         documents, result = documents_of(path.read_bytes(), trainer, path.name)

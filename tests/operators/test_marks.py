@@ -68,7 +68,7 @@ def _places(tree: MarkedTree, path: str = "") -> Iterator[tuple[str, str]]:
 def test_places_of_a_master(tmp_path: Path) -> None:
     places = dict(_places(_objects(tmp_path)[0]))
     assert set(places.values()) == {OPERATOR, SERVER, *(f"job.yaml:{line}" for line in (4, 6, 10, 14, 15, 17))}
-    told = {
+    reported = {
         "metadata.name": OPERATOR,
         "metadata.labels.training.kubeflow.org/job-name": "job.yaml:4",
         "spec.restartPolicy": "job.yaml:10",
@@ -81,7 +81,7 @@ def test_places_of_a_master(tmp_path: Path) -> None:
         "spec.containers[pytorch].ports[pytorchjob-port].protocol": SERVER,
         "spec.tolerations[0].key": SERVER,
     }
-    assert {path: places[path] for path in told} == told
+    assert {path: places[path] for path in reported} == reported
 
 
 def test_places_in_an_overlay(tmp_path: Path) -> None:

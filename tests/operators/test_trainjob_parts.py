@@ -26,7 +26,7 @@ def _document(kind: str, name: str, spec: Any, index: int) -> Document:
 
 
 def _made(runtime: str, job: str = "{}", *, jobs: str = NODE, release: str = "2.3.0", template: str = "{}") -> tuple[list[Data], list[str]]:
-    """The objects, and what is told, of a job with a runtime of its own."""
+    """The objects, and what is reported, of a job with a runtime of its own."""
     jobset = {"metadata": quick_yaml.load(template), "spec": {"replicatedJobs": list(quick_yaml.load_all(jobs))}}
     runtime_document = _document("TrainingRuntime", "own", {**quick_yaml.load(runtime), "template": jobset}, 0)
     own = {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}, **quick_yaml.load(job)}
@@ -99,14 +99,14 @@ def test_a_priority_class_that_is_not_at_hand_leaves_no_label() -> None:
 
 
 def test_two_ports_without_a_name_become_one_twice() -> None:
-    """The trainer tells ports apart by number or name, and both have none; the server then refuses the JobSet."""
+    """The trainer distinguishes ports by number or name, and both have none; the server then refuses the JobSet."""
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", ports: [{containerPort: 1}, {containerPort: 2}]')
-    objects, told = _made("mlPolicy: {torch: {}}", "trainer: {numNodes: 1}", jobs=jobs)
+    objects, reported = _made("mlPolicy: {torch: {}}", "trainer: {numNodes: 1}", jobs=jobs)
     jobset = _one(objects, "JobSet")
     pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     assert [each["containerPort"] for each in pod["containers"][0]["ports"]] == [2, 2]
-    assert len(told) == 1
-    assert "JobSet refused" in told[0]
+    assert len(reported) == 1
+    assert "JobSet refused" in reported[0]
 
 
 def test_pods_after_the_first_follow_it_into_its_topology() -> None:
@@ -170,8 +170,8 @@ def test_an_empty_service_account_takes_the_runtimes_away(release: str, own: str
 
 def test_flux_starts_the_program_on_all_nodes() -> None:
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", command: [solve], args: [--fast]')
-    objects, told = _made("mlPolicy: {flux: {}}", "trainer: {numNodes: 2, env: [{name: FLUX_VIEW_IMAGE, value: view}]}", jobs=jobs)
-    assert told == []
+    objects, reported = _made("mlPolicy: {flux: {}}", "trainer: {numNodes: 2, env: [{name: FLUX_VIEW_IMAGE, value: view}]}", jobs=jobs)
+    assert reported == []
     names = ["job-runtime-snapshot", "job-flux-entrypoint", "job-flux-curve"]
     assert [each["metadata"]["name"] for each in objects if each["kind"] in ("ConfigMap", "Secret")] == names
     pod = _pods(objects)[1]["spec"]
@@ -184,16 +184,16 @@ def test_flux_starts_the_program_on_all_nodes() -> None:
 
 
 def test_flux_needs_a_number_of_nodes() -> None:
-    objects, told = _made("mlPolicy: {flux: {}}", "trainer: {image: b}")
-    assert told == ["the trainer crashes on a job for Flux without `numNodes`"]
+    objects, reported = _made("mlPolicy: {flux: {}}", "trainer: {image: b}")
+    assert reported == ["the trainer crashes on a job for Flux without `numNodes`"]
     assert [each["kind"] for each in objects] == ["ConfigMap"]
 
 
-@pytest.mark.parametrize(("release", "told"), [("2.2.1", 1), ("2.3.0", 0)])
-def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, told: int) -> None:
+@pytest.mark.parametrize(("release", "reported"), [("2.2.1", 1), ("2.3.0", 0)])
+def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, reported: int) -> None:
     objects, messages = _made("mlPolicy: {jax: {}}", jobs=NODE.replace(f"{ANCESTOR}: trainer", "a: b"), release=release)
-    assert len(messages) == told
-    assert ("JobSet" in [each["kind"] for each in objects]) == (not told)
+    assert len(messages) == reported
+    assert ("JobSet" in [each["kind"] for each in objects]) == (not reported)
 
 
 def test_whom_others_manage_gets_nothing_from_2_3_on() -> None:

@@ -65,10 +65,10 @@ spec: {template: {spec: {replicatedJobs: []}}}
 """
 
 
-def test_a_job_whose_runtime_is_of_the_other_kind_is_told_to_say_so(tmp_path: Path) -> None:
+def test_a_job_whose_runtime_is_of_the_other_kind_is_reported_with_that_kind(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(_OWN_RUNTIME + _JOB.format(name="a", runtime="team"))
-    (told,) = _reported(tmp_path / "a.yaml", Cluster(choose([])))
-    assert (told.rule, told.hint) == ("unresolved-reference", "write `kind: TrainingRuntime`, as that of this name is")
+    (reports,) = _reported(tmp_path / "a.yaml", Cluster(choose([])))
+    assert (reports.rule, reports.hint) == ("unresolved-reference", "write `kind: TrainingRuntime`, as that of this name is")
 
 
 def _reported(path: Path, cluster: Cluster) -> list[Any]:

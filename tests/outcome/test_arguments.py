@@ -22,7 +22,7 @@ def _lines(name: str) -> list[list[str]]:
     return [each["args"] if isinstance(each, dict) else each for each in quick_yaml.load((_CASES / name).read_text())]
 
 
-def _told(folder: Path, fields: str, *options: str, image: str = _IMAGE) -> list[tuple[str, int, str]]:
+def _reported(folder: Path, fields: str, *options: str, image: str = _IMAGE) -> list[tuple[str, int, str]]:
     """The rule, line and message of each diagnostic of a job with these fields of its container."""
     write(folder, {"a.yaml": JOB.replace(_IMAGE, f"{image}\n            {fields}")})
     done = run_here("validate", "a.yaml", "-o", "json", *options, cwd=folder)
@@ -35,9 +35,9 @@ _GIVEN = ("--contract", "example.com/train=trainer")
 
 @pytest.mark.parametrize("arguments", _lines("refused.yaml"), ids=" ".join)
 @pytest.mark.parametrize("command", ["", "[python, -u, -m, trainer]", "[torchrun, --nnodes=1, -m, trainer]"])
-def test_what_the_trainer_refuses_is_told_before_it_runs(tmp_path: Path, arguments: list[str], command: str) -> None:
+def test_what_the_trainer_refuses_is_reported_before_it_runs(tmp_path: Path, arguments: list[str], command: str) -> None:
     fields = f"args: {json.dumps(arguments)}" + (f"\n            command: {command}" if command else "")
-    found = _told(tmp_path, fields, *_GIVEN)
+    found = _reported(tmp_path, fields, *_GIVEN)
     assert found
     assert {rule for rule, _, _ in found} <= {"unknown-flag", "wrong-flag-value"}
     assert {line for _, line, _ in found} == {14}
@@ -45,7 +45,7 @@ def test_what_the_trainer_refuses_is_told_before_it_runs(tmp_path: Path, argumen
 
 @pytest.mark.parametrize("arguments", _lines("accepted.yaml"), ids=" ".join)
 def test_what_the_trainer_takes_is_left_in_peace(tmp_path: Path, arguments: list[str]) -> None:
-    assert _told(tmp_path, f"args: {json.dumps(arguments)}", *_GIVEN) == []
+    assert _reported(tmp_path, f"args: {json.dumps(arguments)}", *_GIVEN) == []
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_what_the_trainer_takes_is_left_in_peace(tmp_path: Path, arguments: list
     ],
 )
 def test_what_is_another_program_or_not_known_is_left_in_peace(tmp_path: Path, fields: str, image: str) -> None:
-    assert _told(tmp_path, fields, *_GIVEN, image=image) == []
+    assert _reported(tmp_path, fields, *_GIVEN, image=image) == []
 
 
 def test_a_message_says_what_is_right(tmp_path: Path) -> None:
-    (found,) = _told(tmp_path, "args: [--epochs, fifteen]", *_GIVEN)
+    (found,) = _reported(tmp_path, "args: [--epochs, fifteen]", *_GIVEN)
     assert found == ("wrong-flag-value", 14, "trainer takes an integer of at least 1 for `--epochs`, not `fifteen`, and ends with 2")
     write(tmp_path, {"a.yaml": JOB.replace(_IMAGE, f"{_IMAGE}\n            args: [--epoch, '1']")})
     assert "hint: did you mean `--epochs`?" in run_here("validate", "a.yaml", *_GIVEN, cwd=tmp_path).stdout
@@ -72,9 +72,11 @@ def test_a_message_says_what_is_right(tmp_path: Path) -> None:
 def test_contracts_stand_in_the_project_or_in_a_file_of_ones_own(tmp_path: Path) -> None:
     contract = {"title": "ours", "properties": {"--steps": {"type": "integer"}, "--fast": {"type": "boolean"}}}
     write(tmp_path, {"ours.json": json.dumps(contract), "pyproject.toml": '[tool.jobspec.contracts]\n"example.com/train" = "ours.json"\n'})
-    assert _told(tmp_path, "args: [--steps, '5', --fast]") == []
-    assert [rule for rule, _, _ in _told(tmp_path, "args: [--steps, a, --fast=1, --slow]")] == ["wrong-flag-value"] * 2 + ["unknown-flag"]
-    assert _told(tmp_path, "args: [--slow]", "--no-outcome") == []
+    assert _reported(tmp_path, "args: [--steps, '5', --fast]") == []
+    assert [rule for rule, _, _ in _reported(tmp_path, "args: [--steps, a, --fast=1, --slow]")] == ["wrong-flag-value"] * 2 + [
+        "unknown-flag"
+    ]
+    assert _reported(tmp_path, "args: [--slow]", "--no-outcome") == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_contracts_stand_in_the_project_or_in_a_file_of_ones_own(tmp_path: Path)
         ("a=list.json", "list.json: this is not a contract"),
     ],
 )
-def test_a_contract_that_is_none_is_told(tmp_path: Path, option: str, error: str) -> None:
+def test_a_contract_that_is_none_is_reported(tmp_path: Path, option: str, error: str) -> None:
     write(tmp_path, {"a.yaml": JOB, "list.json": "[]"})
     done = run_here("validate", "a.yaml", "--contract", option, cwd=tmp_path)
     assert done.returncode == 2

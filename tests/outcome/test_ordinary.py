@@ -36,9 +36,9 @@ def test_of_ordinary_jobs_nothing_is_to_be_said(target: dict[str, str]) -> None:
         if case.kind in _JOBS:
             for each in ordinary.seen(case.text, target):
                 assert not each.wrong, (case.name, each.job.name, each.wrong)
-                tally["ordinary" if each.is_ordinary else "told" if each.said else "other"] += 1
+                tally["ordinary" if each.is_ordinary else "reported" if each.said else "other"] += 1
                 tally["accepted"] += each.has_ordinary_objects and bool(each.said)
-    assert tally["told"] > 20
+    assert tally["reported"] > 20
     assert tally["accepted"] > 0
     if target["training-operator"] != "1.7.0":  # of that release no job is
         assert tally["ordinary"] > tally["other"]
@@ -75,7 +75,7 @@ def test_ordinary_amounts(amounts: dict[str, object], *, is_ordinary: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "is_told"),
+    ("words", "is_reported"),
     [
         ("train.py --standalone=no", True),
         ("--standalone train.py", False),
@@ -94,8 +94,8 @@ def test_ordinary_amounts(amounts: dict[str, object], *, is_ordinary: bool) -> N
         ("", True),
     ],
 )
-def test_what_torchrun_is_surely_told(words: str, *, is_told: bool) -> None:
-    assert launches_every_node(words.split()) is is_told
+def test_what_torchrun_is_surely_given(words: str, *, is_reported: bool) -> None:
+    assert launches_every_node(words.split()) is is_reported
 
 
 @pytest.mark.parametrize(

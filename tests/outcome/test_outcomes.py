@@ -1,4 +1,4 @@
-"""Outcomes: the lines that a rule is written beside are the lines that it is told for, and no others."""
+"""Outcomes: the lines that a rule is written beside are the lines that it is reported for, and no others."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def foreseen(path: Path) -> FileResult:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) -> None:
+def test_each_outcome_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
     result = foreseen(path)
     assert_reported(expectations(path.read_text()), list(result.diagnostics))
     severities = {each.severity for each in result.diagnostics}

@@ -138,8 +138,8 @@ def _compare(before: Sequence[Recording], after: Sequence[Recording], lines: int
     if len(pairs) > _MOST:
         sys.stdout.write(f"\nand {len(pairs) - _MOST} more:\n{''.join(f'  {_line(one)}{chr(10)}' for one, _ in pairs[_MOST : 10 * _MOST])}")
     commands = Counter(next(iter(one["arguments"]), "no command") for one, _ in pairs)
-    told = "".join(f", {command} {count}" for command, count in commands.most_common())
-    sys.stdout.write(f"\n{len(after) - 1} recordings compared, {len(pairs)} differ{told}\n")
+    reported = "".join(f", {command} {count}" for command, count in commands.most_common())
+    sys.stdout.write(f"\n{len(after) - 1} recordings compared, {len(pairs)} differ{reported}\n")
     return 1 if pairs else 0
 
 

@@ -43,7 +43,7 @@ spec:
   resources: {nvidia.com/gpu: 2.5, cpu: 0.03, memory: 0.004}
 """
 _CONTRACT = '{"properties": {"--epochs": {"type": "integer"}, "--lr": {"type": "number"}}}'
-#: A project that says what its checks are told, in a repository with kinds and contracts of its own.
+#: A project that says what its checks are given, in a repository with kinds and contracts of its own.
 _SETTINGS = {
     "jobspec.yaml": f"""\
 {PROJECT_HEAD}  variants: [{{name: a, base: job.yaml}}]

@@ -64,7 +64,7 @@ def several(*values: Any, most: int = 2, least: int = 1) -> Maker:
 
 
 def keyed(key: str, names: list[Any], fields: Data, **more: Any) -> Maker:
-    """A list whose items are told apart by *key*."""
+    """A list whose items are distinguished by *key*."""
     return lambda r: [{key: name, **made(more, r), **some(fields)(r)} for name in r.sample(names, r.randint(1, min(2, len(names))))]
 
 

@@ -77,7 +77,7 @@ def test_value(declaration: dict[str, Any], given: str | None, expected: Any) ->
     assert (value, type(value)) == (expected, type(expected))
 
 
-def test_unknown_parameters_are_told_in_the_order_given() -> None:
+def test_unknown_parameters_are_reported_in_the_order_given() -> None:
     _, problems = parameter_values("a", tree({"claim": {"type": "string", "default": "x"}}), given_values(zzz="1", clam="2"))
     assert [(each.message, each.hint) for each in problems] == [
         ("the overlay has no parameter `zzz`", "it has `claim`"),

@@ -139,7 +139,7 @@ def _many(folder: Path) -> str:
     return str(path.relative_to(folder))
 
 
-def _told(folder: Path, path: str, field: str) -> str:
+def _reported(folder: Path, path: str, field: str) -> str:
     done = run_here("blame", path, field, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -158,7 +158,7 @@ def test_a_whole_file_has_the_origin_of_each_value_beside_it(repository: Path) -
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "reported"),
     [
         (
             "metadata.labels[tier]",
@@ -176,23 +176,23 @@ def test_a_whole_file_has_the_origin_of_each_value_beside_it(repository: Path) -
         (f"{CONTAINER}.env[LEVEL].name", 'is   "LEVEL"  base  base/mnist.yaml:19:22'),
     ],
 )
-def test_a_field_is_told_with_what_it_overrode(repository: Path, field: str, told: str) -> None:
-    name, *lines = _told(repository, ONE, field).splitlines()
+def test_a_field_is_reported_with_what_it_overrode(repository: Path, field: str, reported: str) -> None:
+    name, *lines = _reported(repository, ONE, field).splitlines()
     assert name == field.replace("[LEVEL]", "[0]")
-    assert [line[4:] for line in lines] == told.split("\n")
+    assert [line[4:] for line in lines] == reported.split("\n")
 
 
 def test_a_variant_stands_for_its_job_and_the_end_of_a_path_for_the_path(repository: Path) -> None:
     field = f"{CONTAINER}.args[--lr]"
-    assert _told(repository, "many-0.10", "args[--lr]") == _told(repository, _many(repository), field)
+    assert _reported(repository, "many-0.10", "args[--lr]") == _reported(repository, _many(repository), field)
     (repository / "base" / "deep").mkdir()
     inside = run_here("blame", "one", "image", cwd=repository / "base" / "deep")
     assert (inside.returncode, inside.stdout.splitlines()[0]) == (0, f"{CONTAINER}.image")
     assert _refused(repository, "many") == "jobspec: many: jobspec.yaml has no variant `many`: did you mean `many-1e-3`?\n"
 
 
-def test_a_value_of_the_matrix_is_told_where_the_matrix_has_it(repository: Path) -> None:
-    assert _told(repository, _many(repository), f"{CONTAINER}.args[--lr]").splitlines()[1:] == [
+def test_a_value_of_the_matrix_is_reported_where_the_matrix_has_it(repository: Path) -> None:
+    assert _reported(repository, _many(repository), f"{CONTAINER}.args[--lr]").splitlines()[1:] == [
         '    is   "--lr=0.10"  many-0.10  jobspec.yaml:21:19',
         '                      ${lr} = "0.10"  jobspec.yaml:20:25',
         '    was  "--lr=0.1"   base       base/mnist.yaml:16:36',
@@ -200,7 +200,7 @@ def test_a_value_of_the_matrix_is_told_where_the_matrix_has_it(repository: Path)
 
 
 def test_a_namespace_overrides_that_of_the_defaults_and_that_of_the_base(repository: Path) -> None:
-    lines = _told(repository, _many(repository), "metadata.namespace").splitlines()[1:]
+    lines = _reported(repository, _many(repository), "metadata.namespace").splitlines()[1:]
     assert [line.split()[1:] for line in lines] == [
         ['"own"', "many-0.10", "jobspec.yaml:19:16"],
         ['"ml"', "many-0.10", "jobspec.yaml:5:16"],
@@ -208,8 +208,8 @@ def test_a_namespace_overrides_that_of_the_defaults_and_that_of_the_base(reposit
     ]
 
 
-def test_a_name_is_told_with_the_matrix_and_the_hash_that_made_it(repository: Path) -> None:
-    lines = [line.split() for line in _told(repository, _many(repository), "metadata.name").splitlines()[1:]]
+def test_a_name_is_reported_with_the_matrix_and_the_hash_that_made_it(repository: Path) -> None:
+    lines = [line.split() for line in _reported(repository, _many(repository), "metadata.name").splitlines()[1:]]
     digest = _many(repository)[-13:-5]
     assert lines == [
         ["is", f'"many-0-10-{digest}"', "many-0.10", "jobspec.yaml:17:11"],
@@ -227,25 +227,25 @@ def test_a_name_is_told_with_the_matrix_and_the_hash_that_made_it(repository: Pa
         (f"{LASTING}.args[--debug]", "one jobspec.yaml:16:35", '"--debug"'),
     ],
 )
-def test_a_field_that_is_gone_is_told_with_who_removed_it(repository: Path, field: str, removed: str, value: str) -> None:
-    name, gone, was = _told(repository, ONE, field).splitlines()
+def test_a_field_that_is_gone_is_reported_with_who_removed_it(repository: Path, field: str, removed: str, value: str) -> None:
+    name, gone, was = _reported(repository, ONE, field).splitlines()
     assert name == field
     assert gone.split() == ["is", "(removed)", *removed.split()]
     assert was.split()[1] == value
 
 
-def test_what_was_removed_and_came_again_is_told_in_order(repository: Path) -> None:
+def test_what_was_removed_and_came_again_is_reported_in_order(repository: Path) -> None:
     again = QUEUE.replace("name: queue", "name: again").replace("DEBUG, $remove: true", "DEBUG, value: '2'")
     write(repository, {"overlays/again.yaml": again})
     project = PROJECT.replace("naming: fixed", "naming: fixed\n    overlays: [overlays/again.yaml]")
     write(repository, {"jobspec.yaml": project})
     assert run_here("render", cwd=repository).returncode == 0
-    lines = _told(repository, ONE, f"{CONTAINER}.env[DEBUG].value").splitlines()[1:]
+    lines = _reported(repository, ONE, f"{CONTAINER}.env[DEBUG].value").splitlines()[1:]
     assert [line.split()[:3] for line in lines] == [["is", '"2"', "again"], ["was", "(removed)", "queue"], ["was", '"1"', "base"]]
 
 
-def test_a_field_with_others_inside_is_told_with_what_was_removed_there(repository: Path) -> None:
-    fields = [line for line in _told(repository, ONE, f"{CONTAINER}.resources").splitlines() if line[:1].strip()]
+def test_a_field_with_others_inside_is_reported_with_what_was_removed_there(repository: Path) -> None:
+    fields = [line for line in _reported(repository, ONE, f"{CONTAINER}.resources").splitlines() if line[:1].strip()]
     there = [f"{CONTAINER}.resources.{each}" for each in ("limits[nvidia.com/gpu]", "requests[cpu]")]
     assert fields == [*there, f"{LASTING}.resources.requests[nvidia.com/gpu]"]
 
@@ -254,33 +254,33 @@ def test_an_empty_mapping_that_is_filled_is_not_gone(repository: Path) -> None:
     write(repository, {"base/mnist.yaml": BASE.replace("requests: {nvidia.com/gpu: 1, cpu: 2}", "requests: {}")})
     write(repository, {"overlays/queue.yaml": QUEUE.replace("          env:", "          resources: {requests: {cpu: 1}}\n          env:")})
     assert run_here("render", cwd=repository).returncode == 0
-    assert _rows(_told(repository, ONE, f"{CONTAINER}.resources.requests")) == [("is", "1", "queue", "overlays/queue.yaml:14:39")]
+    assert _rows(_reported(repository, ONE, f"{CONTAINER}.resources.requests")) == [("is", "1", "queue", "overlays/queue.yaml:14:39")]
 
 
 def test_a_flag_that_takes_another_form_is_not_gone(repository: Path) -> None:
     write(repository, {"jobspec.yaml": PROJECT.replace("flags: {--epochs: 4,", "flags: {--epochs: -1e-3,")})
     assert run_here("render", cwd=repository).returncode == 0
-    assert _rows(_told(repository, ONE, f"{CONTAINER}.args[--epochs]")) == [
+    assert _rows(_reported(repository, ONE, f"{CONTAINER}.args[--epochs]")) == [
         ("is", '"--epochs=-1e-3"', "one", "jobspec.yaml:16:23"),
         ("was", '"3"', "one", "jobspec.yaml:7:23"),
         ("was", '"15"', "base", "base/mnist.yaml:16:30"),
     ]
 
 
-def test_what_a_replaced_list_held_is_told_where_nothing_else_is_there(repository: Path) -> None:
+def test_what_a_replaced_list_held_is_reported_where_nothing_else_is_there(repository: Path) -> None:
     base = BASE.replace("Exists}]", "Exists}, {key: c}]", 1)
     write(repository, {"base/mnist.yaml": base})
     assert run_here("render", cwd=repository).returncode == 0
-    name, gone, was = _told(repository, ONE, f"{POD}.tolerations[1].key").splitlines()
+    name, gone, was = _reported(repository, ONE, f"{POD}.tolerations[1].key").splitlines()
     assert name == f"{POD}.tolerations[1].key"
     assert gone.split() == ["is", "(removed)", "queue", "overlays/queue.yaml:11:9"]
     assert was.split() == ["was", '"c"', "base", "base/mnist.yaml:12:59"]
-    assert len(_told(repository, ONE, f"{POD}.tolerations").split("\n\n")) == 2
+    assert len(_reported(repository, ONE, f"{POD}.tolerations").split("\n\n")) == 2
 
 
 @pytest.mark.parametrize("field", [f"{CONTAINER}.image", f"{POD}.containers[pytorch].image", f".{POD}.containers.0.image"])
 def test_a_field_is_found_by_any_way_to_write_it(repository: Path, field: str) -> None:
-    assert _told(repository, ONE, field).startswith(f"{CONTAINER}.image\n")
+    assert _reported(repository, ONE, field).startswith(f"{CONTAINER}.image\n")
 
 
 def test_programs_get_everything_as_json(repository: Path) -> None:
@@ -324,13 +324,13 @@ def _trainjob(folder: Path, runtime: str) -> None:
     assert run_here("render", cwd=folder).returncode == 0
 
 
-def _rows(told: str) -> list[tuple[str, ...]]:
-    return [tuple(line.split()) for line in told.splitlines() if line.startswith(" ")]
+def _rows(reported: str) -> list[tuple[str, ...]]:
+    return [tuple(line.split()) for line in reported.splitlines() if line.startswith(" ")]
 
 
-def test_a_trainjob_tells_what_its_runtime_gave(repository: Path) -> None:
+def test_a_trainjob_reports_what_its_runtime_gave(repository: Path) -> None:
     _trainjob(repository, "{name: ours, kind: TrainingRuntime}")
-    assert _rows(_told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer")) == [
+    assert _rows(_reported(repository, "rendered/t/trainjob-t.yaml", "spec.trainer")) == [
         ("is", '"own"', "base", "base/t.yaml:4:74"),
         ("was", '"example.com/train:v1"', "runtime", "base/t.yaml:17:69"),
         ("is", '"--lr"', "base", "base/t.yaml:17:100"),
@@ -340,9 +340,9 @@ def test_a_trainjob_tells_what_its_runtime_gave(repository: Path) -> None:
     ]
 
 
-def test_what_a_shipped_runtime_has_is_told_at_its_name(repository: Path) -> None:
+def test_what_a_shipped_runtime_has_is_reported_at_its_name(repository: Path) -> None:
     _trainjob(repository, "{name: torch-distributed}")
-    _, was = _rows(_told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer.image"))
+    _, was = _rows(_reported(repository, "rendered/t/trainjob-t.yaml", "spec.trainer.image"))
     assert (was[1][:17], *was[2:]) == ('"pytorch/pytorch:', "runtime", "base/t.yaml:4:27")
     assert '" (runtime, base/t.yaml:4)' in run_here("blame", "rendered/t/trainjob-t.yaml", cwd=repository).stdout
 
@@ -352,8 +352,8 @@ def test_a_companion_has_its_lines_too(repository: Path) -> None:
     project = PROJECT.replace("    matrix:", f"    resources: {config}\n    matrix:").replace("name: c}", "name: 'c-${lr}'}")
     write(repository, {"jobspec.yaml": project})
     assert run_here("render", cwd=repository).returncode == 0
-    told = _told(repository, "rendered/many-0.10/configmap-c-0.10.yaml", "data.lr").splitlines()
-    assert [line.split() for line in told[1:]] == [
+    reported = _reported(repository, "rendered/many-0.10/configmap-c-0.10.yaml", "data.lr").splitlines()
+    assert [line.split() for line in reported[1:]] == [
         ["is", '"0.10"', "many-0.10", "jobspec.yaml:20:91"],
         ["${lr}", "=", '"0.10"', "jobspec.yaml:21:25"],
     ]
@@ -409,7 +409,7 @@ def _lose(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("spoil", [_edit, _change, _lose])
-def test_a_file_that_is_not_as_rendered_is_told_beside_what_it_would_be(repository: Path, spoil: Any) -> None:
+def test_a_file_that_is_not_as_rendered_is_reported_beside_what_it_would_be(repository: Path, spoil: Any) -> None:
     said = spoil(repository)
     done = run_here("blame", ONE, f"{CONTAINER}.image", cwd=repository)
     assert done.returncode == 0
@@ -508,7 +508,7 @@ def test_a_job_of_plain_manifests_is_not_rendered_by_a_project(tmp_path: Path) -
     assert "no project renders it" in _refused(tmp_path, "rendered/one/pytorchjob-train.yaml")
 
 
-def test_what_variants_share_is_told_of_the_first_of_them(tmp_path: Path) -> None:
+def test_what_variants_share_is_reported_of_the_first_of_them(tmp_path: Path) -> None:
     resource = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}"
     project = f"  defaults:\n    base: job.yaml\n    namespace: ml\n    resources: [{resource}]\n  variants: [{{name: b}}, {{name: a}}]\n"
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n{project}"})
@@ -521,7 +521,7 @@ def test_what_variants_share_is_told_of_the_first_of_them(tmp_path: Path) -> Non
     assert (done.returncode, "no variant of jobspec.yaml renders this object" in done.stderr) == (2, True)
 
 
-def test_the_number_of_a_run_is_told_and_an_earlier_run_is_not(tmp_path: Path) -> None:
+def test_the_number_of_a_run_is_reported_and_an_earlier_run_is_not(tmp_path: Path) -> None:
     head = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
     write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"{head}  - {{name: a, base: job.yaml, history: 1}}\n"})
     (tmp_path / ".git").mkdir()

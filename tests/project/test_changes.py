@@ -1,4 +1,4 @@
-"""Laws of the fields of two objects: nothing is told twice, nothing is passed over."""
+"""Laws of the fields of two objects: nothing is reported twice, nothing is passed over."""
 
 import json
 from typing import Any
@@ -71,7 +71,7 @@ def test_two_objects_have_no_changes_where_they_are_equal_and_only_there(old: di
 
 
 @given(_JOB, _JOB)
-def test_the_way_back_tells_the_same_fields(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_the_way_back_reports_the_same_fields(old: dict[str, Any], new: dict[str, Any]) -> None:
     there, back = _changes(old, new), _changes(new, old)
     assert [each.field for each in there] == [each.field for each in back]
     assert all(each.place is None if each.after is None else each.place.file == "new" for each in there if each.place or each.after is None)

@@ -17,7 +17,7 @@ CASES = sorted((ROOT / "tests" / "cases" / "diff").glob("*.yaml"))
 MEANINGS = {"new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"}
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """A change that a line made."""
 
     file: str
@@ -33,26 +33,26 @@ def _states(text: str) -> Iterator[dict[str, str | None]]:
         yield {path: None if gone else content for path, gone, content in zip(parts[::3], parts[1::3], parts[2::3], strict=True)}
 
 
-def _expected(files: dict[str, str | None], sign: str, ref: str) -> Iterator[Told]:
+def _expected(files: dict[str, str | None], sign: str, ref: str) -> Iterator[Reported]:
     for path, text in files.items():
         for number, line in enumerate((text or "").splitlines(), 1):
             for each in line.split("# ")[1:] if f"# {sign} " in line else ():
                 found = re.fullmatch(rf"{sign} ([a-z-]+): (\S+) *", each)
                 assert found, line
                 assert found[1] in MEANINGS, line
-                yield Told(ref + path, number, found[1], found[2])
+                yield Reported(ref + path, number, found[1], found[2])
 
 
-def _told(report: dict[str, Any]) -> Iterator[Told]:
+def _reported(report: dict[str, Any]) -> Iterator[Reported]:
     for variant in report["variants"]:
         for each in variant["objects"]:
             for field in each["fields"]:
                 place = field["changedIn"] or field["was"]
-                yield Told(place["file"], place["line"], field["meaning"], field["field"])
+                yield Reported(place["file"], place["line"], field["meaning"], field["field"])
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_each_case_is_told_as_it_says(tmp_path: Path, path: Path) -> None:
+def test_each_case_is_reported_as_it_says(tmp_path: Path, path: Path) -> None:
     text = path.read_text()
     before, after = _states(text)
     committed(tmp_path, {name: content for name, content in before.items() if content is not None})
@@ -63,7 +63,7 @@ def test_each_case_is_told_as_it_says(tmp_path: Path, path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
 
-    heads = re.findall(r"^# tells: (\S+) (\S+) ([a-z-]+)(?:: (.*))?$", text, re.MULTILINE)
+    heads = re.findall(r"^# reports: (\S+) (\S+) ([a-z-]+)(?:: (.*))?$", text, re.MULTILINE)
     objects = [
         (variant["name"], each["kind"], each["meaning"], each["notes"]) for variant in report["variants"] for each in variant["objects"]
     ]
@@ -72,7 +72,7 @@ def test_each_case_is_told_as_it_says(tmp_path: Path, path: Path) -> None:
         assert any(words in note for *each, notes in objects if each == head for note in ["", *notes]), (head, words)
 
     expected = {*_expected(before, "-", "HEAD:"), *_expected({**before, **after}, "~", "")}
-    found = set(_told(report))
+    found = set(_reported(report))
     matched = {(want, each) for want in expected for each in found if want[:3] == each[:3] and each.field.endswith(want.field)}
     assert {each for _, each in matched} == found
     assert {want for want, _ in matched} == expected

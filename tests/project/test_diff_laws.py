@@ -1,4 +1,4 @@
-"""What `jobspec diff` tells of random changes is what becomes of the rendered trees."""
+"""What `jobspec diff` reports of random changes is what becomes of the rendered trees."""
 
 import json
 from collections.abc import Iterator
@@ -48,8 +48,8 @@ def _rendered(folder: Path, variants: dict[str, Any]) -> Objects | None:
     return {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in data}
 
 
-def _told(report: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """What is told of each object: that it comes, goes or changes."""
+def _reported(report: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """What is reported of each object: that it comes, goes or changes."""
     for variant in report["variants"]:
         for each in variant["objects"]:
             name = each["kind"], each["namespace"], each["name"]
@@ -64,7 +64,7 @@ def _told(report: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, str]]]:
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(_VARIANTS, _VARIANTS)
-def test_each_object_that_differs_is_told_and_no_other(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_each_object_that_differs_is_reported_and_no_other(one: dict[str, Any], other: dict[str, Any]) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         committed(folder, _FILES)
@@ -78,4 +78,4 @@ def test_each_object_that_differs_is_told_and_no_other(one: dict[str, Any], othe
     assert done.returncode == 0, done.stdout + done.stderr
     changed = {("changes", each) for each in before.keys() & after.keys() if before[each] != after[each]}
     gone, come = (("goes", each) for each in before.keys() - after.keys()), (("comes", each) for each in after.keys() - before.keys())
-    assert set(_told(json.loads(done.stdout))) == changed.union(gone, come)
+    assert set(_reported(json.loads(done.stdout))) == changed.union(gone, come)

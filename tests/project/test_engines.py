@@ -476,7 +476,7 @@ def test_only_leaves_the_engines_as_they_are(tmp_path: Path) -> None:
     assert run_here("render", "--check", cwd=tmp_path).returncode == 1
 
 
-def test_where_no_variant_can_be_rendered_that_alone_is_told(tmp_path: Path) -> None:
+def test_where_no_variant_can_be_rendered_that_alone_is_reported(tmp_path: Path) -> None:
     variant = "  - {name: one, base: base/trainjob.yaml, namespace: ml, overlays: [istio-off]}\n"
     said = _refused(tmp_path, variant, f"{BOTH}  target: {{trainer: '2.0'}}\n")
     assert "a TrainJob of trainer 2.0.0 has no field for `metadata` of its pods [not-expressible]" in said

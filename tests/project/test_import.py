@@ -141,10 +141,10 @@ def test_a_job_becomes_a_base_a_variant_and_the_overlays_that_explain_the_rest(t
     _render_equals(tmp_path, [COMMENTED])
 
 
-def test_what_is_written_is_told(tmp_path: Path) -> None:
+def test_what_is_written_is_reported(tmp_path: Path) -> None:
     _place(tmp_path, {"mnist.yaml": COMMENTED})
-    told = "base/mnist.yaml\njobspec.yaml\n  mnist: mnist.yaml, by the overlays gpu-nccl gpus=2, istio-off\n"
-    assert run_here("import", "mnist.yaml", cwd=tmp_path).stdout == told
+    reported = "base/mnist.yaml\njobspec.yaml\n  mnist: mnist.yaml, by the overlays gpu-nccl gpus=2, istio-off\n"
+    assert run_here("import", "mnist.yaml", cwd=tmp_path).stdout == reported
 
 
 def test_a_preview_is_a_diff_that_git_applies_to_the_same_files(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_a_list_of_jobs_is_taken_apart_and_its_comments_go_to_the_first(tmp_path
     _render_equals(tmp_path, [text])
 
 
-def test_a_file_without_a_job_is_an_error_where_it_is_named_and_told_where_it_is_met(tmp_path: Path) -> None:
+def test_a_file_without_a_job_is_an_error_where_it_is_named_and_reported_where_it_is_met(tmp_path: Path) -> None:
     _place(tmp_path, {"k8s/job.yaml": JOB, "k8s/config.yaml": CONFIG})
     assert "k8s/config.yaml: error: no training job in the file to import [no-workload]" in _refused(tmp_path, "k8s/config.yaml")
     assert "skipped k8s/config.yaml: no training job\n" in run_here("import", "k8s", cwd=tmp_path).stdout
@@ -461,7 +461,7 @@ def test_a_job_that_is_imported_already_is_an_error_at_its_name(tmp_path: Path) 
     assert "job.yaml:4:9: error: PyTorchJob `train` is imported already: the variant `train` of jobspec.yaml [import-differs]" in said
 
 
-def test_a_broken_project_is_told_at_its_lines(tmp_path: Path) -> None:
+def test_a_broken_project_is_reported_at_its_lines(tmp_path: Path) -> None:
     _place(tmp_path, {"job.yaml": JOB, "jobspec.yaml": HEAD + "    - {name: old, base: base/none.yaml}\n"})
     assert "jobspec.yaml:5:25: error: no base at `base/none.yaml`: there is no such file [wrong-base]" in _refused(tmp_path, "job.yaml")
     (tmp_path / "jobspec.yaml").write_text(HEAD.replace("\nspec", "\nspek"))

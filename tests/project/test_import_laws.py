@@ -69,7 +69,7 @@ def test_a_cut_removes_the_value_and_keeps_everything_else(data: dict[str, Any],
     assert set(lost(text, shorter)) <= {"# behind", "# alone"}
 
 
-def test_comments_are_told_from_what_looks_like_one() -> None:
+def test_comments_are_distinguished_from_what_looks_like_one() -> None:
     text = "a: \"# no\" # one\nb: '#'#\nc: |  # two\n  # no\n  no\n# three\nd: [e#, # four\n f]\n--- # five\n%: #six\n#\n"
     assert comments_of(text.replace("'#'#", "'#' #").replace("%: #six", "g: #six")) == [
         *("# one", "#", "# two", "# three", "# four", "# five", "#six", "#")

@@ -161,19 +161,19 @@ def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> Non
     assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 3
 
 
-def test_files_are_told_and_other_files_stay(tmp_path: Path) -> None:
+def test_files_are_reported_and_other_files_stay(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "other.yaml").write_text("mine\n")
     (tmp_path / "LICENSE").write_text("mine\n")
     (tmp_path / "rendered").mkdir()
     done = run_here("init", cwd=tmp_path)
-    told = done.stdout.splitlines()
+    reported = done.stdout.splitlines()
     assert done.returncode == 0
-    assert [path for path in told if "/mnist-" not in path] == FILES
+    assert [path for path in reported if "/mnist-" not in path] == FILES
     assert {path: (tmp_path / path).read_text() for path in ("base/other.yaml", "LICENSE")} == dict.fromkeys(
         ("base/other.yaml", "LICENSE"), "mine\n"
     )
-    assert sorted(files_in(tmp_path)) == sorted([*told, "base/other.yaml", "LICENSE"])
+    assert sorted(files_in(tmp_path)) == sorted([*reported, "base/other.yaml", "LICENSE"])
 
 
 def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_what_the_workflow_runs_goes_well_in_the_repository(tmp_path: Path, kind
     assert '"version": "2.1.0"' in (repository.folder / "jobspec.sarif").read_text()
 
 
-def test_the_comment_on_a_pull_request_tells_what_it_changes(tmp_path: Path) -> None:
+def test_the_comment_on_a_pull_request_reports_what_it_changes(tmp_path: Path) -> None:
     repository = Repository(tmp_path, "--kind", "PyTorchJob")
     repository.run("git", "update-ref", "refs/remotes/origin/main", "HEAD")
     project = repository.folder / "jobspec.yaml"
@@ -306,10 +306,10 @@ def test_the_comment_on_a_pull_request_tells_what_it_changes(tmp_path: Path) -> 
     repository.variables["BASE"] = "main"
     done = repository.run("bash", "-e", "-c", step["run"])
     assert (done.returncode, done.stderr) == (0, "")
-    told = (repository.folder / "diff.md").read_text()
-    assert "mnist-gpu" in told
-    assert "nvidia.com/gpu" in told
-    assert "mnist-cpu" not in told
+    reported = (repository.folder / "diff.md").read_text()
+    assert "mnist-gpu" in reported
+    assert "nvidia.com/gpu" in reported
+    assert "mnist-cpu" not in reported
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The laws of projects, over random ones: a tree is the same again and in any order, and `blame` tells the truth of every value."""
+"""The laws of projects, over random ones: a tree is the same again and in any order, and `blame` is right about every value."""
 
 import json
 import re
@@ -60,12 +60,12 @@ def dotted(field: str) -> str:
 
 
 def blamed(folder: Path, path: Path) -> list[dict[str, Any]]:
-    """The fields of a rendered file and those that are gone, as `blame` tells them to programs."""
+    """The fields of a rendered file and those that are gone, as `blame` reports them to programs."""
     done = run_here("blame", path, ".", "-o", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["state"] == "same"
-    fields: list[dict[str, Any]] = told["fields"]
+    reported = json.loads(done.stdout)
+    assert reported["state"] == "same"
+    fields: list[dict[str, Any]] = reported["fields"]
     return fields
 
 
@@ -93,12 +93,12 @@ def test_every_value_of_every_object_has_an_origin() -> None:
             assert rendered(folder)
             paths = objects_of(folder)
             for path in chance.sample(paths, min(4, len(paths))):
-                told = blamed(folder, path)
-                there = [each for each in told if not each["removed"]]
+                reported = blamed(folder, path)
+                there = [each for each in reported if not each["removed"]]
                 assert {dotted(each["field"]): each["value"] for each in there} == in_file(path)
                 lines = [each["renderedLine"] for each in there]
                 assert lines == sorted(set(lines))
-                seen.update(history_of(each, project) for each in told)
+                seen.update(history_of(each, project) for each in reported)
 
     law()
     assert min(seen["overrode"], seen["from the start"]) > 50, seen
@@ -204,9 +204,11 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
             folder = project.write(Path(name))
             assert rendered(folder)
             before = seen_in(folder)
-            told = [(path, each) for path in objects_of(folder) for each in blamed(folder, path) if not each["removed"]]
-            told = [(path, each) for path, each in told if each["field"] not in ("apiVersion", "kind")]  # any change of these is refused
-            for path, each in chance.sample(told, min(10, len(told))):
+            reported = [(path, each) for path in objects_of(folder) for each in blamed(folder, path) if not each["removed"]]
+            reported = [
+                (path, each) for path, each in reported if each["field"] not in ("apiVersion", "kind")
+            ]  # any change of these is refused
+            for path, each in chance.sample(reported, min(10, len(reported))):
                 field = place_in_tree(path, dotted(each["field"]))
                 for place in (each, *each["causes"]):
                     outcomes[outcome(folder, place, field, before)] += 1

@@ -32,6 +32,6 @@ def test_a_runtime_comes_before_its_job(path: tuple[str, ...], tmp_path: Path) -
 
 
 def test_without_a_runtime_the_order_is_kustomizes_own(tmp_path: Path) -> None:
-    """Only kubectl since 1.27 can be told of an order."""
+    """Only kubectl since 1.27 takes an order."""
     assert _built(tmp_path, "---\n".join([JOB, CONFIG, NAMESPACE])) == ["Namespace", "ConfigMap", "PyTorchJob"]
     assert b"sortOptions" not in (tmp_path / "rendered" / "kustomization.yaml").read_bytes()

@@ -198,7 +198,7 @@ def test_companions_of_one_name_that_differ_are_an_error(tmp_path: Path) -> None
     assert "the variants `aaaa` and `bbbb` would be one object, Secret `s`" in _refused(tmp_path, code=1)
 
 
-def test_check_tells_the_difference_and_writes_nothing(tmp_path: Path) -> None:
+def test_check_reports_the_difference_and_writes_nothing(tmp_path: Path) -> None:
     _place(tmp_path)
     assert "+++ b/rendered/one/configmap-settings.yaml" in _refused(tmp_path, "--check", code=1)
     _render(tmp_path)
@@ -290,7 +290,7 @@ def test_only_renders_beside_a_variant_that_is_at_fault(tmp_path: Path) -> None:
     assert {path.partition("/")[0] for path in _render(tmp_path, "--only", "one")} == {".jobspec-inventory", "kustomization.yaml", "one"}
 
 
-def test_what_is_wrong_with_a_base_is_told_once_beside_what_is_wrong_with_other_variants(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_base_is_reported_once_beside_what_is_wrong_with_other_variants(tmp_path: Path) -> None:
     broken = f"  - {{name: 'b-${{seed}}', base: base/broken.yaml, matrix: {{seed: {list(range(60))}}}}}\n"
     _place(tmp_path, ONE + broken + "  - {name: bad, base: base/job.yaml, labels: {a: '!'}}\n")
     write(tmp_path, {"base/broken.yaml": JOB.replace("replicas: 1", "replicas: x")})

@@ -1,4 +1,4 @@
-"""What a run tells, in each format, as those who read it do: a person at a terminal, an XML parser, GitHub, code scanning."""
+"""What a run reports, in each format, as those who read it do: a person at a terminal, an XML parser, GitHub, code scanning."""
 
 import ast
 import fcntl
@@ -136,9 +136,9 @@ def test_sarif_explains_the_rules_that_occur_and_no_other(all_sorts: Path) -> No
 
 def test_sarif_names_what_was_looked_at_and_what_was_not(all_sorts: Path) -> None:
     run = _sarif(all_sorts, ".")
-    told_as_json = _json(all_sorts, ".")
-    assert run["properties"] == {"target": told_as_json["target"], "summary": told_as_json["summary"]}
-    assert len(run["artifacts"]) == len(told_as_json["files"])
+    reported_as_json = _json(all_sorts, ".")
+    assert run["properties"] == {"target": reported_as_json["target"], "summary": reported_as_json["summary"]}
+    assert len(run["artifacts"]) == len(reported_as_json["files"])
     driver = run["tool"]["driver"]
     assert (driver["name"], "informationUri" in driver) == ("jobspec", False)
     assert driver["version"] == run_here("--version", cwd=all_sorts).stdout.split()[1]
@@ -263,11 +263,11 @@ def _suites(text: str) -> dict[str, ElementTree.Element]:
 
 
 def test_junit_has_a_suite_for_each_file_and_a_case_for_each_document(all_sorts: Path) -> None:
-    told_as_json = _json(all_sorts, ".")
+    reported_as_json = _json(all_sorts, ".")
     done = run_here("validate", "-o", "junit", ".", cwd=all_sorts)
     suites = _suites(done.stdout)
-    assert (done.returncode, len(suites)) == (1, len(told_as_json["files"]))
-    for file, suite in zip(told_as_json["files"], suites.values(), strict=True):
+    assert (done.returncode, len(suites)) == (1, len(reported_as_json["files"]))
+    for file, suite in zip(reported_as_json["files"], suites.values(), strict=True):
         unplaced = [each for each in file["diagnostics"] if each["document"] is None]
         statuses = [each["status"] for each in file["documents"]]
         assert len(suite.findall("testcase")) == len(statuses) + bool(unplaced)
@@ -298,7 +298,7 @@ def test_junit_cases_in_full(tmp_path: Path) -> None:
     assert (compose.find("skipped") is not None, list(job)) == (True, [])
 
 
-def test_junit_tells_of_the_items_of_a_list(tmp_path: Path) -> None:
+def test_junit_reports_of_the_items_of_a_list(tmp_path: Path) -> None:
     write(tmp_path, {"list.yaml": LIST})
     (suite,) = _suites(run_here("validate", "-o", "junit", "list.yaml", cwd=tmp_path).stdout).values()
     a, b, d = suite.findall("testcase")
@@ -308,7 +308,7 @@ def test_junit_tells_of_the_items_of_a_list(tmp_path: Path) -> None:
     assert other is not None and "reported with another document" in (other.get("message") or "")
 
 
-def test_junit_tells_of_overlays(tmp_path: Path) -> None:
+def test_junit_reports_of_overlays(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY, "wrong.yaml": OVERLAY.replace("pods", "podz"), "settings.yaml": CONFIG})
     (suite,) = _suites(run_here("validate", "-o", "junit", "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path).stdout).values()
     (case,) = suite.findall("testcase")
@@ -380,9 +380,9 @@ def test_the_line_of_an_overlay_is_shown(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY})
     for name in ("validate", "render"):
         done = run_here(name, "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path)
-        told_here = done.stdout or done.stderr
-        assert "(overlay mine)" in told_here
-        assert _shown(told_here) == ["    4 | spec: {pods: [{template: {spec: {hostNetwrk: true}}}]}", "      |" + " " * 34 + "^" * 10]
+        reported_here = done.stdout or done.stderr
+        assert "(overlay mine)" in reported_here
+        assert _shown(reported_here) == ["    4 | spec: {pods: [{template: {spec: {hostNetwrk: true}}}]}", "      |" + " " * 34 + "^" * 10]
 
 
 def test_what_came_through_a_pipe_is_not_asked_for_again(tmp_path: Path) -> None:
@@ -651,7 +651,7 @@ def test_a_report_on_nothing_and_on_an_empty_file(output: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["job.yaml", "job.json"])
-def test_thousands_of_problems_in_one_file_are_told_soon(tmp_path: Path, name: str) -> None:
+def test_thousands_of_problems_in_one_file_are_reported_soon(tmp_path: Path, name: str) -> None:
     metadata = {"name": "a", "labels": {f"a{number}": number for number in range(5000)}}
     text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, indent=None if name == "job.json" else 1)
     write(tmp_path, {name: text})
@@ -661,8 +661,8 @@ def test_thousands_of_problems_in_one_file_are_told_soon(tmp_path: Path, name: s
     found = checking.result(tmp_path / name, Cluster(choose([])))
     for output in FORMATS[1:]:
         with _soon():
-            told = report([found], reported(choose([])), output)
-        assert told.count("wrong-type") >= 5000 or output == "junit"
+            reports = report([found], reported(choose([])), output)
+        assert reports.count("wrong-type") >= 5000 or output == "junit"
 
 
 @contextmanager

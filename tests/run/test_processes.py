@@ -11,16 +11,16 @@ from jobspec.operators.life import RestartRules
 from jobspec.run import processes
 from jobspec.run.processes import LocalProcess, LocalRun
 
-#: Tells that it heeds SIGTERM, and takes its time then.
+#: Says that it heeds SIGTERM, and takes its time then.
 SLOW_TO_END = "trap 'sleep 1; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
 
 
-def test_a_pod_that_is_started_while_its_job_ends_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_that_is_started_while_its_job_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     started: dict[str, asyncio.subprocess.Process] = {}
     start = asyncio.create_subprocess_exec
 
     async def waiting(*command: str, **options: Any) -> asyncio.subprocess.Process:
-        """Start the Master when a worker is ready, and the other worker when both are told to end."""
+        """Start the Master when a worker is ready, and the other worker when both get the signal to end."""
         if command[0] in happens:
             await happens[command[0]].wait()
         started[command[0]] = await start(*command, **options)

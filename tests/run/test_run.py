@@ -164,10 +164,10 @@ def test_a_killed_worker_starts_again_and_the_job_goes_on(tmp_path: Path) -> Non
 
 
 def test_where_a_worker_fails_for_good_the_others_end_with_it(tmp_path: Path) -> None:
-    caught = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (print('told'), sys.exit(0))); " + SLEEP
+    caught = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: (print('ending'), sys.exit(0))); " + SLEEP
     done = _run(tmp_path, _job(caught, "import time; time.sleep(2); raise SystemExit(3)", policy="Never"))
     assert done.returncode == 1
-    assert "master-0 | told" in done.stdout.splitlines()
+    assert "master-0 | ending" in done.stdout.splitlines()
     assert "jobspec: worker-0 ended with 3\njobspec: ending master-0\njobspec: the job has failed\n" in done.stderr
 
 

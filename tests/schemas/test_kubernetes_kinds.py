@@ -109,13 +109,13 @@ def test_releases_share_what_is_the_same_in_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wish", ["1.99", "1.99=nowhere"])
-def test_a_folder_that_is_none_is_told(wish: str) -> None:
+def test_a_folder_that_is_none_is_reported(wish: str) -> None:
     done = run_here("schema", "kubernetes", wish)
     assert (done.returncode, done.stdout) == (2, "")
     assert "write RELEASE=FOLDER" in done.stderr
 
 
-def test_a_folder_without_documents_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_documents_is_reported(tmp_path: Path) -> None:
     done = run_here("schema", "kubernetes", f"1.99={tmp_path}")
     assert (done.returncode, done.stdout) == (2, "")
     assert "swagger.json" in done.stderr

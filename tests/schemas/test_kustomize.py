@@ -275,7 +275,7 @@ def test_a_base_that_is_not_there(tmp_path: Path) -> None:
 REMEDY = "give the document that `kubectl get --raw /openapi/v2` prints where there is a cluster: --base FILE\n"
 
 
-def test_without_kubectl_or_a_cluster_the_remedy_is_told(tmp_path: Path) -> None:
+def test_without_kubectl_or_a_cluster_the_remedy_is_reported(tmp_path: Path) -> None:
     done = _jobspec(PATH=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: kubectl is not installed; {REMEDY}")
     nowhere = {

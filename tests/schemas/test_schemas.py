@@ -238,8 +238,8 @@ def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
     options = [option for location in locations for option in ("-schema-location", location)]
     done = program(found, "-verbose", "-strict", "-output", "json", *options, *paths)
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)["resources"]
-    return {f"{Path(each['filename']).name} {each['name']}": f"{each['status']} {each['msg']}".strip() for each in told}
+    reported = json.loads(done.stdout)["resources"]
+    return {f"{Path(each['filename']).name} {each['name']}": f"{each['status']} {each['msg']}".strip() for each in reported}
 
 
 @pytest.fixture(scope="module")
@@ -275,14 +275,14 @@ def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
 def test_kubeconform_accepts_real_manifests(exported: Path, tmp_path: Path) -> None:
     for manifest in MANIFESTS[:-1]:  # kubeconform brings the schemas of built-in kinds
         (tmp_path / f"{manifest['kind']}.yaml").write_text(quick_yaml.dump(manifest))
-    told = _kubeconform(exported, *GUIDES, tmp_path)
-    assert len(told) >= 7
-    assert set(told.values()) == {"statusValid"}
+    reported = _kubeconform(exported, *GUIDES, tmp_path)
+    assert len(reported) >= 7
+    assert set(reported.values()) == {"statusValid"}
 
 
 @pytest.mark.parametrize("name", ["missing-field", "unknown-field", "wrong-type", "ranges", "quantities", "null-pruning"])
 def test_kubeconform_refuses_what_the_verdict_refuses(name: str, exported: Path, tmp_path: Path) -> None:
-    """Each document of a case, told apart by a name of its own; the verdict's own count of refusals is what kubeconform comes to."""
+    """Each document of a case, distinguished by a name of its own; the verdict's own count of refusals is what kubeconform comes to."""
     documents = [each for each in _documents([CASES / "validate" / f"{name}.yaml"]) if each.kind == "PyTorchJob"]
     expected = {}
     for number, document in enumerate(documents):
@@ -291,17 +291,17 @@ def test_kubeconform_refuses_what_the_verdict_refuses(name: str, exported: Path,
         ours = result(path, Cluster(TARGET, webhooks=False))
         expected[path.name] = "statusInvalid" if ours.diagnostics else "statusValid"
     assert "statusInvalid" in expected.values()
-    told = _kubeconform(exported, *(tmp_path / each for each in expected))
-    assert {resource.split()[0]: status.split()[0] for resource, status in told.items()} == expected
+    reported = _kubeconform(exported, *(tmp_path / each for each in expected))
+    assert {resource.split()[0]: status.split()[0] for resource, status in reported.items()} == expected
 
 
-def test_a_mistake_is_told_by_kubeconform_with_its_place(exported: Path, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_by_kubeconform_with_its_place(exported: Path, tmp_path: Path) -> None:
     job = json.loads(json.dumps(MANIFESTS[0]).replace("numNodes", "numNodez"))
     (tmp_path / "job.yaml").write_text(quick_yaml.dump(job))
-    (told,) = _kubeconform(exported, tmp_path / "job.yaml").values()
-    assert told.startswith("statusInvalid")
-    assert "/spec/trainer" in told
-    assert "numNodez" in told
+    (reported,) = _kubeconform(exported, tmp_path / "job.yaml").values()
+    assert reported.startswith("statusInvalid")
+    assert "/spec/trainer" in reported
+    assert "numNodez" in reported
 
 
 def test_the_readme_names_schemas_that_exist() -> None:
@@ -316,7 +316,7 @@ def test_the_readme_names_schemas_that_exist() -> None:
 
 
 @pytest.mark.slow
-def test_check_tells_stale_missing_and_needless_schemas(exported: Path, tmp_path: Path) -> None:
+def test_check_reports_stale_missing_and_needless_schemas(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "jobspec").symlink_to(ROOT / "jobspec")
     shutil.copytree(exported, tmp_path / "schemas")
     (tmp_path / "schemas" / "other.json").write_text("{}")  # beside, not among them

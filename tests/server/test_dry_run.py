@@ -135,7 +135,7 @@ def test_a_document_with_merge_keys_is_sent_as_kubectl_sends_it(dry_run: Runner,
 
 
 @pytest.mark.usefixtures("live")
-def test_an_update_tells_immutable_fields_and_other_managers(dry_run: Runner, tmp_path: Path) -> None:
+def test_an_update_reports_immutable_fields_and_other_managers(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("name: train", "name: live").replace("train:v1", "train:v2"))
     (tmp_path / "map.yaml").write_text(MAP.replace("name: settings", "name: settled").replace("a: b", "a: c"))
     done = dry_run.ask(tmp_path)
@@ -149,7 +149,7 @@ def test_an_update_tells_immutable_fields_and_other_managers(dry_run: Runner, tm
     assert done.messages == [conflict, "Forbidden: field is immutable when `immutable` is set", conflict]
 
 
-def test_a_field_in_conflict_with_several_managers_is_told_once(dry_run: Runner, server: Server, tmp_path: Path) -> None:
+def test_a_field_in_conflict_with_several_managers_is_reported_once(dry_run: Runner, server: Server, tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(MAP.replace("a: b", "a: c"))
     place = f"{MAPS}/settings"
     try:
@@ -183,7 +183,7 @@ def test_an_update_is_decoded_as_strictly_as_a_new_object(dry_run: Runner, tmp_p
 
 
 @pytest.mark.usefixtures("live")
-def test_diff_tells_what_an_apply_would_change_and_no_defaults(dry_run: Runner, tmp_path: Path) -> None:
+def test_diff_reports_what_an_apply_would_change_and_no_defaults(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("name: train", "name: live\n  labels: {team: vision}"))
     (tmp_path / "map.yaml").write_text(MAP)
     (tmp_path / "same.yaml").write_text(MAP.replace("name: settings", "name: settled") + "immutable: true\n")
@@ -250,7 +250,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
     assert (passed.code, passed.statuses, passed.reported) == (0, ["skipped"], [])
 
 
-def test_a_value_of_an_overlay_is_told_in_the_overlay(dry_run: Runner, tmp_path: Path) -> None:
+def test_a_value_of_an_overlay_is_reported_in_the_overlay(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     overlay = tmp_path / "wide.yaml"
     overlay.write_text(
@@ -296,7 +296,7 @@ def _until_called(dry_run: Runner, file: Path, rule: str) -> Run:
     """The first run in which the server has noticed a new webhook."""
     for _ in range(50):
         done = dry_run.ask(file)
-        if done.code == 2 or any(told[1] == rule for told in done.reported):
+        if done.code == 2 or any(reports[1] == rule for reports in done.reported):
             return done
     raise AssertionError(done)
 
@@ -387,20 +387,20 @@ def test_credentials_and_certificates_that_are_not_accepted(dry_run: Runner, tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reports"),
     [
         ("a: [", "the kubeconfig cannot be read: while parsing a flow node"),
         ("contexts: 5", "the kubeconfig cannot be read: "),
         ("{}", "Invalid kube-config file. Expected key current-context"),
     ],
 )
-def test_what_is_no_kubeconfig(text: str, told: str, dry_run: Runner, tmp_path: Path) -> None:
+def test_what_is_no_kubeconfig(text: str, reports: str, dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(MAP)
     dry_run.kubeconfig = tmp_path / "kubeconfig"
     dry_run.kubeconfig.write_text(text)
     done = dry_run(tmp_path / "map.yaml", "--context", "a")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"jobspec: --context a: {told}")
+    assert done.err.startswith(f"jobspec: --context a: {reports}")
 
 
 def test_what_is_no_api_server_and_takes_the_user_for_nobody(dry_run: Runner, tmp_path: Path) -> None:
@@ -408,14 +408,14 @@ def test_what_is_no_api_server_and_takes_the_user_for_nobody(dry_run: Runner, tm
     mine = dry_run.kubeconfig
     url = str(quick_yaml.load(mine.read_text())["clusters"][0]["cluster"]["server"])
     plain = url.replace("https://", "http://")
-    for cluster, told in (
+    for cluster, reports in (
         ({"server": f"{url}/elsewhere"}, f"what answers at {url}/elsewhere is not a Kubernetes API server: 404 page not found"),
         ({"server": plain}, f"what answers at {plain} is not a Kubernetes API server: Client sent an HTTP request to an HTTPS server."),
         ({"server": url[8:]}, f"the `server` of the kubeconfig is `{url[8:]}`; write https:// before it"),
     ):
         dry_run.kubeconfig = _changed(mine, tmp_path, cluster=cluster)
         done = dry_run.ask(tmp_path / "map.yaml")
-        assert (done.code, done.out, done.err) == (2, "", f"jobspec: context `{dry_run.context}`: {told}\n")
+        assert (done.code, done.out, done.err) == (2, "", f"jobspec: context `{dry_run.context}`: {reports}\n")
     dry_run.kubeconfig = _changed(mine, tmp_path, user={})
     done = dry_run.ask(tmp_path / "map.yaml")
     assert (done.code, done.out) == (2, "")
@@ -451,7 +451,7 @@ def _accepted(listener: socket.socket) -> socket.socket | None:
         return None
 
 
-def test_a_user_without_rights_is_told_which_are_missing(dry_run: Runner, server: Server, tmp_path: Path) -> None:
+def test_the_missing_rights_of_a_user_are_reported(dry_run: Runner, server: Server, tmp_path: Path) -> None:
     file = tmp_path / "map.yaml"
     file.write_text(MAP)
     account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"

@@ -121,7 +121,7 @@ def test_the_rules_of_webhooks_that_the_server_has_are_not_applied_once_more(dry
     assert len(done.reported) == 1
 
 
-def test_what_a_webhook_refuses_is_told_in_the_overlay_that_wrote_it(dry_run: Runner, tmp_path: Path) -> None:
+def test_what_a_webhook_refuses_is_reported_in_the_overlay_that_wrote_it(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(TRAINJOB.partition("  trainer:")[0])
     overlay = tmp_path / "many.yaml"
     overlay.write_text(
@@ -163,16 +163,16 @@ def test_a_runtime_that_is_not_there_and_one_that_stands_in_the_set(dry_run: Run
     (tmp_path / "a.yaml").write_text(absent)
     (tmp_path / "b.yaml").write_text(f"{RUNTIME}---\n{ours}")
     done = _ask(dry_run, tmp_path)
-    told = "be created before the TrainJob is created (webhook validator.trainjob.trainer.kubeflow.org)"
+    reports = "be created before the TrainJob is created (webhook validator.trainjob.trainer.kubeflow.org)"
     assert list(zip(done.reported, done.messages, done.hints, strict=True)) == [
         (
             ("a.yaml:7:3", "refused-by-webhook", "spec.RuntimeRef"),
-            f'ClusterTrainingRuntime.trainer.kubeflow.org "nowhere" not found: specified clusterTrainingRuntime must {told}',
+            f'ClusterTrainingRuntime.trainer.kubeflow.org "nowhere" not found: specified clusterTrainingRuntime must {reports}',
             "",
         ),
         (
             ("b.yaml:21:3", "refused-by-webhook", "spec.runtimeRef"),
-            f'TrainingRuntime.trainer.kubeflow.org "ours" not found: specified trainingRuntime must {told}',
+            f'TrainingRuntime.trainer.kubeflow.org "ours" not found: specified trainingRuntime must {reports}',
             f"it is in {tmp_path}/b.yaml: apply that first: a dry-run stores nothing",
         ),
     ]

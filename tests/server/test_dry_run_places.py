@@ -230,7 +230,7 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("complaint", "told"),
+    ("complaint", "reports"),
     [
         (
             "ERROR: failed to list clusters: Cannot connect to the Docker daemon at unix:///a. Is it running?",
@@ -247,7 +247,7 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
         ("Creating cluster\nERROR: no space left", "failed: no space left\n"),
     ],
 )
-def test_what_kind_complains_of(complaint: str, told: str, dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_kind_complains_of(complaint: str, reports: str, dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(MAP)
     (tmp_path / "complaint").write_text(complaint)
     (tmp_path / "kind").write_text('#!/bin/sh\n/bin/cat "${0%/*}/complaint" >&2\nexit 1\n')
@@ -256,11 +256,11 @@ def test_what_kind_complains_of(complaint: str, told: str, dry_run: Runner, monk
     done = dry_run(tmp_path / "map.yaml")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("jobspec: `kind get clusters` failed: ")
-    assert told in done.err
+    assert reports in done.err
 
 
 #: Stands in for kind where there is no Docker: knows of one cluster, the API server at hand, and like kind writes where
-#: it is into the user's own kubeconfig, unless told another file.
+#: it is into the user's own kubeconfig, unless it is given another file.
 _KIND = """\
 #!{python}
 import pathlib, sys

@@ -178,7 +178,7 @@ def test_a_given_crd_is_not_stored_on_a_cluster_of_the_user(user: Runner, own: C
     assert own.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/strangers.example.com").status == 404
 
 
-def test_a_broken_crd_is_told_and_no_server_asked(dry_run: Runner, tmp_path: Path) -> None:
+def test_a_broken_crd_is_reported_and_no_server_asked(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "crd.yaml").write_text(
         quick_yaml.dump(_crd("Thing", "example.com", SIZE)).replace("scope: Namespaced", "scope: namespaced")
     )
@@ -248,7 +248,7 @@ def test_the_webhook_of_kueue_for_jobsets_is_not_the_one_of_jobset(user: Runner,
         assert user.ask(tmp_path / "set.yaml").remarks == []
 
 
-def test_who_may_not_list_webhooks_is_told_so(user: Runner, own: Client, tmp_path: Path) -> None:
+def test_a_missing_right_to_list_webhooks_is_reported(user: Runner, own: Client, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     rules = [{"apiGroups": ["kubeflow.org"], "resources": ["pytorchjobs"], "verbs": ["get", "create", "patch"]}]
     rbac, who = "rbac.authorization.k8s.io", "system:serviceaccount:default:trainer"

@@ -113,7 +113,7 @@ class ArgoCD:
     def made(self, resources: str, since: int, least: int) -> list[dict[str, Any]]:
         """Objects as they were when they were made, in that order; their versions tell it among all kinds.
 
-        A busy server may not have told all within the second that it is given, and is asked again where there are not *least*.
+        A busy server may not have listed all within the second that it is given, and is asked again where there are not *least*.
         """
         path = f"{resources}{'&' if '?' in resources else '?'}watch=1&resourceVersion={since}&timeoutSeconds=1"
         for _ in range(20):

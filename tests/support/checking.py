@@ -32,7 +32,7 @@ def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
     return pipeline.read(_source(path), target)
 
 
-def mend(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> FixedText:
+def fix(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> FixedText:
     """The text of a file by itself with every remedy that its diagnostics have."""
     return fix_texts({file: text}, lambda texts, _: {file: judge(texts[file])})[file]
 

@@ -1,6 +1,6 @@
 """Run Python's modules in processes that have torch from the start: importing it takes seconds of work, and is done once for all of them.
 
-A process serves until its standard input ends. It forks for each connection; the fork forks again, and tells the process id and the end of
+A process serves until its standard input ends. It forks for each connection; the fork forks again, and writes the process id and the end of
 what runs. See `forks.py` for who asks.
 """
 

@@ -137,7 +137,7 @@ def test_the_command_writes_a_picture_of_several_runs(tmp_path: Path) -> None:
     assert struct.unpack(">II", picture[16:24]) == (1500, 630)
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_one_name_are_distinguished_by_their_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
