@@ -36,7 +36,7 @@ def _train(config: Config, found: Place) -> int:
         package = (error.name or "").partition(".")[0]
         if package == "trainer":
             raise
-        raise Refusal(f"training needs the package `{package}`: pip install 'jobspec-k8s[trainer]'") from None
+        raise Refusal(f"training needs the package `{package}`, of the extra `trainer`: pip install '.[trainer]' in a clone") from None
     return train(config, found)
 
 

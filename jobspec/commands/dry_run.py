@@ -38,4 +38,4 @@ def run(options: Options) -> int:
 def missing_package(error: ModuleNotFoundError, command: str) -> Exception:
     """What to raise where a *command* that asks a server lacks a package of the extra `dry-run`; a module of our own is our bug."""
     package = (error.name or "").partition(".")[0]
-    return error if package == "jobspec" else JobspecError(f"{command} needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'")
+    return error if package == "jobspec" else JobspecError(f"{command} needs the package `{package}`: pip install kubernetes urllib3")

@@ -334,7 +334,7 @@ def test_without_a_package_of_the_extra(package: str, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     code = f"import sys; sys.modules['{package}'] = None; from jobspec.cli import main; sys.exit(main(sys.argv[1:]))"
     done = python(code, "dry-run", tmp_path)
-    message = f"jobspec: dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'\n"
+    message = f"jobspec: dry-run needs the package `{package}`: pip install kubernetes urllib3\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
