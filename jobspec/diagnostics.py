@@ -513,6 +513,20 @@ class FileResult:
         return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 
 
+def by_cause_of_all(files: Iterable[FileResult]) -> list[FileResult]:
+    """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone."""
+    results = [each.by_cause() for each in files]
+    infos: dict[tuple[str, str, str], list[Diagnostic]] = {}
+    for one in (one for each in results for one in each.diagnostics if one.severity == "info"):
+        infos.setdefault((one.rule, one.message, one.hint), []).append(one)
+    once = {id(several[0]): _joined(several) for several in infos.values() if len(several) > 1}
+    left_out = {id(one) for several in infos.values() for one in several[1:]}
+    if not left_out:
+        return results
+    kept = [[once.get(id(one), one) for one in each.diagnostics if id(one) not in left_out] for each in results]
+    return [FileResult(each.path, each.documents, left, ignored=each.ignored) for each, left in zip(results, kept, strict=True)]
+
+
 def count(files: Sequence[FileResult]) -> dict[str, int]:
     """The number of documents: in total, of each status, and of accepted jobs that will not run."""
     documents = [document for each in files for document in each.documents]

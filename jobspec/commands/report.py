@@ -16,7 +16,7 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import with_marks
 from jobspec.documents.text_edits import origins
@@ -113,8 +113,9 @@ def _named(path: str) -> str:
 def _summary(page: Page) -> str:
     """The page in a line: its rows, what was found, what changes."""
     counts = [counted(len(page.rows), page.noun)]
+    results = by_cause_of_all(page.results)
     for severity in ("error", "warning", "info"):
-        number = sum(each.severity == severity for result in page.results for each in by_cause(result.diagnostics))
+        number = sum(each.severity == severity for result in results for each in result.diagnostics)
         counts += [counted(number, severity)] if number else []
     if page.view:
         counts.append(f"{len(page.view.comparison.variants)} changed against {page.view.ref} ({page.view.commit[:8]})")

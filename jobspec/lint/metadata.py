@@ -70,7 +70,7 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     """The job is a PyTorchJob, whose operator is on its way out.
 
     Why: TrainJob, of Kubeflow Trainer, has replaced it, and distributions remove training-operator: then the server does not
-    know the kind. Kueue ships with its integration switched off from 0.19 on: such a job starts past all queues.
+    know the kind. Kueue ships with its integration switched off from 0.19 on: such a job bypasses Kueue.
     It is a warning where the pinned cluster, or `--target kueue=0.19`, says that this is so.
     Instead: a TrainJob. `jobspec migrate` writes it, and reports what its pods lose.
     Before: kind: PyTorchJob
@@ -78,7 +78,7 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://www.kubeflow.org/docs/components/trainer/operator-guides/migration/, the release notes of Kueue 0.19
     """
     kueue = job.documents.cluster.installed.get("kueue")
-    hint = f"`jobspec migrate {job.given.marks.nearest(('kind',)).place().file} --to TrainJob --in-place` converts it"
+    hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it"
     if "training-operator" not in job.documents.cluster.installed:
         yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
     elif kueue and is_at_least(kueue, "0.19") and job.get("metadata", "labels", _QUEUE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import FileResult, coverage, summary
+from jobspec.diagnostics import FileResult, by_cause_of_all, coverage, summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def report(
     *statistics*: for people, the number of findings of each rule in place of the findings.
     *folder*: the working folder in its repository, for `github` and `sarif`, whose paths begin at the root of that.
     """
-    files = [each.by_cause() for each in files]
+    files = by_cause_of_all(files)
     if output not in _FOR_PEOPLE:
         return _format(output, folder)(files, releases)
     lines: list[str] = []

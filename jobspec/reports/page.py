@@ -15,7 +15,7 @@ from os.path import normpath
 from typing import Any
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
@@ -325,7 +325,7 @@ class _Findings:
     """What is found, by cause, and the numbers of those of a row."""
 
     def __init__(self, results: Sequence[FileResult], sources: _Sources) -> None:
-        found = [[each, *each.related] for result in results for each in by_cause(result.diagnostics)]
+        found = [[each, *each.related] for result in by_cause_of_all(results) for each in result.diagnostics]
         weight = ("error", "warning", "info")
         number = Counter((same[0].severity, same[0].rule) for same in found)
         found.sort(key=lambda same: (weight.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))

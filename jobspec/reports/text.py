@@ -52,9 +52,9 @@ def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool
     ]
 
 
-def _listed(places: Sequence[Mark]) -> str:
-    """The lines and columns of further places."""
-    shown = ", ".join(f"{each.line}:{each.column}" for each in places[:_SHOWN])
+def _listed(places: Sequence[Mark], file: str) -> str:
+    """The lines and columns of further places, with their files where these are others than the finding's."""
+    shown = ", ".join(f"{each.line}:{each.column}" if each.file == file else visible(str(each)) for each in places[:_SHOWN])
     return f"{shown} and {len(places) - _SHOWN} more" if len(places) > _SHOWN else shown
 
 
@@ -102,7 +102,7 @@ def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
         if text:
             yield f"{_INDENT}{paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
     if places := diagnostic.further_places:
-        yield f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places)}"
+        yield f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}"
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:
