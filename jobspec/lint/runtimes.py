@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from json import dumps
-
 from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
@@ -101,8 +99,8 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
         return
     for path, canonical in rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)):
         said = value_at(given.data, path)
-        message = f"the trainer's webhook writes `{said}` as `{dumps(canonical)}`: the server refuses every further apply"
-        yield Finding(path, message, f"write `{dumps(canonical)}`", edits=[Edit(path, value=canonical)])
+        message = f"the trainer's webhook writes `{said}` as `'{canonical}'`: the server refuses every further apply"
+        yield Finding(path, message, f"write `'{canonical}'`", edits=[Edit(path, value=canonical)])
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:
