@@ -36,7 +36,7 @@ from tests.hunt import (
 )
 from tests.hunt.finds import Find
 from tests.support.reference import folder
-from tests.support.server import KUEUE, NEWEST_OPERATORS, OPERATORS, Server, kubeconfig
+from tests.support.server import KUEUE, NEWEST_OPERATORS, OPERATORS, Server, kubeconfig, server_at
 
 
 class Ground:
@@ -52,7 +52,11 @@ class Ground:
 
     @cached_property
     def operators(self) -> Server:
-        return Server(kubeconfig(OPERATORS))
+        return server_at(OPERATORS)
+
+    @cached_property
+    def newest_operators(self) -> Server:
+        return server_at(NEWEST_OPERATORS)
 
     @cached_property
     def kueue(self) -> Server:
@@ -60,7 +64,7 @@ class Ground:
 
     @cached_property
     def newest_webhooks(self) -> manifests.Setting:
-        return manifests.with_webhooks(manifests.operators(Server(kubeconfig(NEWEST_OPERATORS)), newest=True))
+        return manifests.with_webhooks(manifests.operators(self.newest_operators, newest=True))
 
     @cached_property
     def without_webhooks(self) -> manifests.Setting:
@@ -136,14 +140,29 @@ HUNTS = (
         lambda ground: ground.operators.needs("PyTorchJob"),
     ),
     Hunt(
+        "newest-job-policies",
+        lambda ground, random: job_policies.finds(ground.newest_operators, random, ground.tally),
+        lambda ground: ground.newest_operators.needs("PyTorchJob"),
+    ),
+    Hunt(
         "job-pods",
         lambda ground, random: job_pods.finds(ground.operators, random, ground.tally),
         lambda ground: (ground.operators.needs("PyTorchJob"), folder("corpus")),
     ),
     Hunt(
+        "newest-job-pods",
+        lambda ground, random: job_pods.finds(ground.newest_operators, random, ground.tally),
+        lambda ground: (ground.newest_operators.needs("PyTorchJob"), folder("corpus")),
+    ),
+    Hunt(
         "trainjob-pods",
         lambda ground, random: trainjob_pods.finds(ground.operators, random, ground.tally),
         lambda ground: (ground.operators.needs("TrainJob"), folder("corpus")),
+    ),
+    Hunt(
+        "newest-trainjob-pods",
+        lambda ground, random: trainjob_pods.finds(ground.newest_operators, random, ground.tally),
+        lambda ground: (ground.newest_operators.needs("TrainJob"), folder("corpus")),
     ),
     Hunt(
         "queues",

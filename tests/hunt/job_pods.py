@@ -15,18 +15,17 @@ from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
+from jobspec.targets import Target, choose
 from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import Foreseen, Named
 from tests.support import quick_yaml, template_mutants
 from tests.support.job_growth import grown_job
-from tests.support.server import OPERATORS, Server, target
+from tests.support.server import Server
 
 Data = dict[str, Any]
 
-_RELEASE = "training-operator=1.8.1"
-TARGET = target(_RELEASE, at=OPERATORS)
 _LAST = {"Worker": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "a:1"}]}}}}
 _MOST = 2  # pods of a role
 
@@ -48,7 +47,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40
     with operated.namespace(server) as namespace:
         accepted = []
         for number in range(jobs):
-            sent = _sent(server, namespace, lambda number=number: _mutant(f"j{number}", random), tally)
+            sent = _sent(server, namespace, lambda number=number: _mutant(f"j{number}", random, server.releases), tally)
             if isinstance(sent, Find):
                 yield sent
             else:
@@ -63,7 +62,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40
             tally["refused" if each.foreseen.refused else "came"] += 1
             if apart := _difference(each.foreseen, there, reported.get(each.name, []), tally):
                 came = each.foreseen.all_came(there)
-                yield Find(quick_yaml.dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=_RELEASE)
+                yield Find(quick_yaml.dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=server.releases)
 
 
 def _difference(foreseen: Foreseen, there: Counter[Named], reported: list[str], tally: Counter[str]) -> str:
@@ -81,29 +80,29 @@ def _sent(server: Server, namespace: str, make: Any, tally: Counter[str]) -> _Ac
     """The first job that the server accepts, or that it answers otherwise than we do; none is sent that would crash the operator."""
     while True:
         job = make()
-        result = operated.validated(TARGET, job)
+        result = operated.validated(server.target, job)
         if any(each.rule == "operator-crash" for each in result.diagnostics):
             continue
         answer = operated.create(server, namespace, job)
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(quick_yaml.dump(job), said, str(answer), "operators", answer.accepted, target=_RELEASE)
+            return Find(quick_yaml.dump(job), said, str(answer), "operators", answer.accepted, target=server.releases)
         if answer.accepted:
-            return _Accepted(job, _foreseen(job, result))
+            return _Accepted(job, _foreseen(job, result, server.target))
 
 
-def _foreseen(job: Data, result: FileResult) -> Foreseen:
+def _foreseen(job: Data, result: FileResult, target: Target) -> Foreseen:
     """What the operator makes of a job: all, or less where the server refuses something, at which it stops.
 
     It tries again with the roles in another order, but at longer and longer intervals: nobody can wait for what may come of the other one.
     """
-    expansion = expand(document_of(job, "job.yaml"), (), TARGET)
+    expansion = expand(document_of(job, "job.yaml"), (), target)
     if any(each.severity == "error" for each in expansion.diagnostics):
         pods = [("Pod", f"{job['metadata']['name']}-{role.lower()}-0") for role in _roles(job)]
         return Foreseen(operated.said(result), Counter(), {each: [] for each in pods})
     made = {_named(data): data for each in expansion.objects if (data := with_generated_names(each))["kind"] in ("Pod", "Service")}
-    refused = {name: problems for name, each in made.items() if (problems := operated.why_refused(each, TARGET))}
+    refused = {name: problems for name, each in made.items() if (problems := operated.why_refused(each, target))}
     return Foreseen(operated.said(result), Counter() if refused else Counter(list(made)), refused)
 
 
@@ -116,9 +115,9 @@ def _named(made: Data) -> Named:
     return made["kind"], made["metadata"]["name"]
 
 
-def _mutant(name: str, random: Random) -> Data:
-    base = grown_job(name, random) if random.random() < 0.4 else json.loads(random.choice(_bases()))
-    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", TARGET)
+def _mutant(name: str, random: Random, releases: str) -> Data:
+    base = grown_job(name, random) if random.random() < 0.4 else json.loads(random.choice(_bases(releases)))
+    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", choose(releases.split()))
     template = shape and shape.at(("spec", "pytorchReplicaSpecs", "Worker", "template"))
     assert template
     roles = {role: {**each, "replicas": min(each.get("replicas") or 1, _MOST)} for role, each in _roles(base).items()}
@@ -138,7 +137,7 @@ def _job(name: str, roles: Data, spec: Data | None = None) -> Data:
 
 
 @cache
-def _bases() -> list[str]:
+def _bases(releases: str) -> list[str]:
     """Jobs of real projects and probes that run, each once, as JSON."""
     found = {}
     for case in corpus.of_projects():
@@ -146,7 +145,7 @@ def _bases() -> list[str]:
             try:
                 data = quick_yaml.load(case.text)
                 job = _job("a", _roles(data), data["spec"])
-                if _roles(job) and operated.validated(TARGET, job).valid:
+                if _roles(job) and operated.validated(choose(releases.split()), job).valid:
                     found[json.dumps(job, sort_keys=True)] = None
             except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
                 continue

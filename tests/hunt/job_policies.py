@@ -14,15 +14,13 @@ from tests.hunt import pod_policies
 from tests.hunt.finds import Find
 from tests.hunt.pod_policies import World
 from tests.support import policy_growth, quick_yaml
-from tests.support.server import OPERATORS, Server, target
+from tests.support.server import Server
 
 Data = dict[str, Any]
 
 _JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
 _PODS = "/api/v1/namespaces/{}/pods"
 _EVENTS = "/api/v1/namespaces/{}/events"
-_RELEASE = "training-operator=1.8.1"
-_TARGET = target(_RELEASE, at=OPERATORS)
 _REFUSED = ("pods-refused", "never-fits")
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0
@@ -42,15 +40,23 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 12
             if (came < 1 + _WORKERS) is not bool(refused):
                 ours = "; ".join(each.message for each in refused)
                 theirs, all_came = f"{came} pods; {_events(world)}", came == 1 + _WORKERS
-                yield Find(quick_yaml.dump_all([job, *world.objects]), ours, theirs, "operators", all_came, outcome=True, target=_RELEASE)
+                yield Find(
+                    quick_yaml.dump_all([job, *world.objects]),
+                    ours,
+                    theirs,
+                    "operators",
+                    all_came,
+                    outcome=True,
+                    target=server.releases,
+                )
 
 
 def _accepted(world: World, random: Random) -> Iterator[tuple[Data, list[Diagnostic]]]:
     """A job that the server has accepted in a namespace, and why we say that its pods will be refused; nothing after many refused ones."""
-    cluster = Cluster(_TARGET, objects=world.objects, closed=True)
+    cluster = Cluster(world.server.target, objects=world.objects, closed=True)
     for _ in range(20):
         job = _job(world, random)
-        checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", json.dumps(job)), _TARGET), cluster)
+        checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", json.dumps(job)), world.server.target), cluster)
         if checked.result.valid and world.server.call("POST", _JOBS.format(world.namespace), json.dumps(job)).accepted:
             found = pipeline.foresee(checked, cluster).result.diagnostics
             yield job, [each for each in found if each.rule in _REFUSED]

@@ -17,18 +17,17 @@ from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
+from jobspec.targets import Target, choose
 from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import OF_JOB, Foreseen
 from tests.support import quick_yaml, template_mutants
-from tests.support.server import OPERATORS, Answer, Server, target
-from tests.support.trainjob_growth import trainjob
+from tests.support.server import Answer, Server
+from tests.support.trainjob_growth import renewed, trainjob
 
 Data = dict[str, Any]
 
-_RELEASE = "trainer=2.0.0"
-TARGET = target(_RELEASE, at=OPERATORS)
 _VERSION = "trainer.kubeflow.org/v1alpha1"
 _WAITING = re.compile(r"dependsOn|InOrder|podGroup")
 """What lets Jobs or pods of a runtime wait for others."""
@@ -68,12 +67,12 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 30
             if apart or bool(each.foreseen.said) is not bool(each.foreseen.refused):
                 text = quick_yaml.dump_all([each.runtime, each.job])
                 came = each.foreseen.all_came(there)
-                yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", came, outcome=True, target=_RELEASE)
+                yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", came, outcome=True, target=server.releases)
             else:
-                yield from _fields(each, reported, tally)
+                yield from _fields(server, each, reported, tally)
 
 
-def _fields(accepted: _Accepted, reported: dict[str, list[str]], tally: Counter[str]) -> Iterator[Find]:
+def _fields(server: Server, accepted: _Accepted, reported: dict[str, list[str]], tally: Counter[str]) -> Iterator[Find]:
     """The find of pods that the server refuses for other fields than we."""
     for (kind, name), problems in accepted.foreseen.refused.items():
         messages = [each for each in reported.get(name, ()) if kind == OF_JOB and operated.named_in(each)]
@@ -81,14 +80,14 @@ def _fields(accepted: _Accepted, reported: dict[str, list[str]], tally: Counter[
         apart = [each for message in messages if (each := operated.fields_apart(message, problems))]
         if apart:
             text = quick_yaml.dump_all([accepted.runtime, accepted.job])
-            yield Find(text, accepted.foreseen.said, f"{apart}; {messages}", "operators", outcome=True, target=_RELEASE)
+            yield Find(text, accepted.foreseen.said, f"{apart}; {messages}", "operators", outcome=True, target=server.releases)
 
 
 def _sent(server: Server, namespace: str, number: int, random: Random, tally: Counter[str]) -> _Accepted | Find:
     """The first job that the server accepts, or that it answers otherwise than we do."""
     while True:
-        runtime, job = _mutant(f"j{number}", f"r{number}-{random.randrange(1 << 32):x}", namespace, random)
-        result = operated.validated(TARGET, runtime, job)
+        runtime, job = _mutant(f"j{number}", f"r{number}-{random.randrange(1 << 32):x}", namespace, random, server.releases)
+        result = operated.validated(server.target, runtime, job)
         if any(each.rule == "operator-crash" for each in result.diagnostics):
             continue
         answer = _create(server, namespace, runtime)
@@ -97,9 +96,9 @@ def _sent(server: Server, namespace: str, number: int, random: Random, tally: Co
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(quick_yaml.dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, target=_RELEASE)
+            return Find(quick_yaml.dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, target=server.releases)
         if answer.accepted:
-            return _Accepted(runtime, job, _foreseen(runtime, job, result))
+            return _Accepted(runtime, job, _foreseen(runtime, job, result, server.target))
 
 
 def _create(server: Server, namespace: str, made: Data) -> Answer:
@@ -117,54 +116,58 @@ def _last(server: Server, namespace: str) -> _Accepted:
     for each in (runtime, job):
         answer = _create(server, namespace, each)
         assert answer.accepted, answer
-    return _Accepted(runtime, job, _foreseen(runtime, job, operated.validated(TARGET, runtime, job)))
+    return _Accepted(runtime, job, _foreseen(runtime, job, operated.validated(server.target, runtime, job), server.target))
 
 
-def _foreseen(runtime: Data, job: Data, result: FileResult) -> Foreseen:
+def _foreseen(runtime: Data, job: Data, result: FileResult, target: Target) -> Foreseen:
     """What comes one from the other: the JobSet, its Service, its Jobs in order as long as the server refuses none, and their pods."""
     name, said = job["metadata"]["name"], operated.said(result)
-    expansion = expand(document_of(job, "job.yaml"), [document_of(runtime, "runtime.yaml", index=1)], TARGET)
+    expansion = expand(document_of(job, "job.yaml"), [document_of(runtime, "runtime.yaml", index=1)], target)
     if any(each.severity == "error" for each in expansion.diagnostics):
         return Foreseen(said, Counter(), {("JobSet", name): []})
     comes, refused = Counter({("JobSet", name): 1}), {}
     made = list(map(with_generated_names, expansion.objects))
     for each in (each for each in made if each["kind"] in ("Service", "Job")):
         own = each["kind"], each["metadata"]["name"]
-        if refused_for := operated.why_refused(each, TARGET):
+        if refused_for := operated.why_refused(each, target):
             return Foreseen(said, comes, {**refused, own: refused_for})
         comes[own] += 1
         pods = [pod for pod in made if pod["kind"] == "Pod" and pod["metadata"]["ownerReferences"][0]["name"] == own[1]]
-        if each["kind"] == "Job" and pods and (wrong := operated.why_refused(pods[0], TARGET)):
+        if each["kind"] == "Job" and pods and (wrong := operated.why_refused(pods[0], target)):
             refused[OF_JOB, own[1]] = wrong
         elif each["kind"] == "Job":
             comes[OF_JOB, own[1]] += len(pods)
     return Foreseen(said, comes, refused)
 
 
-def _mutant(name: str, runtime_name: str, namespace: str, random: Random) -> tuple[Data, Data]:
+def _mutant(name: str, runtime_name: str, namespace: str, random: Random, releases: str) -> tuple[Data, Data]:
+    target = choose(releases.split())
     runtime, job = (each["spec"] for each in trainjob(random, name, namespace))
     if random.random() < 0.3:
         trainer = {"command": ["torchrun", "train.py"], "numNodes": random.choice((1, 2))}
-        runtime, job = json.loads(random.choice(_bases())), {"trainer": trainer}
-    jobs = runtime["template"]["spec"]["replicatedJobs"]
-    if random.random() < 0.75:
+        runtime, job = json.loads(random.choice(_bases(releases))), {"trainer": trainer}
+    jobs, in_runtime = runtime["template"]["spec"]["replicatedJobs"], random.random() < 0.75
+    if not in_runtime and not job.get("podSpecOverrides"):
+        job = {**job, "podSpecOverrides": [{"targetJobs": [{"name": random.choice(jobs)["name"]}]}]}
+    runtime, job = renewed(runtime, job, target)
+    if in_runtime:
         chosen = random.randrange(len(jobs))
-        made = _changed(jobs[chosen], random)
+        made = _changed(jobs[chosen], random, target)
         jobs = [made if number == chosen else each for number, each in enumerate(jobs)]
     else:
-        overrides = job.get("podSpecOverrides") or [{"targetJobs": [{"name": random.choice(jobs)["name"]}]}]
-        shape = shapes.load(_VERSION, "TrainJob", TARGET)
-        inside = shape and shape.at(("spec", "podSpecOverrides", 0))
+        field = "runtimePatches" if "runtimePatches" in job else "podSpecOverrides"
+        shape = shapes.load(_VERSION, "TrainJob", target)
+        inside = shape and shape.at(("spec", field, 0))
         assert inside
-        job = {**job, "podSpecOverrides": [template_mutants.changed(overrides[0], inside, random), *overrides[1:]]}
+        job = {**job, field: [template_mutants.changed(job[field][0], inside, random), *job[field][1:]]}
     jobset = {field: each for field, each in runtime["template"]["spec"].items() if field != "successPolicy"}  # by it, Jobs could go early
     template = {**runtime["template"], "spec": {**jobset, "replicatedJobs": jobs}}
     return _pair(name, runtime_name, namespace, {**runtime, "template": template}, job)
 
 
-def _changed(replicated: Data, random: Random) -> Data:
+def _changed(replicated: Data, random: Random, target: Target) -> Data:
     """A replicated job with another pod template."""
-    shape = shapes.load(_VERSION, "TrainingRuntime", TARGET)
+    shape = shapes.load(_VERSION, "TrainingRuntime", target)
     inside = shape and shape.at(("spec", "template", "spec", "replicatedJobs", 0, "template", "spec", "template"))
     assert inside
     job = replicated["template"]["spec"]
@@ -193,7 +196,7 @@ _PLAIN: Data = {
 
 
 @cache
-def _bases() -> list[str]:
+def _bases(releases: str) -> list[str]:
     """Runtimes of real projects whose Jobs wait for no others, and of which a job runs, as JSON."""
     found = {}
     for case in corpus.of_projects():
@@ -201,7 +204,8 @@ def _bases() -> list[str]:
             try:
                 spec = quick_yaml.load(case.text)["spec"]
                 jobs = spec["template"]["spec"]["replicatedJobs"]
-                if jobs and operated.validated(TARGET, *_pair("a", "a", "a", spec, {"trainer": {"command": ["torchrun"]}})).valid:
+                pair = _pair("a", "a", "a", spec, {"trainer": {"command": ["torchrun"]}})
+                if jobs and operated.validated(choose(releases.split()), *pair).valid:
                     found[json.dumps(spec, sort_keys=True)] = None
             except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
                 continue

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import restart_rules
-from tests.support.server import OPERATORS, PLURALS, PODS, Server, kubeconfig
+from tests.support.server import PLURALS, PODS, WITH_OPERATORS, Server, server_at
 
 NAMESPACE = "backoff-limits"
 JOB = """\
@@ -40,9 +39,9 @@ def _job(name: str) -> str:
     return JOB.replace("NAME", name).replace("LIMIT", str(limit)).replace("POLICY", policy)
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server(kubeconfig(OPERATORS))
+@pytest.fixture(params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    server = server_at(request.param)
     assert server.has_namespace(NAMESPACE)
     yield server
     server.call("DELETE", PLURALS["PyTorchJob"].format(NAMESPACE))
@@ -99,12 +98,12 @@ def test_the_operator_fails_a_job_at_the_restart_that_is_predicted(server: Serve
             time.sleep(0.2)
         assert not waiting
         seen |= dict.fromkeys(_settled(server) - seen.keys(), number)
-    assert seen == {name: at for name in JOBS if (at := _predicted(name))}
+    assert seen == {name: at for name in JOBS if (at := _predicted(name, server))}
 
 
-def _predicted(name: str) -> int:
+def _predicted(name: str, server: Server) -> int:
     """The restart at which the job fails; 0 where it does not count them."""
     (job,), _ = read(_job(name), file="job.yaml")
-    objects = [each.data() for each in expand(job, [job], Cluster().target).objects]
+    objects = [each.data() for each in expand(job, [job], server.target).objects]
     rules = restart_rules(job, objects)
     return next((number for number in range(1, _MOST + 1) if rules.starts_again("worker", 1) and rules.too_many(number)), 0)

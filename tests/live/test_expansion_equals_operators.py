@@ -15,13 +15,13 @@ from jobspec.documents.marked_tree import set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.operators.made import RANDOM
+from jobspec.targets import Target
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers
 from tests.support.job_growth import grown_job
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server, target
+from tests.support.server import WITH_OPERATORS, Server
 
-TARGET = target("training-operator=1.8.1", at=OPERATORS)
 _JOBS = 24
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0
@@ -38,9 +38,9 @@ _MADE_BY_SERVER = (
 Objects = dict[tuple[str, str], dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    yield from servers.find("PyTorchJob", at=OPERATORS)
+@pytest.fixture(scope="module", params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    yield from servers.find("PyTorchJob", at=request.param)
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ def _in_order(made: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _ours(data: dict[str, Any]) -> Objects:
+def _ours(data: dict[str, Any], target: Target) -> Objects:
     job = document_of(data, "job.yaml")
-    expansion = expand(job, (), TARGET)
+    expansion = expand(job, (), target)
     if any(each.rule == "autoscaler-refused" for each in expansion.diagnostics):
         return {}
-    return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in with_api_defaults(expansion.objects, (), TARGET))
+    return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in with_api_defaults(expansion.objects, (), target))
 
 
 def test_fresh_jobs(server: Server, namespace: str) -> None:
@@ -92,7 +92,7 @@ def test_fresh_jobs(server: Server, namespace: str) -> None:
         if answer.accepted:
             jobs[data["metadata"]["name"]] = data
     assert len(jobs) > _JOBS / 2
-    ours = {name: made for data in jobs.values() for name, made in _ours(data).items()}
+    ours = {name: made for data in jobs.values() for name, made in _ours(data, server.target).items()}
     end = time.monotonic() + _PATIENCE
     theirs: Objects = {}
     while ours.keys() - theirs.keys() and time.monotonic() < end:
@@ -122,5 +122,5 @@ def test_the_token_of_a_service_account(server: Server, namespace: str, spec: di
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
     stored = server.post(f"{_LISTS['Pod'].format(namespace)}?dryRun=All", json.dumps(pod))["spec"]
     theirs = re.sub(r"kube-api-access-[a-z0-9]{5}", f"kube-api-access-{RANDOM}", json.dumps(stored))
-    ours = with_api_defaults([set_by(Mark("pod"), pod)], (), TARGET)[0].data()["spec"]
+    ours = with_api_defaults([set_by(Mark("pod"), pod)], (), server.target)[0].data()["spec"]
     assert list(differing(json.loads(theirs), ours, "spec")) == []

@@ -10,12 +10,12 @@ from tests.hunt import job_pods, trainjob_pods
 from tests.hunt.finds import Find, report
 from tests.support.reference import folder
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server, kubeconfig
+from tests.support.server import WITH_OPERATORS, Server, server_at
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    found = Server(kubeconfig(OPERATORS))
+@pytest.fixture(params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    found = server_at(request.param)
     found.needs("PyTorchJob", "TrainJob")
     folder("corpus")
     yield found

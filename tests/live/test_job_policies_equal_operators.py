@@ -10,12 +10,12 @@ from tests.hunt import job_policies
 from tests.hunt.finds import report
 from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server
+from tests.support.server import WITH_OPERATORS, Server
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    yield from servers.find("PyTorchJob", at=OPERATORS)
+@pytest.fixture(params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    yield from servers.find("PyTorchJob", at=request.param)
 
 
 def test_random_jobs(server: Server) -> None:

@@ -14,7 +14,7 @@ from jobspec.operators.api_defaults import with_api_defaults
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers
 from tests.support.reference import ROOT, folder
-from tests.support.server import OPERATORS, PLURALS, Server
+from tests.support.server import PLURALS, WITH_OPERATORS, Server
 
 _AT_ONCE = 6
 _SECONDS = 180
@@ -22,21 +22,21 @@ _NODE = "node"
 Data = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    yield from servers.find(at=OPERATORS)
+@pytest.fixture(scope="module", params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    yield from servers.find(at=request.param)
 
 
 def _sources() -> list[Path]:
     return [*corpus(folder("corpus", "manifests")), *sorted((ROOT / "tests" / "cases" / "migrate").glob("*/job.yaml"))]
 
 
-def _migrated(paths: list[Path]) -> Iterator[tuple[str, Migrated]]:
-    """The jobs in files that migrate to trainer 2.0."""
+def _migrated(paths: list[Path], trainer: str) -> Iterator[tuple[str, Migrated]]:
+    """The jobs in files that migrate to a release of the trainer."""
     for path in paths:
-        documents, result = documents_of(path.read_bytes(), "2.0", path.name)
+        documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
-            found = migrate_pytorchjob(job, documents, cluster("2.0"))
+            found = migrate_pytorchjob(job, documents, cluster(trainer))
             if isinstance(found, Migrated) and not _needs_more(found):
                 yield path.name, found
 
@@ -100,14 +100,14 @@ def _check(server: Server, sources: list[tuple[str, Migrated]]) -> None:
         created.append((name, namespace, found))
     for name, namespace, found in created:
         assert found.after
-        objects = with_api_defaults(found.after.objects, found.documents, cluster("2.0").target)
+        objects = with_api_defaults(found.after.objects, found.documents, cluster(server.target["trainer"]).target)
         expected = [each.data() for each in objects if each.value["kind"].value == "Pod"]
         assert _pods(server, namespace, len(expected)) == sorted(map(_seen, expected), key=lambda each: each["host"]), name
 
 
 @pytest.mark.slow
 def test_every_job(server: Server) -> None:
-    sources = list(_migrated(_sources()))
+    sources = list(_migrated(_sources(), server.target["trainer"]))
     assert len(sources) > 70
     for number in range(0, len(sources), _AT_ONCE):  # operators act late where many jobs come at once
         _check(server, sources[number : number + _AT_ONCE])

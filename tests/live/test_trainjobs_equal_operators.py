@@ -16,10 +16,9 @@ from jobspec.operators.trainer.objects import expand_trainjob
 from tests.agreement.created import differing
 from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, PLURALS, Server, target
-from tests.support.trainjob_growth import trainjob
+from tests.support.server import PLURALS, WITH_OPERATORS, Server
+from tests.support.trainjob_growth import renewed, trainjob
 
-TARGET = target("trainer=2.0.0", at=OPERATORS)
 _JOBS = 40
 _SECONDS = 60
 _LISTS = {
@@ -36,9 +35,9 @@ _GONE = "finalizers"  # the controller takes its own away once a pod has ended
 Data = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    yield from servers.find(at=OPERATORS)
+@pytest.fixture(scope="module", params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    yield from servers.find(at=request.param)
 
 
 def test_jobs_that_grow(server: Server) -> None:
@@ -49,6 +48,7 @@ def test_jobs_that_grow(server: Server) -> None:
         namespace = f"{prefix}-{number}"
         assert server.has_namespace(namespace)
         runtime, job = trainjob(random, "job", namespace)
+        runtime["spec"], job["spec"] = renewed(runtime["spec"], job["spec"], server.target)
         if _create(server, namespace, runtime) and _create(server, namespace, job):
             taken[namespace] = runtime, job
     assert len(taken) > _JOBS * 0.6
@@ -67,8 +67,8 @@ def _create(server: Server, namespace: str, made: Data) -> bool:
 
 
 def _differences(server: Server, namespace: str, runtime: Data, job: Data) -> Iterator[str]:
-    expansion = expand_trainjob(_document(job), _document(runtime), TARGET)
-    ours = _named([each.data() for each in with_api_defaults(expansion.objects, (), TARGET)])
+    expansion = expand_trainjob(_document(job), _document(runtime), server.target)
+    ours = _named([each.data() for each in with_api_defaults(expansion.objects, (), server.target)])
     theirs = _settled(server, namespace, len(ours))
     yield from (f"reported, although it runs: {each.message}" for each in expansion.diagnostics)
     for name in theirs.keys() | ours.keys():

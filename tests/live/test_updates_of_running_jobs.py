@@ -12,14 +12,18 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
+from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.project.effects import update
 from jobspec.project.fields import changes, fields_of
-from tests.support.server import OPERATORS, PLURALS, PODS, WORKLOADS, Server, kubeconfig, target
+from tests.support.server import PLURALS, PODS, WITH_OPERATORS, WORKLOADS, Server, server_at
 
-CLUSTER = Cluster(target("training-operator=1.8.1", "trainer=2.0.0", at=OPERATORS))
 NAMESPACE = "updates-of-running-jobs"
 #: Where the objects are that operators make of jobs, and the label with the name of the job.
 MADE = {PODS: "training.kubeflow.org/job-name", WORKLOADS["Job"]: "jobset.sigs.k8s.io/jobset-name"}
+
+_OVERRIDES = "podSpecOverrides: [{targetJobs: [{name: node}], nodeSelector: {no: where}}]"
+_POD = "{name: node, template: {spec: {template: {spec: {nodeSelector: {no: where}}}}}}"
+_PATCHES = f"runtimePatches: [{{manager: example.com/a, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: [{_POD}]}}}}}}}}]"
 
 #: Of each job, by its name: what the operator has made of it, with what would change.
 Made = dict[str, dict[str, Any]]
@@ -37,7 +41,7 @@ def _pytorchjob(*roles: str, spec: str = "") -> str:
 
 def _trainjob(spec: str) -> str:
     """A TrainJob whose pods find no node, since a simulated node would complete them at once."""
-    common = "runtimeRef: {name: torch-distributed}, podSpecOverrides: [{targetJobs: [{name: node}], nodeSelector: {no: where}}]"
+    common = "runtimeRef: {name: torch-distributed}, OVERRIDES"
     return f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: NAME}}\nspec: {{{common}, {spec}}}\n"
 
 
@@ -61,10 +65,16 @@ UPDATES = {
 }
 
 
+def _said(text: str, name: str, server: Server) -> str:
+    """A job under its name, in the words of the server's trainer."""
+    words = _PATCHES if has_runtime_patches(server.target["trainer"]) else _OVERRIDES
+    return text.replace("NAME", name).replace("OVERRIDES", words)
+
+
 def _apply(server: Server, name: str, text: str) -> str:
     """Apply a job; gives the server's message where it is refused."""
     place = PLURALS["PyTorchJob" if "kind: PyTorchJob" in text else "TrainJob"].format(NAMESPACE)
-    answer = server.apply(f"{place}/{name}?fieldManager=tests", text.replace("NAME", name))
+    answer = server.apply(f"{place}/{name}?fieldManager=tests", _said(text, name, server))
     return "" if answer.accepted else answer.message
 
 
@@ -98,9 +108,9 @@ def _await_change(server: Server, names: list[str], before: Made, *, seconds: fl
         time.sleep(0.5)
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server(kubeconfig(OPERATORS))
+@pytest.fixture(params=WITH_OPERATORS, ids=["old", "newest"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    server = server_at(request.param)
     assert server.has_namespace(NAMESPACE)
     yield server
     for kind in ("PyTorchJob", "TrainJob"):
@@ -115,14 +125,15 @@ def test_operators_do_with_updates_what_is_said(server: Server) -> None:
     before = _settled(server, seconds=6)
     assert all(made or name == "resumed" for name, made in before.items()), before
     refused = {name: _apply(server, name, new) for name, (_, new) in UPDATES.items()}
-    expected = {name: _predicted(name) for name in UPDATES}
+    expected = {name: _predicted(name, server) for name in UPDATES}
     _await_change(server, [name for name, what in expected.items() if what == "in-place"], before)
     after = _settled(server, seconds=6)
     seen = {name: "refused" if refused[name] else "ignored" if before[name] == after[name] else "in-place" for name in UPDATES}
     assert seen == expected, refused
 
 
-def _predicted(name: str) -> str:
-    old, new = (read(text.replace("NAME", name), file="job.yaml")[0][0] for text in UPDATES[name])
-    found = changes(fields_of(old, CLUSTER.target), fields_of(new, CLUSTER.target))
-    return update(old, new, found, [new], CLUSTER).meaning
+def _predicted(name: str, server: Server) -> str:
+    cluster = Cluster(server.target)
+    old, new = (read(_said(text, name, server), file="job.yaml")[0][0] for text in UPDATES[name])
+    found = changes(fields_of(old, cluster.target), fields_of(new, cluster.target))
+    return update(old, new, found, [new], cluster).meaning

@@ -12,15 +12,15 @@ from tests.hunt import manifests
 from tests.hunt.finds import report
 from tests.support.mutants import Change
 from tests.support.seeds import seed
-from tests.support.server import NEWEST_OPERATORS, OPERATORS, Server, kubeconfig
+from tests.support.server import NEWEST_OPERATORS, WITH_OPERATORS, server_at
 
 _MUTANTS = dict(zip(manifests.CHANGES, (600, 400, 250, 250), strict=True))
 
 
-@pytest.fixture(scope="module", params=[OPERATORS, NEWEST_OPERATORS], ids=["old", "newest"])
+@pytest.fixture(scope="module", params=WITH_OPERATORS, ids=["old", "newest"])
 def live(request: pytest.FixtureRequest) -> Iterator[Live]:
     """A server with the operators of the target, to which the trainer's own runtimes belong."""
-    server = Server(kubeconfig(request.param))
+    server = server_at(request.param)
     yield manifests.operators(server, newest=request.param == NEWEST_OPERATORS)
     server.close()
 

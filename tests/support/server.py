@@ -65,6 +65,8 @@ class Server:
     """A client for many threads that keeps its connections."""
 
     def __init__(self, kubeconfig: Path) -> None:
+        self.releases = ""
+        """The releases that it has, as `--target` takes them, with blanks between; the newest where none is said."""
         config = quick_yaml.load(kubeconfig.read_text())
         contexts = {each["name"]: each["context"] for each in config["contexts"]}
         context = contexts[config["current-context"]]
@@ -76,6 +78,11 @@ class Server:
         self._idle: list[http.client.HTTPSConnection] = []
         self._lock = threading.Lock()
         self._namespaces: dict[str, bool] = {}
+
+    @property
+    def target(self) -> Target:
+        """The releases that it has."""
+        return choose(self.releases.split())
 
     def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
         """The reply to a strict, dry create of one document in its own text."""
@@ -170,6 +177,9 @@ CONTROL_PLANE = "JOBSPEC_TEST_KUBECONFIG"
 OPERATORS = "JOBSPEC_TEST_OPERATORS_KUBECONFIG"
 NEWEST_OPERATORS = "JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG"
 KUEUE = "JOBSPEC_TEST_KUEUE_KUBECONFIG"
+#: Both servers with operators, for tests that are to hold on each.
+WITH_OPERATORS = (OPERATORS, NEWEST_OPERATORS)
+_OLD = "training-operator=1.8.1 trainer=2.0.0 jobset=0.8.2"
 
 
 def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
@@ -191,9 +201,16 @@ def target(*wishes: str, at: str = CONTROL_PLANE) -> Target:
     return choose([*wishes, f"kubernetes={release}"])
 
 
+def server_at(variable: str) -> Server:
+    """The server of the kubeconfig that a variable names; skips the test where there is none."""
+    server = Server(kubeconfig(variable))
+    server.releases = f"{_OLD if variable == OPERATORS else ''} kubernetes={server.get('/version')['gitVersion']}".strip()
+    return server
+
+
 def find(*kinds: str, at: str = CONTROL_PLANE) -> Iterator[Server]:
     """The server of the kubeconfig that a variable names; skips the test where there is none, or where it lacks the CRD of a kind."""
-    server = Server(kubeconfig(at))
+    server = server_at(at)
     server.needs(*kinds)
     yield server
     server.close()

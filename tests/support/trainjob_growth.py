@@ -1,7 +1,10 @@
-"""Random TrainJobs, each with a runtime of its own, as trainer 2.0 takes them."""
+"""Random TrainJobs, each with a runtime of its own, as trainer 2.0 takes them, and later ones once they are `renewed`."""
 
 from random import Random
 from typing import Any
+
+from jobspec.operators.trainer.runtimes import has_runtime_patches
+from jobspec.targets import Target
 
 Data = dict[str, Any]
 
@@ -44,6 +47,26 @@ def trainjob(random: Random, name: str, namespace: str) -> tuple[Data, Data]:
     own = {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}, **_own(random, jobs)}
     metadata = {"name": name, "namespace": namespace}
     return runtime, {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": own}
+
+
+def renewed(runtime: Data, job: Data, target: Target) -> tuple[Data, Data]:
+    """The specs of a runtime and a job in the words of the target's trainer: since 2.2, a job's changes of its runtime are patches."""
+    if not has_runtime_patches(target["trainer"]):
+        return runtime, job
+    if "torch" in (policy := runtime.get("mlPolicy", {})):
+        runtime = {**runtime, "mlPolicy": {**policy, "torch": {}}}
+    rest = {field: each for field, each in job.items() if field not in ("podSpecOverrides", "labels", "annotations")}
+    changes = [_patched(each) for each in job.get("podSpecOverrides") or ()]
+    if metadata := {field: job[field] for field in ("labels", "annotations") if field in job}:
+        changes.append({"template": {"metadata": metadata}})
+    patches = [{"manager": f"example.com/m{number}", "trainingRuntimeSpec": each} for number, each in enumerate(changes)]
+    return runtime, {**rest, "runtimePatches": patches} if patches else rest
+
+
+def _patched(override: Data) -> Data:
+    pod = {field: each for field, each in override.items() if field != "targetJobs"}
+    jobs = [{"name": each["name"], "template": {"spec": {"template": {"spec": pod}}}} for each in override["targetJobs"]]
+    return {"template": {"spec": {"replicatedJobs": jobs}}}
 
 
 def _placement(random: Random) -> Data:
