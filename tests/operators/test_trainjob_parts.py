@@ -168,6 +168,21 @@ def test_an_empty_service_account_takes_the_runtimes_away(release: str, own: str
     assert "serviceAccountName" not in pod["spec"]
 
 
+@pytest.mark.parametrize(
+    ("own", "base", "kept"),
+    [
+        ("{limits: {}, requests: {cpu: 1}}", "", {"requests": {"cpu": "1"}}),
+        ("{limits: {}, requests: {}}", "", {}),
+        ("{limits: {}}", ", resources: {requests: {cpu: 1}}", {"requests": {"cpu": "1"}}),
+    ],
+)
+def test_amounts_that_are_none_do_not_reach_the_jobset(own: str, base: str, kept: Data) -> None:
+    """As trainer 2.3.0 makes it on a live server."""
+    made, _ = _made("mlPolicy: {numNodes: 1}", f"trainer: {{resourcesPerNode: {own}}}", jobs=NODE.replace('"a:1"', f'"a:1"{base}'))
+    (job,) = _one(made, "JobSet")["spec"]["replicatedJobs"]
+    assert job["template"]["spec"]["template"]["spec"]["containers"][0]["resources"] == kept
+
+
 def test_flux_starts_the_program_on_all_nodes() -> None:
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", command: [solve], args: [--fast]')
     objects, reported = _made("mlPolicy: {flux: {}}", "trainer: {numNodes: 2, env: [{name: FLUX_VIEW_IMAGE, value: view}]}", jobs=jobs)

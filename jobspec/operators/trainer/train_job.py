@@ -402,12 +402,15 @@ def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
 
 
 def _merged(container: MarkedTree, own: MarkedTree) -> MarkedTree:
-    """The runtime's claims, which take no part in the merge, are lost as well."""
+    """The runtime's claims, which take no part in the merge, are lost as well, and so are lists of amounts that hold none."""
     base = container.get("resources")
     before = _amounts(base) if base else None
     if before is None or not before.value:
-        return with_fields(container, {"resources": (before or own).with_value(_amounts(own).value)})
-    return with_fields(container, {"resources": merged(before, _amounts(own), None)})
+        resources = (before or own).with_value(_amounts(own).value)
+    else:
+        resources = merged(before, _amounts(own), None)
+    held = {name: amounts for name, amounts in resources.value.items() if amounts.value}
+    return with_fields(container, {"resources": resources.with_value(held)})
 
 
 def _amounts(resources: MarkedTree) -> MarkedTree:
