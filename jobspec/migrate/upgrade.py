@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.facts import compared, job_facts
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.targets import RELEASES, Target, is_at_least
@@ -169,6 +169,7 @@ _STEPS = {
     ),
     "kueue": (("0.20", "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),),
 }
+_NODES = ("spec", "trainer", "numNodes")
 _REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
 _AS_READ = "(by its release notes)"
 _SHORT_NAMES = ("2.4", 20)
@@ -198,11 +199,17 @@ def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
 
 
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """What release notes say that a release which jobspec does not know will refuse of runtimes."""
+    """What a release which jobspec does not know will refuse of runtimes and jobs, by its release notes and its main branch."""
     since, longest = _SHORT_NAMES
     old, new = before.get("trainer"), after.get("trainer")
     if not old or not new or is_at_least(old, since) or not is_at_least(new, since):
         return
+    documents = [*documents]
+    for document in (each for each in documents if each.group_kind == TRAINJOB):
+        nodes = value_at(document.data, _NODES)
+        if isinstance(nodes, int) and nodes < 0:
+            message = f"`numNodes` is {nodes}, and trainer {since} takes 0 and more (by its main branch)"
+            yield document.problem("release-step", message, _NODES, hint="write how many pods train", severity="warning")
     for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
         for number, job in enumerate(value_at(document.data, _REPLICATED_JOBS) or ()):
             name = job.get("name") if isinstance(job, dict) else None

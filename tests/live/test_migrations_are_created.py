@@ -109,5 +109,6 @@ def _check(server: Server, sources: list[tuple[str, Migrated]]) -> None:
 def test_every_job(server: Server) -> None:
     sources = list(_migrated(_sources(), server.target["trainer"]))
     assert len(sources) > 70
+    sources = sources[server.target["trainer"] == "2.0.0" :: 2]  # each job on one of both servers
     for number in range(0, len(sources), _AT_ONCE):  # operators act late where many jobs come at once
         _check(server, sources[number : number + _AT_ONCE])
