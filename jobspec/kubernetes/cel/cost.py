@@ -1,8 +1,9 @@
 """Estimate what a CEL expression costs a server at most, by the sizes that the schema allows.
 
-Follows `Cost`, cel-go checker/cost.go 0.26 (with the estimates of ext/lists.go and ext/sets.go), and `CostEstimator`, k8s.io/apiserver
-pkg/cel/library/cost.go, 1.36. A cost counts steps; it is the largest that is possible. A size counts the characters of a text, the items
-of a list or the entries of a map. Numbers are those of 64 bits without a sign: what is larger is the largest of them.
+Follows `Cost`, cel-go checker/cost.go 0.26 and 0.29 (with the estimates of ext/lists.go and ext/sets.go), and `CostEstimator`,
+k8s.io/apiserver pkg/cel/library/cost.go, 1.34 to 1.37. A cost counts steps; it is the largest that is possible. A size counts the
+characters of a text, the items of a list or the entries of a map. Numbers are those of 64 bits without a sign: what is larger is the
+largest of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from jobspec.kubernetes.cel.checking import CheckedExpression
 from jobspec.kubernetes.cel.signatures import Overload, Type
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
+from jobspec.targets import is_at_least
 
 #: The steps from a value to one inside it: names of fields in CEL, `@items`, `@values` and `@keys`.
 Steps = tuple[str, ...]
@@ -62,9 +64,9 @@ class Estimate(NamedTuple):
     """The places whose size the cost may depend on, each with the keyword that limits it."""
 
 
-def estimate(checked: CheckedExpression, declared: Declared, limits: Mapping[Steps, int]) -> Estimate:
+def estimate(checked: CheckedExpression, declared: Declared, release: str, limits: Mapping[Steps, int]) -> Estimate:
     """Estimate the cost of an expression on a value, as if the schemas of some places had the *limits*."""
-    found = _Estimation(checked, declared, limits)
+    found = _Estimation(checked, declared, release, limits)
     return Estimate(found.cost(checked.tree.root), found.limits)
 
 
@@ -184,7 +186,8 @@ _Found = tuple[int, _Size | None] | None
 class _Estimation:
     """What is known while the cost of an expression is summed up: paths and sizes of its nodes, by their numbers."""
 
-    def __init__(self, checked: CheckedExpression, declared: Declared, limits: Mapping[Steps, int]) -> None:
+    def __init__(self, checked: CheckedExpression, declared: Declared, release: str, limits: Mapping[Steps, int]) -> None:
+        self.release = release
         self.limits: dict[Steps, str] = {}
         self._checked = checked
         self._declared = declared
@@ -443,11 +446,11 @@ def _contains(called: _Called) -> _Found:
 
 
 def _matches(called: _Called) -> _Found:
-    """A pattern in a text. The function `matches`, other than the member, costs as much as any call."""
-    if called.target is None:
+    """A pattern in a text. Before 1.37, the function `matches`, other than the member, costs as much as any call."""
+    if called.target is None and not is_at_least(called.of.release, "1.37"):
         return None
-    text = _scaled(_plus(called.target.size.most, 1), _PER_CHARACTER)
-    return _times(text, _scaled(called.arguments[0].size.most, _PER_CHARACTER_OF_PATTERN)), None
+    text = _scaled(_plus(called.first.size.most, 1), _PER_CHARACTER)
+    return _times(text, _scaled(called.arguments[-1].size.most, _PER_CHARACTER_OF_PATTERN)), None
 
 
 def _finds(called: _Called) -> _Found:

@@ -103,7 +103,7 @@ class SchemaTypes:
         uses_old_self = "oldSelf" in checked.variables
         if checked.result != Type(result):
             return Compilation(f"it gives {checked.result}, not {result}", uses_old_self)
-        return Compilation("", uses_old_self, estimate=partial(estimate, checked, declared))
+        return Compilation("", uses_old_self, estimate=partial(estimate, checked, declared, self._release))
 
     def _add(self, schema: Schema, *, is_resource: bool = False) -> Declared | None:
         """Add a schema and those inside it. Gives what it declares, None where CEL does not see its values."""
