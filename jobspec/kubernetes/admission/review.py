@@ -14,6 +14,7 @@ from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, refer
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import Answer
 from jobspec.schemas import shapes
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,22 +47,26 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     """The answer of the plugins to a new pod, whose structure the server accepts."""
     from jobspec.kubernetes.admission.classes import with_account, with_priority, with_runtime_class
     from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults, with_limit_defaults
-    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.kubernetes.pods.defaults import filled_in, filled_in_containers, with_pod_resources
 
     shape = shapes.load("v1", "Pod", target)
     assert shape
     typed = decode_as_go(pod, shape)
-    decoded = {**typed, "spec": filled_in(typed.get("spec") or {}, target["kubernetes"])}
+    release = target["kubernetes"]
+    is_filled_last = is_at_least(release, "1.37")
+    decoded = {**typed, "spec": (filled_in_containers if is_filled_last else filled_in)(typed.get("spec") or {}, release)}
     accounted, by_account = with_account(with_limit_defaults(decoded, namespace, objects), namespace, objects)
     ranked, by_priority = with_priority(accounted, objects)
     filled, by_class = with_runtime_class(ranked, objects)
+    if is_filled_last:
+        filled = {**filled, "spec": with_pod_resources(filled["spec"], release)}
     refusals, warned = [*by_account, *by_priority, *by_class], list[Problem]()
     if objects.in_namespace(LIMIT_RANGE, namespace):
         refusals += [*problems_of_defaults(decoded, filled, target), *limit_problems(filled, namespace, objects)]
     if labels := objects.labels(namespace):
         from jobspec.kubernetes.admission.pod_security import pod_security_problems
 
-        by_labels, warned = pod_security_problems(filled, namespace, labels, target["kubernetes"])
+        by_labels, warned = pod_security_problems(filled, namespace, labels, release)
         refusals += by_labels
     if objects.in_namespace(RESOURCE_QUOTA, namespace):
         from jobspec.kubernetes.admission.quotas import quota_problems

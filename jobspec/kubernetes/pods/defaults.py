@@ -79,17 +79,27 @@ def of_class(spec: Data) -> Data:
 
 def filled_in(spec: Data, release: str) -> Data:
     """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
+    return with_pod_resources(filled_in_containers(spec, release), release)
+
+
+def filled_in_containers(spec: Data, release: str) -> Data:
+    """The same, but for the resources of the pod as a whole, which a server fills in from 1.37 on once plugins have changed the pod."""
     spec = without_disabled(spec, release)
     if grace_period(spec) < 0:
         spec = {**spec, "terminationGracePeriodSeconds": 1}
     for field in CONTAINERS:
         if field in spec:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
+    return spec
+
+
+def with_pod_resources(spec: Data, release: str) -> Data:
+    """A spec with the resources of the pod as a whole, where it has some of its own."""
     if "resources" not in spec:
         return spec
-    from jobspec.kubernetes.pods.resources import with_pod_resources
+    from jobspec.kubernetes.pods.resources import with_resources
 
-    return with_pod_resources(spec, release)
+    return with_resources(spec, release)
 
 
 def _with_requests(container: Data) -> Data:

@@ -192,7 +192,7 @@ def _total(spec: Data, field: str) -> Amounts:
     return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
 
 
-def with_pod_resources(spec: Data, release: str) -> Data:
+def with_resources(spec: Data, release: str) -> Data:
     """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
     resources = spec.get("resources", {})
     if not resources.get("limits") and not resources.get("requests"):
