@@ -129,7 +129,7 @@ def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) 
     if "AdmissionPolicy" in kind:
         from jobspec.kubernetes.policy_kinds import binding_problems, policy_problems
 
-        yield from (binding_problems if kind.endswith("Binding") else policy_problems)(made, old)
+        yield from binding_problems(made, old) if kind.endswith("Binding") else policy_problems(made, old, release)
         return
     if kind == "HorizontalPodAutoscaler":
         from jobspec.kubernetes.autoscalers import autoscaler_problems

@@ -60,8 +60,8 @@ _MOST_CONDITIONS, _MOST_ANNOTATIONS, _LONGEST_ANNOTATION = 64, 20, 5 * 1024
 # Policies.
 
 
-def policy_problems(policy: Data, old: Any) -> Problems:
-    """The problems of a policy of either kind; an update takes match conditions that did not change as they are."""
+def policy_problems(policy: Data, old: Any, release: str) -> Problems:
+    """The problems of a policy of either kind; an update takes match conditions that did not change as they are, and later functions."""
     spec, path = policy.get("spec", {}), ("spec",)
     is_mutating = policy["kind"] == "MutatingAdmissionPolicy"
     if "failurePolicy" in spec:
@@ -69,7 +69,8 @@ def policy_problems(policy: Data, old: Any) -> Problems:
     if "paramKind" in spec:
         yield from _kind_of_params(spec["paramKind"], (*path, "paramKind"))
     yield from _constraints(spec, path, is_mutating=is_mutating)
-    expressions = _Expressions(has_params="paramKind" in spec, has_variables=bool(spec.get("variables")) or is_mutating)
+    has_variables, newest = bool(spec.get("variables")) or is_mutating, "" if old else release
+    expressions = _Expressions(newest, has_params="paramKind" in spec, has_variables=has_variables)
     if not old or any(mapping(old, "spec").get(field) != spec.get(field) for field in ("matchConditions", "paramKind")):
         yield from _conditions(spec, path, expressions)
     for at, variable in items_at(spec, "variables", path):
@@ -337,7 +338,8 @@ _VARIABLES = "kubernetes.variables"
 class _Expressions:
     """The expressions of a policy, compiled in the order in which the server does it."""
 
-    def __init__(self, *, has_params: bool, has_variables: bool) -> None:
+    def __init__(self, release: str, *, has_params: bool, has_variables: bool) -> None:
+        self._release = release
         self._has_params = has_params
         self._has_variables = has_variables
         self.variables: dict[str, Type] = {}
@@ -374,7 +376,7 @@ class _Expressions:
             fields[_VARIABLES] = self.variables
         types |= _optional_types(has_params=self._has_params, has_authorizer=has_authorizer)
         try:
-            checked = compile_text(text.strip() if is_trimmed else text, types, fields, patches=patches)
+            checked = compile_text(text.strip() if is_trimmed else text, types, fields, release=self._release, patches=patches)
         except RecursionError:
             yield Problem("rule-not-evaluated", at, "the expression was not checked: it is nested deeper than the CEL library parses")
             return DYN
