@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Data
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.kubernetes.admission.policies import Decision
+    from jobspec.kubernetes.admission.policies import Decision, Request
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
 
@@ -223,7 +223,7 @@ _REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERAT
 class Judged:
     """A document, with the server's verdict and the diagnostics of the webhooks."""
 
-    __slots__ = ("by_server", "by_webhooks", "can_be_looked_up", "diagnostics", "document", "old", "seen", "status", "wanted")
+    __slots__ = ("before", "by_server", "by_webhooks", "can_be_looked_up", "diagnostics", "document", "old", "seen", "status", "wanted")
 
     def __init__(
         self,
@@ -234,8 +234,11 @@ class Judged:
         old: Document | None,
         by_webhooks: Sequence[Diagnostic] = (),
         wanted: Sequence[Name] = (),
+        before: Judged | None = None,
     ) -> None:
         self.document = document
+        self.before = before
+        """The judgement before policies changed the document; None where none did."""
         self.by_server = by_server
         self.seen = seen or document
         """The document that the validating webhooks see: rewritten by a mutating one, and as Go decodes what breaks its schema."""
@@ -257,7 +260,7 @@ class Judged:
     ) -> Judged:
         """The same with the diagnostics of plugins or webhooks, and with the documents that these see."""
         seen, old = seen or self.seen, old or self.old
-        return Judged(self.document, self.by_server, seen=seen, old=old, by_webhooks=diagnostics, wanted=wanted)
+        return Judged(self.document, self.by_server, seen=seen, old=old, by_webhooks=diagnostics, wanted=wanted, before=self.before)
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
@@ -363,15 +366,74 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
 
     *policies*: those among the objects.
     """
-    if judged.by_server.status not in ("valid", "partly"):
-        return judged
+    said: Sequence[Diagnostic] = ()
+    judged = judged.before or judged
+    if policies and policies.change_objects:
+        judged, said = _changed_by_policies(judged, policies, cluster)
+    if judged.by_server.status not in ("valid", "partly") or (said and has_error(said)):
+        return judged.reviewed(said) if said else judged
     if judged.document.group_kind in PLUGIN_REVIEWED:
         judged = _by_plugins(judged, policies, cluster)
     elif judged.document.group_kind in ADMISSION_POLICIES:
         judged = _rules_themselves(judged, policies, cluster)
     elif cluster.webhooks:
         judged = _by_webhooks(judged, objects, cluster)
-    return _by_policies(judged, policies, cluster) if policies and policies.have_policies else judged
+    if policies and policies.have_policies:
+        judged = _by_policies(judged, policies, cluster)
+    return judged.reviewed([*said, *judged.by_webhooks], judged.wanted) if said else judged
+
+
+def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> tuple[Judged, list[Diagnostic]]:
+    """The judgement of a document as policies change it, and what they say of it themselves."""
+    document = judged.document
+    if not _is_sent(document) or not _can_be_changed(judged, cluster):
+        return judged, []
+    from jobspec.operators.policies import changed_manifest
+
+    custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
+    found = changed_manifest(judged.seen, _request(judged, policies, cluster), policies, cluster.target, custom)
+    said = [_of_decision(document, each) for each in found.decisions]
+    if not found.policies:
+        return judged, said
+    seen = judged.seen.changed(found.tree.data())
+    by_server = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=judged.old)
+    known = {(each.rule, each.field) for each in judged.by_server.diagnostics}
+    hint = f"as {' and '.join(f'policy `{each}`' for each in found.policies)} {'change' if found.policies[1:] else 'changes'} it"
+    reported = [each if (each.rule, each.field) in known else each.with_hint(each.hint or hint) for each in by_server.diagnostics]
+    return Judged(document, Verdict(by_server.status, reported), seen=seen, old=judged.old, before=judged), said
+
+
+def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
+    """Whether a server gets as far as policies with a document: it decodes it. Of what is wrong then, policies may mend what CRDs say."""
+    if judged.by_server.status in ("valid", "partly"):
+        return True
+    known = find(judged.document.api_version, judged.document.kind)
+    is_custom = bool(known and not known.is_builtin) or bool(cluster.custom_kinds and cluster.custom_kinds.defines(judged.document))
+    found = judged.by_server.diagnostics
+    return judged.status == "invalid" and is_custom and bool(found) and all(each.rule in _BY_CRD for each in found)
+
+
+#: What is wrong by the schema of a CRD, and not because an object cannot be decoded.
+_BY_CRD = ("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsupported-choice", "rule-broken", "duplicate-item")
+
+
+def _is_sent(document: Document) -> bool:
+    """Whether a document is an object for a server, other than a policy."""
+    return not document.is_held and document.group_kind[0] not in ("jobspec.dev", VALIDATING_POLICY[0])
+
+
+def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Request:
+    """The request by which a document is sent, as policies see it."""
+    from jobspec.kubernetes.admission.policies import Request
+
+    document = judged.document
+    return Request(
+        _as_admitted(judged.seen, judged, policies, cluster),
+        old=_as_admitted(judged.old, judged, policies, cluster) if judged.old else None,
+        namespace=document.namespace,
+        plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
+        equivalent_versions=_other_versions(document),
+    )
 
 
 def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
@@ -400,7 +462,7 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
 
 
 def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
-    document = judged.document
+    document = judged.seen
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
     namespace = document.namespace
@@ -434,18 +496,11 @@ def _by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
 def _by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Judged:
     """The judgement with what policies say that are written in CEL."""
     document = judged.document
-    if document.is_held or document.group_kind[0] == "jobspec.dev":
+    if not _is_sent(document):
         return judged
-    from jobspec.kubernetes.admission.policies import Request, decisions
+    from jobspec.kubernetes.admission.policies import decisions
 
-    request = Request(
-        _as_admitted(judged.seen, judged, policies, cluster),
-        old=_as_admitted(judged.old, judged, policies, cluster) if judged.old else None,
-        namespace=document.namespace,
-        plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
-        equivalent_versions=_other_versions(document),
-    )
-    found = [_of_decision(document, each) for each in decisions(request, policies)]
+    found = [_of_decision(document, each) for each in decisions(_request(judged, policies, cluster), policies)]
     return judged.reviewed([*judged.by_webhooks, *found], judged.wanted)
 
 

@@ -585,6 +585,10 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
+        if policies is not None and policies.change_objects:
+            from jobspec.operators.policies import changed_job
+
+            job = changed_job(job, policies, cluster.target)
         foresight = foresee_job(job, [*(_of_its_name(job, runtimes) if runtimes else ()), *classes], cluster, policies)
         if foresight is None:
             unforeseen.append(job)

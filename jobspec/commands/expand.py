@@ -85,17 +85,29 @@ def _expanded(
     files: Sequence[Checked], cluster: Cluster, options: Options, world: World | None
 ) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them; *world*: the queues that they wait in, None for no Kueue."""
+    from jobspec.kubernetes.admission.objects import policies_among
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
 
     found, target = [], cluster.target
+    objects_of_files = [each for file in files for each in file.objects]
+    policies = policies_among(objects_of_files, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
+    are_changed = policies is not None and policies.change_objects
     reported: dict[str, list[Diagnostic]] = {}
     for file in files:
         context = context_of(file, files, cluster)
-        for given in filter(is_workload, file.documents):
-            job, workload = _queued(given, context, target, world) if world else (given, [])
+        for written in filter(is_workload, file.documents):
+            job = written
+            if are_changed:
+                from jobspec.operators.policies import changed_job, changed_objects
+
+                job = changed_job(written, policies, target)
+            job, workload = _queued(job, context, target, world) if world else (job, [])
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
-            objects = with_api_defaults(expansion.objects, context, target) if options.defaults else expansion.objects
+            made = ExpandedJob(job, expansion.objects, target, expansion.counts)
+            if are_changed:
+                made, _ = changed_objects(made, policies, context)
+            objects = with_api_defaults(made.objects, context, target) if options.defaults else made.objects
             found.append(ExpandedJob(job, [*workload, *objects], target, expansion.counts))
             reported.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, reported

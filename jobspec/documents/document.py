@@ -97,6 +97,10 @@ class Document:
         """The same document with other data and the same marks."""
         return self._with(data, self._marks)
 
+    def written_as(self, data: Any, marks: Marks) -> Document:
+        """The same document with other data, and the places of that."""
+        return self._with(data, marks)
+
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
         """The same document with further metadata, whose place is that of its own."""
         data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}

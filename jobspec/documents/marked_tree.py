@@ -255,6 +255,36 @@ def set_by(operator: Mark, data: Any) -> MarkedTree:
     return MarkedTree(data, operator)
 
 
+def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedTree:
+    """A tree with the changes between two states of its data, of which the first may have more in it, such as defaults.
+
+    What stands only in the second has the place *by*.
+    """
+    if isinstance(tree.value, dict) and isinstance(before, dict) and isinstance(after, dict):
+        gone = {name for name in tree.value if name in before and name not in after}
+        made = {name: each for name, each in tree.value.items() if name not in gone}
+        for name, each in after.items():
+            if name not in before or before[name] != each:
+                made[name] = changed_tree(made[name], before.get(name), each, by) if name in made else set_by(by, each)
+        return tree.with_value(made)
+    if isinstance(tree.value, list) and isinstance(before, list) and isinstance(after, list):
+        written, items_made = tree.value, list[MarkedTree]()
+        places = {_identity_in_list(each): at for at, each in reversed(list(enumerate(before)))}
+        for each in after:
+            at = places.get(_identity_in_list(each), -1)
+            if 0 <= at < len(written):
+                items_made.append(changed_tree(written[at], before[at], each, by))
+            elif at < 0 or before[at] != each:
+                items_made.append(set_by(by, each))
+        return tree.with_value(items_made)
+    return tree if before == after and type(before) is type(after) else set_by(by, after)
+
+
+def _identity_in_list(item: Any) -> str:
+    """What an item of a list keeps where it is changed: its name, or else all of it."""
+    return str(item["name"]) if isinstance(item, dict) and "name" in item else repr(item)
+
+
 # Changes to parts of a tree: each gives a new tree, and leaves the marks of all other values as they are.
 
 

@@ -114,6 +114,13 @@ class ExpandedJob:
         """The objects of a kind, such as `Service`."""
         return self._by_kind.get(kind, [])
 
+    def creator_of(self, made: MarkedTree) -> str:
+        """The account that creates an object of the job, as the operators' own manifests name it."""
+        kind, operator = made.value["kind"].value, self.operator.partition(" ")[0]
+        if operator != "trainer" or kind == "JobSet":
+            return _ACCOUNTS[operator]
+        return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
+
     def _found_roles(self) -> list[ExpandedRole]:
         by_role: dict[str, list[ExpandedPod]] = {}
         for pod in pods_among(self.objects):
@@ -133,6 +140,14 @@ class ExpandedJob:
 
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
         return [text(each, "metadata", "labels", REPLICATED_JOB) for each in jobs]
+
+
+_ACCOUNTS = {
+    "training-operator": "system:serviceaccount:kubeflow:training-operator",
+    "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+    "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
+    "Job": "system:serviceaccount:kube-system:job-controller",
+}
 
 
 # A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers.

@@ -44,11 +44,15 @@ def judged(
         if has_error(expansion.diagnostics):
             return list(expansion.diagnostics)
         expanded = ExpandedJob(job, expansion.objects, cluster.target, expansion.counts)
-        refused = [] if accepted else list(refused_objects(expanded))
+        by_policies: list[Finding] = []
         if policies and policies.have_policies:
-            from jobspec.outcome.programs import refused_by_policies
+            from jobspec.operators.policies import changed_objects
+            from jobspec.outcome.programs import decided, refused_by_policies
 
-            refused += refused_by_policies(expanded, policies, context)
+            expanded, said = changed_objects(expanded, policies, context)
+            accepted = accepted and not policies.change_objects
+            by_policies = [*(decided(each, made) for made, each in said), *refused_by_policies(expanded, policies, context)]
+        refused = [*([] if accepted else refused_objects(expanded)), *by_policies]
         return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job)]
     except JobspecError:
         return None

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
     from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.policies import Decision
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.targets import Target
 
@@ -408,13 +409,6 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 
 
-#: Who creates objects: the accounts of the operators and of the Job controller, as their own manifests name them.
-_ACCOUNTS = {
-    "training-operator": "system:serviceaccount:kubeflow:training-operator",
-    "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
-    "jobset": "system:serviceaccount:jobset-system:jobset-controller-manager",
-    "Job": "system:serviceaccount:kube-system:job-controller",
-}
 #: Kind of an object that an operator creates -> the rule that reports its refusal.
 _REFUSED = {
     "HorizontalPodAutoscaler": "autoscaler-refused",
@@ -441,25 +435,22 @@ def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequ
 def _of_policies(made: MarkedTree, what: str, job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
     from jobspec.kubernetes.admission.policies import Request, decisions
 
-    kind, data = made.value["kind"].value, with_generated_names(made)
-    request = Request(data, namespace=job.job.namespace, user=_creator(job, made))
+    request = Request(with_generated_names(made), namespace=job.job.namespace, user=job.creator_of(made))
     for each in decisions(request, policies):
-        policy = f"policy `{each.policy}` (binding `{each.binding}`)"
-        place = place_in(made, each.path)
-        if not each.is_evaluated:
-            message = f"{what}: {policy} was not evaluated: {each.message}"
-            yield Finding(place, message, each.hint, rule="policy-not-evaluated", severity="info")
-            continue
-        verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[each.severity]
-        yield Finding(place, f"{what} {verb} by {policy}: {each.message}", each.hint, rule=_REFUSED[kind], severity=each.severity)
+        yield decided(each, made, what)
 
 
-def _creator(job: ExpandedJob, made: MarkedTree) -> str:
-    """The account that creates an object of a job."""
-    kind, operator = made.value["kind"].value, job.operator.partition(" ")[0]
-    if operator != "trainer" or kind == "JobSet":
-        return _ACCOUNTS[operator]
-    return _ACCOUNTS["Job" if kind == "Pod" else "jobset"]
+def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
+    """What a policy says of an object that an operator makes; *what*: the name of such objects."""
+    kind, place = str(made.value["kind"].value), place_in(made, decision.path)
+    what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
+    policy = f"policy `{decision.policy}` (binding `{decision.binding}`)"
+    if not decision.is_evaluated:
+        message = f"{what}: {policy} was not evaluated: {decision.message}"
+        return Finding(place, message, decision.hint, rule="policy-not-evaluated", severity="info")
+    verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[decision.severity]
+    message = f"{what} {verb} by {policy}: {decision.message}"
+    return Finding(place, message, decision.hint, rule=_REFUSED.get(kind, "pods-refused"), severity=decision.severity)
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

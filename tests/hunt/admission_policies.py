@@ -48,7 +48,7 @@ class World:
 
 #: A policy for nothing, which is left on the server: with the last policy whose parameters are ConfigMaps a server stops watching
 #: ConfigMaps for good, and finds no new one for the policies that come later (`policySource`, pkg/admission/plugin/policy/generic, 1.36).
-_KEPT = {
+KEPT: Data = {
     "apiVersion": "admissionregistration.k8s.io/v1",
     "kind": "ValidatingAdmissionPolicy",
     "metadata": {"name": "keeps-config-maps-watched"},
@@ -60,7 +60,7 @@ _KEPT = {
         "validations": [{"expression": "true"}],
     },
 }
-_KEPT_BINDING = {
+KEPT_BINDING: Data = {
     "apiVersion": "admissionregistration.k8s.io/v1",
     "kind": "ValidatingAdmissionPolicyBinding",
     "metadata": {"name": "keeps-config-maps-watched"},
@@ -75,17 +75,17 @@ _KEPT_BINDING = {
 @contextmanager
 def world(server: Server, random: Random, count: int) -> Iterator[World]:
     """Policies on a server, as long as they are needed."""
-    for path, kept in ((_POLICIES, _KEPT), (_BINDINGS, _KEPT_BINDING)):
+    for path, kept in ((_POLICIES, KEPT), (_BINDINGS, KEPT_BINDING)):
         server.call("POST", path, json.dumps(kept))
     made = World(server, f"rules-{random.randrange(1 << 32):08x}-{time.time_ns() % 10**9:09d}")
     try:
-        _surroundings(made, random)
+        surroundings(made, random)
         for number in range(count):
             policy = policy_for(f"{made.prefix}-{number}", random)
-            if _store(made, _POLICIES, policy):
+            if store(made, _POLICIES, policy):
                 made.policies.append(policy)
                 for which in range(random.choice((1, 1, 1, 2))):
-                    _store(made, _BINDINGS, binding_for(f"{made.prefix}-{number}-{which}", policy, made, random))
+                    store(made, _BINDINGS, binding_for(f"{made.prefix}-{number}-{which}", policy, made, random))
         time.sleep(_SETTLED)
         yield made
     finally:
@@ -97,20 +97,21 @@ def world(server: Server, random: Random, count: int) -> Iterator[World]:
             server.call("DELETE", f"{_NAMESPACES}/{name}")
 
 
-def _surroundings(made: World, random: Random) -> None:
+def surroundings(made: World, random: Random) -> None:
     """Namespaces, with ConfigMaps for parameters in them."""
     for name in made.namespaces:
         labels = {"team": random.choice(("vision", "text")), **random.choice(({}, {"tier": "1"}))}
-        _store(made, _NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+        store(made, _NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
         for own in ("limits", "others"):
             if random.random() < 0.7:
                 metadata = {"name": own, "namespace": name, "labels": {"use": random.choice(("limits", "none"))}}
                 data = {"most": str(random.randrange(4)), "registry": random.choice(_IMAGES)}
                 kind = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-                _store(made, f"{_NAMESPACES}/{name}/configmaps", kind)
+                store(made, f"{_NAMESPACES}/{name}/configmaps", kind)
 
 
-def _store(made: World, path: str, data: Data) -> bool:
+def store(made: World, path: str, data: Data) -> bool:
+    """Whether a server stores an object, as one of its world."""
     accepted = made.server.call("POST", path, json.dumps(data)).accepted
     if accepted:
         made.objects.append(data)
@@ -135,7 +136,7 @@ class Request:
 
 def _requests(made: World, random: Random) -> Iterator[Request]:
     policy = random.choice(made.policies)
-    data = _object(policy["metadata"]["annotations"]["kind"], policy["metadata"]["name"], made, random)
+    data = object_for(policy["metadata"]["annotations"]["kind"], policy["metadata"]["name"], made, random)
     if random.random() < 0.75:
         yield Request(data)
         return
@@ -186,7 +187,7 @@ def _find(made: World, request: Request, answer: Answer, tally: Counter[str]) ->
     theirs["warning"] = {match.groups() for each in answer.warnings if (match := _WARNED.search(each))}
     difference = _difference(ours, theirs, tally)
     if difference:
-        text = quick_yaml.dump_all([request.data, *_concerned(made, request.data)])
+        text = quick_yaml.dump_all([request.data, *concerned(made, request.data)])
         stored = quick_yaml.dump_all([request.stored]) if request.stored else ""
         reply = f"{answer} {answer.warnings}"
         yield Find(text, f"{difference}: {[each.message for each in found]}", reply, "control-plane", answer.accepted, stored=stored)
@@ -215,7 +216,7 @@ def _without_field(said: Said) -> Said:
     return (*said[:2], re.sub(r"no such key: (spec|metadata)\b", "no such key", said[2]))
 
 
-def _concerned(made: World, data: Data) -> list[Data]:
+def concerned(made: World, data: Data) -> list[Data]:
     """The objects of a world without the policies that are for others."""
     policy = data["metadata"]["labels"][_LABEL]
     others = {each["metadata"]["name"] for each in made.policies} - {policy}
@@ -281,7 +282,8 @@ VERSIONS = {
 }
 
 
-def _object(kind: str, policy: str, made: World, random: Random) -> Data:
+def object_for(kind: str, policy: str, made: World, random: Random) -> Data:
+    """An object of a kind, for a policy."""
     group, version, _ = VERSIONS[kind]
     name = random.choice(("train", "a", "b")) + f"-{random.randrange(1 << 24):x}"
     metadata = {"name": name, "namespace": random.choice(made.namespaces), "labels": {**random.choice(_LABELS), _LABEL: policy}}

@@ -20,6 +20,7 @@ from tests.hunt import (
     manifests,
     migrations,
     models,
+    mutating_policies,
     objects,
     odd_updates,
     ordinary,
@@ -177,6 +178,11 @@ HUNTS = (
     Hunt(
         "admission-policies",
         lambda ground, random: admission_policies.finds(ground.server, random, ground.tally),
+        lambda ground: ground.server.needs("PyTorchJob", "TrainJob"),
+    ),
+    Hunt(
+        "mutating-policies",
+        lambda ground, random: mutating_policies.finds(ground.server, random, ground.tally),
         lambda ground: ground.server.needs("PyTorchJob", "TrainJob"),
     ),
     Hunt(

@@ -123,8 +123,15 @@ class Server:
     def _object(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         connection = self._idle.pop() if self._idle else self._connect()
         form = {} if body else {"Content-Type": "application/json"}  # `/version` wants it, although there is no content
-        connection.request(method, path, body, {**self._headers, **form})
-        reply = connection.getresponse()
+        headers = {**self._headers, **form}
+        try:
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
+        except (http.client.HTTPException, ConnectionError, ssl.SSLEOFError):
+            connection.close()
+            connection = self._connect()
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
         content = reply.read()
         self._idle.append(connection)
         found: dict[str, Any] = json.loads(content) if content.startswith(b"{") else {}

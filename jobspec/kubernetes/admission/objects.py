@@ -36,7 +36,7 @@ class PolicyObjects:
         """Further objects that it begins with, where they have the same policies with rules in CEL."""
         self.complete = complete
         """The kinds of which no others exist than those among the objects."""
-        self._prepared: Any = None
+        self._prepared: dict[GroupKind, Any] = {}
 
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
@@ -60,11 +60,16 @@ class PolicyObjects:
         """The objects of Kueue."""
         return [each for (kind, _), named in self._by_place.items() if kind in kinds.QUEUE_KINDS for each in named.values()]
 
-    def prepared(self, prepare: Callable[[PolicyObjects], T]) -> T:
-        """What the policies with rules in CEL among them are made ready to, once."""
-        if self._prepared is None:
-            self._prepared = self._there.prepared(prepare) if self._there else prepare(self)
-        found: T = self._prepared
+    @property
+    def change_objects(self) -> bool:
+        """Whether policies that change objects are among them, and bindings."""
+        return (kinds.MUTATING_POLICY_BINDING, "") in self._by_place
+
+    def prepared(self, kind: GroupKind, prepare: Callable[[PolicyObjects, GroupKind], T]) -> T:
+        """What the policies of a kind among them are made ready to, once."""
+        if kind not in self._prepared:
+            self._prepared[kind] = self._there.prepared(kind, prepare) if self._there else prepare(self, kind)
+        found: T = self._prepared[kind]
         return found
 
     def apply_to(self, namespace: str) -> bool:
@@ -143,7 +148,7 @@ def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *
 
 def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:
     """The kinds of the objects that the admission policies among some documents have for parameters."""
-    found = (mapping(each.data, "spec", "paramKind") for each in policies if each.group_kind == kinds.VALIDATING_POLICY)
+    found = (mapping(each.data, "spec", "paramKind") for each in policies if each.group_kind in kinds.ADMISSION_POLICIES)
     return {kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
-from jobspec.kinds import VALIDATING_POLICY, VALIDATING_POLICY_BINDING, group_kind, is_cluster_scoped
+from jobspec.kinds import group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 
 TYPE_CHECKING = False
@@ -98,34 +98,43 @@ def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
     if request.kind[0] == "admissionregistration.k8s.io":  # exempt, so that nobody locks themselves out
         return []
-    policies, by_resource = objects.prepared(_policies)
+    policies = concerned(request, objects, kinds.VALIDATING_POLICY)
+    if not policies:
+        return []
+    inputs = Inputs(request, objects)
+    return list(dict.fromkeys(found for policy in policies for found in _of_policy(policy, inputs)))
+
+
+def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list[Policy]:
+    """The policies of a kind, with bindings, that may be for a request, in the order of their names."""
+    policies, by_resource = objects.prepared(kind, _policies)
     key = (request.kind, request.version, request.operation, request.plural)
     if key not in by_resource:
         by_resource[key] = [each for each in policies if each.constraints.may_match(request)]
-    concerned = by_resource[key]
-    if not concerned:
-        return []
-    inputs = _Inputs(request, objects)
-    return list(dict.fromkeys(found for policy in concerned for found in _of_policy(policy, inputs)))
+    found: list[Policy] = by_resource[key]
+    return found
 
 
-class _Policy:
+class Policy:
     """A policy, with its bindings."""
 
-    __slots__ = ("bindings", "constraints", "expressions", "fails", "name", "spec")
+    __slots__ = ("bindings", "constraints", "expressions", "fails", "is_mutating", "name", "spec")
 
-    def __init__(self, name: str, spec: Data, bindings: Sequence[_Binding]) -> None:
+    def __init__(self, name: str, spec: Data, bindings: Sequence[Binding]) -> None:
         self.name = name
         self.spec = spec
         self.bindings = bindings
         self.constraints = _Constraints(mapping(spec, "matchConstraints"))
+        self.is_mutating = "mutations" in spec
         self.expressions: dict[frozenset[Names], _Expressions] = {}
         """Compiled, by what nobody knows."""
         self.fails = spec.get("failurePolicy") != "Ignore"
         """Whether an error refuses a request."""
 
 
-class _Binding:
+class Binding:
+    """What a policy is in force for, and what follows of it."""
+
     __slots__ = ("constraints", "name", "severity", "spec")
 
     def __init__(self, name: str, spec: Data) -> None:
@@ -133,60 +142,61 @@ class _Binding:
         self.spec = spec
         self.constraints = _Constraints(spec["matchResources"]) if spec.get("matchResources") is not None else None
         actions = sequence(spec, "validationActions")
-        self.severity: Severity = "error" if "Deny" in actions else "warning" if "Warn" in actions else "info"
+        self.severity: Severity = "error" if "Deny" in actions or not actions else "warning" if "Warn" in actions else "info"
 
 
-def _policies(objects: PolicyObjects) -> tuple[list[_Policy], dict[Any, list[_Policy]]]:
-    """The policies that have bindings; and a place for those that concern a resource, once they were looked for."""
-    bindings: dict[str, list[_Binding]] = {}
-    for name, binding in objects.in_namespace(VALIDATING_POLICY_BINDING, ""):
+def _policies(objects: PolicyObjects, kind: GroupKind) -> tuple[list[Policy], dict[Any, list[Policy]]]:
+    """The policies of a kind that have bindings; and a place for those that concern a resource, once they were looked for."""
+    bindings: dict[str, list[Binding]] = {}
+    for name, binding in objects.in_namespace((kind[0], f"{kind[1]}Binding"), ""):
         spec = mapping(binding, "spec")
-        bindings.setdefault(str(spec.get("policyName")), []).append(_Binding(name, spec))
-    found = objects.in_namespace(VALIDATING_POLICY, "")
-    return [_Policy(name, mapping(policy, "spec"), bindings[name]) for name, policy in found if name in bindings], {}
+        bindings.setdefault(str(spec.get("policyName")), []).append(Binding(name, spec))
+    found = objects.in_namespace(kind, "")
+    return [Policy(name, mapping(policy, "spec"), bindings[name]) for name, policy in found if name in bindings], {}
 
 
-class _NotKnown(Exception):
+class NotKnown(Exception):
     """The answer cannot be known; the text says what is missing."""
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The server cannot make sense of the policy or its binding, and its failure policy decides; the text is the server's."""
 
 
-def _of_policy(policy: _Policy, inputs: _Inputs) -> Iterator[Decision]:
+def _of_policy(policy: Policy, inputs: Inputs) -> Iterator[Decision]:
     """The decisions by each binding of a policy whose rules may match."""
     unknown = ""
     try:
         if not policy.constraints.match(inputs.request, inputs.objects):
             return
-    except _NotKnown as error:
+    except NotKnown as error:
         unknown = str(error)
     for binding in policy.bindings:
         try:
             if binding.constraints and not binding.constraints.match(inputs.request, inputs.objects):
                 continue
             if unknown:
-                raise _NotKnown(unknown)
+                raise NotKnown(unknown)
             yield from _by_binding(policy, binding, inputs)
-        except _NotKnown as error:
-            yield _not_evaluated(policy, binding, str(error))
-        except _Refused as error:
+        except NotKnown as error:
+            yield not_evaluated(policy, binding, str(error))
+        except Refused as error:
             if policy.fails:
                 yield Decision(policy.name, binding.name, f"failed to configure binding: {error}", "error")
 
 
-def _by_binding(policy: _Policy, binding: _Binding, inputs: _Inputs) -> Iterator[Decision]:
+def _by_binding(policy: Policy, binding: Binding, inputs: Inputs) -> Iterator[Decision]:
     kind, reference = mapping(policy.spec, "paramKind"), binding.spec.get("paramRef")
-    for params in _parameters(kind, reference, inputs.request, inputs.objects):
-        for refused in _Evaluation(policy, inputs, params).refusals():
+    for params in parameters(kind, reference, inputs.request, inputs.objects):
+        for refused in Evaluation(policy, inputs, params).refusals():
             if isinstance(refused, _Refusal):
                 yield Decision(policy.name, binding.name, refused.message, binding.severity, path=refused.path, hint=refused.hint)
             else:
-                yield _not_evaluated(policy, binding, refused)
+                yield not_evaluated(policy, binding, refused)
 
 
-def _not_evaluated(policy: _Policy, binding: _Binding, why: str) -> Decision:
+def not_evaluated(policy: Policy, binding: Binding, why: str) -> Decision:
+    """The decision of a policy that nobody knows before the object is sent."""
     actions = ", ".join(map(str, sequence(binding.spec, "validationActions")))
     hint = f"where it does not hold, the server does this: {actions}"
     return Decision(policy.name, binding.name, why, "info", is_evaluated=False, hint=hint)
@@ -211,7 +221,7 @@ class _Constraints:
         return not self._rules or any(rule.is_for(request, version) for rule in self._rules for version in versions)
 
     def match(self, request: Request, objects: PolicyObjects) -> bool:
-        """Whether they match a request; raises _NotKnown where that depends on what is not at hand, and all else matches."""
+        """Whether they match a request; raises NotKnown where that depends on what is not at hand, and all else matches."""
         equivalent = () if self._is_exact else request.equivalent_versions
         if any(rule.matches(request, version) for rule in self._excluded for version in (request.version, *equivalent)):
             return False
@@ -223,7 +233,7 @@ class _Constraints:
         if not _selects_object(self._of_object, request) or not _selects_namespace(self._of_namespace, request, objects):
             return False
         if is_converted:
-            raise _NotKnown(f"it is for another version of {request.kind[1]}, and jobspec does not convert objects")
+            raise NotKnown(f"it is for another version of {request.kind[1]}, and jobspec does not convert objects")
         return True
 
 
@@ -279,7 +289,7 @@ def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects)
     if not labels:
         return True
     where = f"the labels of the namespace `{request.namespace}` are" if request.namespace else "the namespace of the object is"
-    raise _NotKnown(f"{where} not known: its namespaceSelector reads {', '.join(f'`{each}`' for each in sorted(labels))}")
+    raise NotKnown(f"{where} not known: its namespaceSelector reads {', '.join(f'`{each}`' for each in sorted(labels))}")
 
 
 def selects(selector: Data, labels: Mapping[str, Any]) -> bool:
@@ -305,17 +315,17 @@ def _is_met(requirement: tuple[str, str, list[Any]], labels: Mapping[str, Any]) 
 # The objects that a binding has for parameters.
 
 
-def _parameters(kind: Data, reference: Data | None, request: Request, objects: PolicyObjects) -> list[Data | None]:
+def parameters(kind: Data, reference: Data | None, request: Request, objects: PolicyObjects) -> list[Data | None]:
     """The objects for each of which the policy is evaluated; a None stands for no object."""
     if not kind or reference is None:
         return [None]
     group, name = group_kind(kind["apiVersion"], kind["kind"]), reference.get("name")
     anywhere = is_cluster_scoped(kind["apiVersion"], kind["kind"])
     if anywhere and reference.get("namespace"):
-        raise _Refused("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        raise Refused("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
     namespace = "" if anywhere else reference.get("namespace") or request.namespace
     if not anywhere and not namespace and not request.is_namespaced:
-        raise _Refused("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+        raise Refused("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
     places = [namespace] if kinds.find(kind["apiVersion"], kind["kind"]) else ["", namespace]  # a custom kind may have no namespaces
     there = {own: each for place in places for own, each in objects.in_namespace(group, place)}
     if name:
@@ -325,9 +335,9 @@ def _parameters(kind: Data, reference: Data | None, request: Request, objects: P
         found = [each for each in there.values() if selects(selector, mapping(each, "metadata", "labels"))]
     if not found and not objects.lack(group, namespace):
         what = f"{kind['kind']} `{name}`" if name else f"{kind['kind']} that its binding selects"
-        raise _NotKnown(f"its parameter, the {what}, is not among the given files")
+        raise NotKnown(f"its parameter, the {what}, is not among the given files")
     if not found and reference.get("parameterNotFoundAction") == "Deny":
-        raise _Refused("no params found for policy binding with `Deny` parameterNotFoundAction")
+        raise Refused("no params found for policy binding with `Deny` parameterNotFoundAction")
     return list(found)
 
 
@@ -340,7 +350,7 @@ class _Refusal(NamedTuple):
     hint: str = ""
 
 
-class _Failure(NamedTuple):
+class Failure(NamedTuple):
     """Why an expression has no value, in the server's words as far as they are known; *is_unknown*: because of what nobody knows."""
 
     message: str
@@ -358,7 +368,7 @@ _UNKNOWN: frozenset[Names] = frozenset(
 )
 
 
-class _Inputs:
+class Inputs:
     """What the expressions of all policies read of a request."""
 
     def __init__(self, request: Request, objects: PolicyObjects) -> None:
@@ -375,7 +385,7 @@ class _Inputs:
         }
         self._given: dict[tuple[int, bool], tuple[Any, Data]] = {}
 
-    def values(self, params: Data | None, *, has_namespace: bool) -> _Values:
+    def values(self, params: Data | None, *, has_namespace: bool) -> Values:
         """What expressions read, which the CEL library converts once."""
         from jobspec.kubernetes.cel.library import environment
 
@@ -384,7 +394,7 @@ class _Inputs:
             data = {**self.data, "params": params, VARIABLES: {}}
             data |= {} if has_namespace else {"namespaceObject": None}
             self._given[key] = environment(_NAMES).Activation(data), data
-        return _Values(*self._given[key])
+        return Values(*self._given[key])
 
 
 VARIABLES = "variables"
@@ -404,22 +414,24 @@ class _Expression(NamedTuple):
 class _Expressions:
     """The expressions of a policy, each compiled when it is first evaluated."""
 
-    def __init__(self, policy: Data, unknown: frozenset[Names]) -> None:
-        self.of_variables = {each["name"]: each["expression"] for each in sequence(policy, "variables")}
+    def __init__(self, policy: Policy, unknown: frozenset[Names]) -> None:
+        self.of_variables = {each["name"]: each["expression"] for each in sequence(policy.spec, "variables")}
         self._unknown = unknown
+        self._patches = policy.is_mutating
         self._types: dict[str, Type] = {}
         self._compiled: dict[str, _Expression | str] = {}
         from jobspec.kubernetes.cel.signatures import DYN
+        from jobspec.kubernetes.policy_kinds import declared_type
 
         for name, text in self.of_variables.items():
             found = self.compiled(text)
-            self._types[name] = DYN if isinstance(found, str) else found.program.result
+            self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.result)
         self._compiled = {}  # some were compiled without the variables after them
 
     def compiled(self, text: str) -> _Expression | str:
         """An expression, or why it cannot be compiled here."""
         if text not in self._compiled:
-            program = _program(text, tuple(self._types.items()), self._unknown)
+            program = _program(text, tuple(self._types.items()), self._unknown, patches=self._patches)
             self._compiled[text] = program if isinstance(program, str) else self._expression(program)
         return self._compiled[text]
 
@@ -431,50 +443,55 @@ class _Expressions:
         return _Expression(program, reads, [name for name in self.of_variables if name in used])
 
 
-class _Evaluation:
+class Evaluation:
     """The evaluation of a policy on a request with one parameter."""
 
-    def __init__(self, policy: _Policy, inputs: _Inputs, params: Data | None) -> None:
+    def __init__(self, policy: Policy, inputs: Inputs, params: Data | None) -> None:
         self._policy = policy
         self._inputs = inputs
         self._params = params
         if inputs.unknown not in policy.expressions:
-            policy.expressions[inputs.unknown] = _Expressions(policy.spec, inputs.unknown)
+            policy.expressions[inputs.unknown] = _Expressions(policy, inputs.unknown)
         self._expressions = policy.expressions[inputs.unknown]
+
+    @property
+    def values(self) -> Values:
+        """What the expressions behind the match conditions read."""
+        return self._inputs.values(self._params, has_namespace=True)
 
     def refusals(self) -> Iterator[_Refusal | str]:
         """Why the policy refuses the request, and, as plain texts, why that cannot be known."""
-        conditions = self._of_conditions()
-        if isinstance(conditions, _Failure):
+        conditions = self.matches()
+        if isinstance(conditions, Failure):
             if conditions.is_unknown:
-                yield f"a match condition {_reads_unknown(conditions)}"
+                yield f"a match condition {reads_unknown(conditions)}"
             elif self._policy.fails:
                 yield _Refusal(conditions.message)
             return
         if not conditions:
             return
-        values = self._inputs.values(self._params, has_namespace=True)
+        values = self.values
         for each in sequence(self._policy.spec, "validations"):
             text = each["expression"]
-            found = self._value(text, values)
-            if isinstance(found, _Failure):
+            found = self.value(text, values)
+            if isinstance(found, Failure):
                 if found.is_unknown:
-                    yield f"`{_in_one_line(text)}` {_reads_unknown(found)}"
+                    yield f"`{in_one_line(text)}` {reads_unknown(found)}"
                 elif self._policy.fails:
-                    yield _Refusal(found.message, self._path(text))
+                    yield _Refusal(found.message, self.path_of(text))
             elif found is not True:
-                yield _Refusal(self._message(each, values), self._path(text), self._hint(text, values))
+                yield _Refusal(self._message(each, values), self.path_of(text), self._hint(text, values))
 
-    def _of_conditions(self) -> bool | _Failure:
+    def matches(self) -> bool | Failure:
         """Whether all match conditions hold, of which one that is false decides; they see no namespace."""
         conditions = sequence(self._policy.spec, "matchConditions")
         if not conditions:
             return True
         values = self._inputs.values(self._params, has_namespace=False)
-        found = [self._value(each["expression"], values) for each in conditions]
+        found = [self.value(each["expression"], values) for each in conditions]
         if any(each is False for each in found):
             return False
-        failures = [each for each in found if isinstance(each, _Failure)]
+        failures = [each for each in found if isinstance(each, Failure)]
         if not failures:
             return True
         if any(each.is_unknown for each in failures):
@@ -482,32 +499,32 @@ class _Evaluation:
         if not self._policy.fails:
             return False
         messages = list(dict.fromkeys(each.message for each in failures))
-        return _Failure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+        return Failure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
-    def _message(self, validation: Data, values: _Values) -> str:
+    def _message(self, validation: Data, values: Values) -> str:
         """What the server says: by the message's expression, unless that fails, the message, or the expression itself."""
         expression = validation.get("messageExpression") or ""
-        said = self._value(expression, values) if expression else None
+        said = self.value(expression, values) if expression else None
         text = said.strip() if isinstance(said, str) else ""
         if text and len(text.encode()) <= _LONGEST_MESSAGE and "\n" not in text:
             return text
         return (validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
 
-    def _value(self, text: str, values: _Values) -> Any:
+    def value(self, text: str, values: Values) -> Any:
         """The value of an expression, or why it has none."""
         expression = self._expressions.compiled(text)
         if isinstance(expression, str):
-            return _Failure(expression, is_unknown=True)
+            return Failure(expression, is_unknown=True)
         for name in expression.variables:
             if name not in values.variables:
-                values.variables[name] = self._value(self._expressions.of_variables[name], values)
+                values.variables[name] = self.value(self._expressions.of_variables[name], values)
         try:
             return expression.program.run(values.given, values.of_variable)
         except ValueError as error:
             of_null = next((names[1] for names in expression.reads if len(names) == 2 and values.is_null(names[0])), "")
             return _failure(text, str(error), [values.variables[name] for name in expression.variables], of_null)
 
-    def _path(self, text: str) -> Path:
+    def path_of(self, text: str) -> Path:
         """The path in the object that an expression reads; of several, what they have in common; of a list, the item that is at fault."""
         path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
         expression = self._expressions.compiled(text)
@@ -523,8 +540,8 @@ class _Evaluation:
 
     def _holds_with(self, text: str, path: Names, value: Any) -> Any:
         """The value of an expression for the object with another value at a path."""
-        changed = _Inputs(self._inputs.request._replace(object=_with(self._inputs.request.object, path, value)), self._inputs.objects)
-        return self._value(text, changed.values(self._params, has_namespace=True))
+        changed = Inputs(self._inputs.request._replace(object=_with(self._inputs.request.object, path, value)), self._inputs.objects)
+        return self.value(text, changed.values(self._params, has_namespace=True))
 
     def _reads(self, text: str) -> Iterator[Names]:
         """What an expression reads, by its variables, too."""
@@ -534,22 +551,22 @@ class _Evaluation:
             for name in expression.variables:
                 yield from self._reads(self._expressions.of_variables[name])
 
-    def _hint(self, text: str, values: _Values) -> str:
+    def _hint(self, text: str, values: Values) -> str:
         """The part of an expression that is false, and what it reads."""
         parts = _conjuncts(text)
-        false = next((each for each in parts if self._value(each, values) is False), text) if len(parts) > 1 else text
+        false = next((each for each in parts if self.value(each, values) is False), text) if len(parts) > 1 else text
         expression = self._expressions.compiled(false)
         read = () if isinstance(expression, str) else dict.fromkeys(expression.reads)
         data = {**self._inputs.data, "params": self._params, VARIABLES: values.variables}
         seen = [(names, value_at(data, names)) for names in read]
         shown = [f"`{'.'.join(names)}` is {_shown(value)}" for names, value in seen if isinstance(value, str | int | float)]
-        return f"false: `{_in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
+        return f"false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 
 
 _LONGEST_MESSAGE = 5 * 1024
 
 
-class _Values:
+class Values:
     """What the expressions of a policy read, and its variables, each evaluated once."""
 
     def __init__(self, given: Any, data: Data) -> None:
@@ -564,7 +581,7 @@ class _Values:
     def of_variable(self, name: str) -> Any:
         """The value of a variable. Raises ValueError where it has none."""
         found = self.variables.get(name)
-        if isinstance(found, _Failure):
+        if isinstance(found, Failure):
             why = found.message.partition(" resulted in error: ")[2]
             raise ValueError(f'composited variable "{name}" fails to evaluate: {why}')
         return found
@@ -623,7 +640,7 @@ def _with_name(namespace: Data | None, name: str) -> Data | None:
 
 
 @lru_cache(maxsize=2000)
-def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozenset[Names]) -> Program | str:
+def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozenset[Names], *, patches: bool) -> Program | str:
     """The compiled expression, or why it cannot be compiled here."""
     import re
 
@@ -636,7 +653,7 @@ def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozen
         from jobspec.kubernetes.cel.signatures import DYN, Type
 
         types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: Type("kubernetes.variables")}
-        return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown)
+        return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown, patches=patches)
     except ImportError:
         return "needs the CEL library, which is not installed (cel-expr-python)"
     except RuntimeError as error:
@@ -688,14 +705,14 @@ def _with(data: Any, path: Names, value: Any) -> Any:
     return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
 
 
-def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> _Failure:
+def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> Failure:
     """Why an expression has no value; *variables*: the values of those that it uses; *of_null*: a field that it reads of a null."""
     from jobspec.kubernetes.cel.library import UNKNOWN
 
     if UNKNOWN in message:
-        return _Failure("", is_unknown=True)
-    unknown = next((each for each in variables if isinstance(each, _Failure) and each.is_unknown), None)
-    return unknown or _Failure(f"expression '{text}' resulted in error: {_as_server(message, of_null)}")
+        return Failure("", is_unknown=True)
+    unknown = next((each for each in variables if isinstance(each, Failure) and each.is_unknown), None)
+    return unknown or Failure(f"expression '{text}' resulted in error: {_as_server(message, of_null)}")
 
 
 def _as_server(message: str, of_null: str) -> str:
@@ -722,7 +739,8 @@ def _as_server(message: str, of_null: str) -> str:
 _TYPE_NAMES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 
 
-def _reads_unknown(failure: _Failure) -> str:
+def reads_unknown(failure: Failure) -> str:
+    """Why an expression has no value that anybody knows."""
     return failure.message or "reads what is known only when the object is sent, such as the user"
 
 
@@ -753,5 +771,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _in_one_line(text: str) -> str:
+def in_one_line(text: str) -> str:
+    """An expression without line breaks."""
     return " ".join(text.split())

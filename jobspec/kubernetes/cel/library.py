@@ -15,7 +15,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
+from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
 from jobspec.kubernetes.cel.signatures import DYN, Type
 from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
@@ -172,6 +172,8 @@ def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tu
             _read_variable(expr, path[1])
         elif expr.HasField("call_expr"):
             _adapt_call(expr, checked)
+        elif expr.HasField("struct_expr") and is_patch_type(expr.struct_expr.message_name):
+            _as_map(expr.struct_expr)
     packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
     return packed.SerializeToString()
 
@@ -201,6 +203,20 @@ def _read_variable(expr: Any, name: str) -> None:
     expr.call_expr.Clear()
     expr.call_expr.function = _VARIABLE
     expr.call_expr.args.add().const_expr.string_value = name
+
+
+PATCH_TYPE = "@type"
+"""The key of the name of its type in what expressions of mutating policies construct."""
+
+
+def _as_map(struct: Any) -> None:
+    """Make a map of the construction of an object or of a JSON patch."""
+    for entry in struct.entries:
+        entry.map_key.const_expr.string_value = entry.field_key
+        entry.ClearField("field_key")
+    own = struct.entries.add()
+    own.map_key.const_expr.string_value, own.value.const_expr.string_value = PATCH_TYPE, struct.message_name
+    struct.ClearField("message_name")
 
 
 def _path(expr: Any) -> tuple[str, ...]:

@@ -1,0 +1,481 @@
+"""Change an object as MutatingAdmissionPolicies do before the server judges it.
+
+Follows k8s.io/apiserver pkg/admission/plugin/policy/mutating (`dispatchInvocations`, the patchers and `findAtomics`), structured-merge-diff
+v6 (`Merge`) and json-patch v4, 1.36. A server has no fixed order of policies, whose effects should not depend on it; here it is that of
+their names. Plugins in between, such as webhooks, are not asked again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jobspec import kinds
+from jobspec.diagnostics import Data, spell
+from jobspec.go.values import mapping
+from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.admission.policies import (
+    Binding,
+    Decision,
+    Evaluation,
+    Failure,
+    Inputs,
+    NotKnown,
+    Policy,
+    Refused,
+    Request,
+    concerned,
+    in_one_line,
+    parameters,
+    reads_unknown,
+)
+from jobspec.kubernetes.structural import schema_problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.schemas.shapes import Shape
+
+    #: A policy, its binding, and the name and namespace of its parameter.
+    Key = tuple[str, str, str, str]
+
+
+class Mutation(NamedTuple):
+    """What policies make of an object."""
+
+    object: Data
+    steps: Sequence[tuple[str, Data]] = ()
+    """The policies that changed it, in their order, each with the object behind it."""
+    decisions: Sequence[Decision] = ()
+    """Why it is refused, and what was not evaluated."""
+
+
+def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data]) -> Mutation:
+    """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again."""
+    if not objects.change_objects or request.kind[0] == "admissionregistration.k8s.io":
+        return Mutation(request.object)
+    policies = concerned(request, objects, kinds.MUTATING_POLICY)
+    if not policies:
+        return Mutation(request.object)
+    first = _Round(request, objects, shape, settle)
+    first.run(policies)
+    if not first.again or any(each.is_evaluated for each in first.decisions):
+        return first.result()
+    second = _Round(request._replace(object=first.object), objects, shape, settle, first.pruned)
+    second.run([each for each in policies if each.spec.get("reinvocationPolicy") == "IfNeeded"], first.again)
+    found = second.result()
+    return found._replace(steps=[*first.steps, *found.steps], decisions=list(dict.fromkeys([*first.decisions, *found.decisions])))
+
+
+class _Round:
+    """One way of an object through the policies."""
+
+    def __init__(
+        self, request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data], pruned: Sequence[str] = ()
+    ) -> None:
+        self._request = request
+        self._objects = objects
+        self._shape = shape
+        self._settle = settle
+        self.object = request.object
+        self.steps: list[tuple[str, Data]] = []
+        self.decisions: list[Decision] = []
+        self.pruned = pruned
+        """What was put into a custom resource that its schema does not have: in the end a server drops it."""
+        self.again: set[Key] = set()
+        """What a server invokes once more, since the object was changed behind it."""
+
+    def result(self) -> Mutation:
+        return Mutation(self.object, self.steps, self.decisions)
+
+    def run(self, policies: Sequence[Policy], only: Container[Key] | None = None) -> None:
+        """Invoke policies, each with all its bindings and parameters; *only*: no others than these."""
+        invoked: set[Key] = set()
+        for policy, binding, params in list(self._invocations(policies)):
+            metadata = mapping(params, "metadata")
+            key = (policy.name, binding.name, str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+            if only is not None and key not in only:
+                continue
+            before = self.object
+            evaluation = Evaluation(policy, self._inputs(), params)
+            matches = evaluation.matches()
+            if isinstance(matches, Failure):
+                self._fail(policy, binding, matches, "a match condition")
+            if matches is not True:
+                continue
+            for each in policy.spec["mutations"]:
+                self._mutate(each, policy, binding, params)
+            if self.object != before:
+                self.steps.append((policy.name, self.object))
+                self.again |= invoked
+                invoked = set()
+            if policy.spec.get("reinvocationPolicy") == "IfNeeded":
+                invoked.add(key)
+        if self.steps:
+            self.again |= invoked
+
+    def _inputs(self) -> Inputs:
+        return Inputs(self._request._replace(object=self.object), self._objects)
+
+    def _invocations(self, policies: Sequence[Policy]) -> Iterator[tuple[Policy, Binding, Data | None]]:
+        for policy in policies:
+            unknown = ""
+            try:
+                if not policy.constraints.match(self._request, self._objects):
+                    continue
+            except NotKnown as error:
+                unknown = str(error)
+            for binding in policy.bindings:
+                try:
+                    if binding.constraints and not binding.constraints.match(self._request, self._objects):
+                        continue
+                    if unknown:
+                        raise NotKnown(unknown)
+                    reference = binding.spec.get("paramRef")
+                    for params in parameters(mapping(policy.spec, "paramKind"), reference, self._request, self._objects):
+                        yield policy, binding, params
+                except NotKnown as error:
+                    self._fail(policy, binding, Failure(str(error), is_unknown=True), "")
+                except Refused as error:
+                    self._fail(policy, binding, Failure(f"failed to configure binding: {error}"), "")
+
+    def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None) -> None:
+        text = (mapping(mutation, "applyConfiguration") or mapping(mutation, "jsonPatch"))["expression"]
+        evaluation = Evaluation(policy, self._inputs(), params)
+        found = evaluation.value(text, evaluation.values)
+        if isinstance(found, Failure):
+            self._fail(policy, binding, found, f"`{in_one_line(text)}`", evaluation.path_of(text))
+            return
+        try:
+            applies = mutation["patchType"] == "ApplyConfiguration"
+            if applies and self.pruned:
+                raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(self.pruned)}")
+            patched = _configured(self.object, found, self._shape) if applies else _patched(self.object, found)
+            wrong = self._undecodable(patched)
+            if wrong and applies:
+                of_kind = f"{self._request.object['apiVersion']}, Kind={self._request.kind[1]}"
+                raise ValueError(f"unable to convert unstructured object to {of_kind}: {wrong}")
+            if wrong:
+                raise _Breaks(f"Internal error occurred: {wrong}")
+            self.pruned = list(_undeclared(patched, self._shape, ())) if self._shape and not applies else ()
+            self.object = self._settle(patched)
+        except ValueError as error:
+            self._fail(policy, binding, Failure(str(error)), "")
+        except _Breaks as error:
+            self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
+
+    def _undecodable(self, patched: Data) -> str:
+        """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
+        known = kinds.find(patched.get("apiVersion", ""), patched.get("kind", ""))
+        if self._shape is None or known is None or not known.is_builtin:
+            return ""
+        problems = schema_problems(patched, self._shape, typed=True)
+        return next((each.message for each in problems if each.rule in ("wrong-type", "unknown-field")), "")
+
+    def _fail(self, policy: Policy, binding: Binding, failure: Failure, what: str, path: Path = ()) -> None:
+        if failure.is_unknown:
+            why = f"{what} {reads_unknown(failure)}".strip()
+            self.decisions.append(Decision(policy.name, binding.name, why, "info", False, hint="it may change the object"))
+        elif policy.fails:
+            self.decisions.append(Decision(policy.name, binding.name, failure.message, "error", path=path))
+
+
+# Apply a configuration: an object with the fields that it sets, merged as server-side apply merges them.
+
+
+_TYPE = "@type"
+#: The types, in Go, of objects that are replaced as a whole.
+_ATOMIC = frozenset(
+    (
+        *("ConfigMapKeySelector", "CrossVersionObjectReference", "FileKeySelector", "LabelSelector", "LocalObjectReference"),
+        *("NodeSelector", "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ResourceFieldSelector"),
+        *("ScopeSelector", "SecretKeySelector", "SecretReference", "TopologySelectorTerm", "TypedLocalObjectReference"),
+        *("MatchResources", "NamedRuleWithOperations", "ParamKind", "ParamRef", "RoleRef", "ServiceBackendPort", "Subject", "Variable"),
+    )
+)
+#: Maps that are replaced as a whole, by their names.
+_ATOMIC_MAPS = ("nodeSelector", "selector")
+
+
+def _configured(data: Data, value: Any, shape: Shape | None) -> Data:
+    """An object with a configuration applied. Raises ValueError with the server's words for one that does not fit."""
+    _check_types(value)
+    patch = _plain(value)
+    if shape is None:
+        return {**data, **_merged(data, patch, None, "")}
+    if problems := list(_undeclared(patch, shape, ())):
+        raise ValueError(f"error applying patch: failed to convert patch object to typed object: {_together(problems)}")
+    if atomics := list(_atomics(patch, shape, ())):
+        message = f"may not mutate atomic arrays, maps or structs: {', '.join(f'.{spell(each)}' for each in atomics)}"
+        raise ValueError(f"error applying patch: invalid ApplyConfiguration: {message}")
+    return {**data, **_merged(data, patch, shape, "")}
+
+
+def _together(problems: Sequence[str]) -> str:
+    return problems[0] if len(problems) == 1 else "errors:\n" + "\n".join(f"  {each}" for each in problems)
+
+
+def _check_types(value: Data) -> None:
+    if wrong := list(_mistyped(value, (value[_TYPE],))):
+        raise ValueError("type mismatch: " + "\n".join(wrong))
+
+
+def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
+    """The objects of an expression whose types are not named by the fields that they stand in."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _mistyped(each, names)
+    elif isinstance(value, dict):
+        own = value.get(_TYPE)
+        if own is not None and own != ".".join(names):
+            expected = ".".join(names)
+            yield f'unexpected type name "{own}", expected "{expected}", which matches field name path from root Object type'
+        for field, each in value.items():
+            yield from _mistyped(each, names if own is None else (*names, field))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items() if name != _TYPE}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _undeclared(patch: Any, shape: Shape, path: Path) -> Iterator[str]:
+    """What a patch has that the structure of its kind has not."""
+    inside: Any = patch.items() if isinstance(patch, dict) else enumerate(patch) if isinstance(patch, list) else ()
+    is_leaf = not isinstance(patch, (dict, list))
+    if patch is None or shape.type in ("any", "bare"):
+        return
+    if (type(patch) not in _SCALARS[shape.type]) if is_leaf else shape.type != ("object" if isinstance(patch, dict) else "array"):
+        got = patch if is_leaf else "map" if isinstance(patch, dict) else "list"
+        yield f".{spell(path)}: expected {_WORDS.get(shape.type, shape.type)}, got {got}"
+        return
+    for step, each in inside:
+        child = shape.items or shape.values or (shape.fields or {}).get(step)
+        if child is not None:
+            yield from _undeclared(each, child, (*path, step))
+        elif shape.fields is not None and not shape.open:
+            yield f".{spell((*path, step))}: field not declared in schema"
+
+
+_SCALARS: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "number": (int, float),
+    "int-or-string": (int, float, str),
+    "object": (),
+    "array": (),
+}
+_WORDS = {"object": "map", "array": "list", "integer": "numeric (int or float)", "number": "numeric (int or float)"}
+
+
+def _is_atomic(shape: Shape, name: str) -> bool:
+    """Whether a map or list is replaced as a whole; *name*: of its field."""
+    if shape.items is not None:
+        return not shape.keys and not shape.unique
+    return shape.name in _ATOMIC or (name in _ATOMIC_MAPS and shape.values is not None)
+
+
+def _atomics(patch: Any, shape: Shape | None, path: Path) -> Iterator[Path]:
+    """Where a patch has a part of what is replaced as a whole; a server does not look into maps."""
+    if shape is None:
+        return
+    name = str(path[-1]) if path else ""
+    if isinstance(patch, dict) and shape.type == "object":
+        if _is_atomic(shape, name):
+            yield path
+        for field, each in patch.items():
+            yield from _atomics(each, (shape.fields or {}).get(field), (*path, field))
+    elif isinstance(patch, list) and shape.items is not None:
+        if _is_atomic(shape, name):
+            yield path
+        for index, each in enumerate(patch):
+            yield from _atomics(each, shape.items, (*path, index))
+
+
+def _merged(live: Any, patch: Any, shape: Shape | None, name: str) -> Any:
+    if isinstance(patch, dict) and isinstance(live, dict) and not (shape and _is_atomic(shape, name)):
+        merged = dict(live)
+        for field, each in patch.items():
+            child = (shape.values or (shape.fields or {}).get(field)) if shape else None
+            merged[field] = _merged(live.get(field), each, child, field)
+        return merged
+    if isinstance(patch, list) and isinstance(live, list) and shape and shape.items and not _is_atomic(shape, name):
+        return _merged_list(live, patch, shape)
+    return live if patch is None and isinstance(live, (dict, list)) else patch
+
+
+def _merged_list(live: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
+    """The items of both lists, in an order that keeps that of the patch, and else that of the object."""
+    assert shape.items
+
+    def key_of(item: Any) -> Any:
+        if not shape.keys:
+            return repr(item)
+        fields = (shape.items and shape.items.fields) or {}
+        return tuple(repr(item.get(key, fields[key].default if key in fields else None)) for key in shape.keys)
+
+    old, new = [key_of(each) for each in live], [key_of(each) for each in patch]
+    by_key = dict(zip(old, live, strict=True))
+    merged: list[Any] = []
+    done: set[Any] = set()
+    shared = [key for key in new if key in by_key]
+    at = other = 0
+    while at < len(old) or other < len(new):
+        if at < len(old) and other < len(new) and old[at] != new[other] and old[at] in new and shared and shared[0] != old[at]:
+            at += 1  # it comes with a later one of the patch
+            continue
+        if at < len(old) and not (other < len(new) and old[at] == new[other]):
+            if old[at] not in new:
+                merged.append(live[at])
+                at += 1
+                continue
+            if old[at] in done:
+                at += 1
+        elif at < len(old):
+            at += 1
+        if other < len(new):
+            key = new[other]
+            done.add(key)
+            merged.append(_merged(by_key[key], patch[other], shape.items, "") if key in by_key else patch[other])
+            other += 1
+            shared = shared[1:] if shared and shared[0] == key else shared
+    return merged
+
+
+# Apply JSON patches (RFC 6902).
+
+
+class _Breaks(Exception):
+    """A server cannot go on with a request, whatever the failure policy; the text says why."""
+
+
+def _has_object(value: Any) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (isinstance(value, dict) and _TYPE in value) or any(map(_has_object, inside))
+
+
+class _TestFailed(Exception):
+    """A `test` of a patch does not hold, so that the patch is not applied."""
+
+
+def _patched(data: Data, operations: list[Data]) -> Data:
+    """An object with a JSON patch applied. Raises ValueError with the server's words for one that does not apply."""
+    from copy import deepcopy
+
+    for each in operations:
+        value = each.get("value")
+        if isinstance(value, dict) and _TYPE in value:
+            _check_types(value)
+        elif _has_object(value):
+            raise _Breaks("the API server crashes on an `Object` in a list or a map that is the value of a JSON patch")
+    made = deepcopy(data)
+    try:
+        for each in operations:
+            _operate(made, each)
+    except _TestFailed:
+        return data
+    except ValueError as error:
+        raise ValueError(f"JSON Patch: {error}") from None
+    return made
+
+
+def _operate(made: Data, operation: Data) -> None:
+    kind, path, source = operation.get("op") or "", operation.get("path") or "", operation.get("from") or ""
+    if kind not in ("add", "remove", "replace", "move", "copy", "test"):
+        raise ValueError(f"Unexpected kind: {kind}")
+    value = _plain(operation.get("value"))
+    if kind in ("move", "copy"):
+        value = _get(made, source, kind, "doc is missing from path: " + source)
+        if kind == "move":
+            _remove(made, source, kind, "doc is missing from path: " + source)
+    around = "is missing path: " if kind == "test" else "doc is missing destination path: " if source else "doc is missing path: "
+    missing = around + (f'"{path}"' if kind in ("add", "remove") else path)
+    if kind == "remove":
+        _remove(made, path, kind, missing)
+    elif kind == "replace":
+        _replace(made, path, value, missing)
+    elif kind == "test":
+        found = _get(made, path, kind, missing)
+        if found is None or found != value:
+            raise _TestFailed
+    else:
+        _add(made, path, value, kind, missing)
+
+
+def _container(made: Data, path: str, kind: str, missing: str) -> tuple[Any, str]:
+    """The object or list around a place, and its name in it."""
+    steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")]
+    here: Any = made if len(steps) > 1 else None
+    for step in steps[1:-1]:
+        try:
+            here = here[_index(step, here)] if isinstance(here, list) else here.get(step)
+        except ValueError:
+            here = None
+        if not isinstance(here, (dict, list)):
+            here = None
+            break
+    if here is None:
+        raise ValueError(f"{kind} operation does not apply: {missing}: missing value")
+    return here, steps[-1]
+
+
+def _index(key: str, around: list[Any], *, beyond: int = 0) -> int:
+    """The place of an item; *beyond* the last one by so many."""
+    try:
+        index = int(key)
+    except ValueError:
+        raise ValueError(f'strconv.Atoi: parsing "{key}": invalid syntax') from None
+    size = len(around) + beyond
+    if not -size <= index < size:
+        raise ValueError(f"Unable to access invalid index: {index}: invalid index referenced")
+    return index if index >= 0 else index + size
+
+
+def _get(made: Data, path: str, kind: str, missing: str) -> Any:
+    around, key = _container(made, path, kind, missing)
+    try:
+        return around.get(key) if isinstance(around, dict) else around[_index(key, around)]
+    except ValueError as error:
+        raise ValueError(
+            f"error in {kind} for {'from' if kind == 'copy' else 'path'}: '{path if kind != 'move' else key}': {error}"
+        ) from None
+
+
+def _add(made: Data, path: str, value: Any, kind: str, missing: str) -> None:
+    around, key = _container(made, path, kind, missing)
+    if isinstance(around, dict):
+        around[key] = value
+        return
+    try:
+        around.insert(len(around) if key == "-" else _index(key, around, beyond=1), value)
+    except ValueError as error:
+        why = f"value was not a proper array index: '{key}': {error}" if "Atoi" in str(error) else error
+        raise ValueError(
+            f"error while adding value during copy: {why}" if kind == "copy" else f"error in {kind} for path: '{path}': {why}"
+        ) from None
+
+
+def _remove(made: Data, path: str, kind: str, missing: str) -> None:
+    around, key = _container(made, path, kind, missing)
+    try:
+        if isinstance(around, dict) and key not in around:
+            raise ValueError(f"Unable to remove nonexistent key: {key}: missing value")
+        del around[key if isinstance(around, dict) else _index(key, around)]
+    except ValueError as error:
+        raise ValueError(f"error in {kind} for path: '{key if kind == 'move' else path}': {error}") from None
+
+
+def _replace(made: Data, path: str, value: Any, missing: str) -> None:
+    around, key = _container(made, path, "replace", missing)
+    if isinstance(around, dict):
+        around[key] = value
+        return
+    try:
+        around[_index(key, around)] = value
+    except ValueError:
+        raise ValueError(f"replace operation does not apply: doc is missing key: {path}: missing value") from None
