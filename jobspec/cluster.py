@@ -9,6 +9,7 @@ from jobspec.kinds import (
     CLUSTER_TRAINING_RUNTIME,
     GENERATING_KINDS,
     JOBSET,
+    KYVERNO_POLICY,
     LIMIT_RANGE,
     MOUNTED_KINDS,
     MUTATING_POLICY,
@@ -251,7 +252,7 @@ class Judged:
         """The verdict of both."""
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
         kind, accepted = document.group_kind, self.status in ("valid", "partly")
-        is_known = accepted or (kind in (*GENERATING_KINDS, *QUEUE_KINDS) and self.status == "unknown")
+        is_known = accepted or (kind in (*GENERATING_KINDS, *QUEUE_KINDS, KYVERNO_POLICY) and self.status == "unknown")
         self.can_be_looked_up = is_known and kind in _REFERRED and not document.is_held
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
 
@@ -399,8 +400,8 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
     by_server = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=judged.old)
     known = {(each.rule, each.field) for each in judged.by_server.diagnostics}
     hint = f"as {' and '.join(f'policy `{each}`' for each in found.policies)} {'change' if found.policies[1:] else 'changes'} it"
-    reported = [each if (each.rule, each.field) in known else each.with_hint(each.hint or hint) for each in by_server.diagnostics]
-    return Judged(document, Verdict(by_server.status, reported), seen=seen, old=judged.old, before=judged), said
+    diagnostics = [each if (each.rule, each.field) in known else each.with_hint(each.hint or hint) for each in by_server.diagnostics]
+    return Judged(document, Verdict(by_server.status, diagnostics), seen=seen, old=judged.old, before=judged), said
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
@@ -419,7 +420,7 @@ _BY_CRD = ("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsup
 
 def _is_sent(document: Document) -> bool:
     """Whether a document is an object for a server, other than a policy."""
-    return not document.is_held and document.group_kind[0] not in ("jobspec.dev", VALIDATING_POLICY[0])
+    return not document.is_held and document.group_kind[0] not in ("jobspec.dev", VALIDATING_POLICY[0], KYVERNO_POLICY[0])
 
 
 def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Request:
@@ -450,6 +451,12 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
                 for path, why, is_unseen in type_warnings(document.data, cluster.target)
             ]
         )
+    if kind == KYVERNO_POLICY:
+        from jobspec.kubernetes.admission.policies import unsaid_of_kyverno
+
+        exceptions = policies is not None and any(policies.names((kind[0], "PolicyException"), each) for each in ("", document.namespace))
+        unsaid = unsaid_of_kyverno(document.data, has_exceptions=exceptions)
+        return judged.reviewed([document.problem("policy-not-evaluated", why, path, severity="info") for path, why in unsaid])
     if kind == MUTATING_POLICY:
         return judged
     policy, name = (kind[0], kind[1].removesuffix("Binding")), str(document.data["spec"]["policyName"])

@@ -534,7 +534,11 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in _STATUSES}
     counts["willNotRun"] = sum(each.will_not_run for each in documents)
     ignored = sum(each.ignored for each in files)
-    return {**counts, "ignored": ignored} if ignored else counts
+    not_evaluated = sum(diagnostic.rule == _NOT_EVALUATED for each in files for diagnostic in each.diagnostics)
+    return counts | ({"ignored": ignored} if ignored else {}) | ({"policiesNotEvaluated": not_evaluated} if not_evaluated else {})
+
+
+_NOT_EVALUATED = "policy-not-evaluated"
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixable: bool = False) -> str:
@@ -552,6 +556,8 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     for severity in ("error", "warning", "info"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
+    unknown = counts.get("policiesNotEvaluated", 0)
+    parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
     number = sum(bool(diagnostic.changes) for each in files for diagnostic in each.diagnostics) if fixable else 0
     parts += [f"{number} fixable with --fix"] if number else []

@@ -43,6 +43,7 @@ VALIDATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmis
 VALIDATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
 MUTATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicy")
 MUTATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding")
+KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
@@ -55,7 +56,7 @@ WORKLOADS: tuple[GroupKind, ...] = (
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.
-ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING)
+ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING, KYVERNO_POLICY)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
 #: The kinds of Kueue's objects that decide whether a job ever starts.

@@ -22,7 +22,7 @@ COMMANDS = {
     "dry-run": ("ask a real API server (kind, a context, or envtest) to dry-run manifests", "dry_run"),
     "krm": ("run as a KRM function in kustomize, kpt and Argo CD", "krm"),
     "list": ("list the variants of a project, the overlays with their parameters, and the known releases", "listing"),
-    "explain": ("explain a rule, a field of a kind, or an overlay", "explain"),
+    "explain": ("explain a rule, a field of a kind, an overlay, or what an admission policy is for", "explain"),
     "schema": ("print CRDs, and write JSON Schemas for editors, kubeconform and kustomize", "schema"),
     "completion": ("generate a shell completion script", "completion"),
 }

@@ -1,7 +1,8 @@
-"""`jobspec explain`: explain a rule, a field of a kind, or an overlay."""
+"""`jobspec explain`: explain a rule, a field of a kind, an overlay, or what an admission policy is for."""
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,9 @@ from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.schemas.explain import Field, Page, Root
 
+#: The endings of files that `explain` takes for manifests.
+MANIFESTS = (".yaml", ".yml", ".json")
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
@@ -22,10 +26,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "name",
         nargs="?",
-        metavar="RULE|KIND.PATH|OVERLAY",
-        help="a rule, the name in brackets after a message; a field as messages spell it, such as TrainJob.spec.trainer; or an overlay; "
-        "without it, all rules are listed",
+        metavar="RULE|KIND.PATH|OVERLAY|FILE",
+        help="a rule, the name in brackets after a message; a field as messages spell it, such as TrainJob.spec.trainer; an overlay; or "
+        "the file of an admission policy; without it, all rules are listed",
     )
+    add("paths", nargs="*", metavar="FILE", help="of an admission policy: the files with the objects that it may be for")
     declare(parser, [target_option("explain the field as of this release, not of the newest; repeatable")])
     add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
     add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")
@@ -40,6 +45,10 @@ def run(options: Options) -> int:
 
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
         sys.stdout.writelines([page()] if options.markdown else listed)
+    elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFESTS)):
+        from jobspec.commands.policies import explained
+
+        sys.stdout.writelines(f"{line}\n" for line in explained(options))
     elif text := _rule(options.name):
         sys.stdout.write(text)
     elif options.name in shipped():

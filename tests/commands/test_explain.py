@@ -399,3 +399,22 @@ def test_the_paths_of_lines_can_be_explained(capsys: pytest.CaptureFixture[str])
     paths = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
     assert "TrainJob.spec.trainer.numProcPerNode" in paths
     assert [path for path in paths if main(["explain", path]) != 0] == []
+
+
+def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_is_for() -> None:
+    path = ROOT / "tests" / "cases" / "outcome" / "validating-policies.yaml"
+    lines = run_here("explain", str(path)).stdout.splitlines()
+    assert [line.partition("  /")[0].strip() for line in lines] == [
+        f"ValidatingAdmissionPolicy `images` ({path}): 1 binding",
+        "binding `images` (Deny)",
+        "1 pod of PyTorchJob `a`: Master",
+        "2 pods of PyTorchJob `a`: Worker",
+        "2 pods of TrainJob `b`: node",
+        "3 matches among 5 objects and coming pods",
+    ]
+
+
+def test_a_file_without_a_policy_is_not_explained() -> None:
+    path = ROOT / "tests" / "cases" / "guides" / "simple.yaml"
+    done = run_here("explain", str(path))
+    assert (done.returncode, "there is no admission policy in it" in done.stderr) == (2, True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
 
 
+#: The kinds of objects that put policies with rules in CEL in force.
+_IN_FORCE = (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING, kinds.KYVERNO_POLICY)
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS, *kinds.ADMISSION_POLICIES)
 _KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
 
@@ -49,7 +51,7 @@ class PolicyObjects:
     @property
     def have_policies(self) -> bool:
         """Whether policies with rules in CEL are among them, and bindings."""
-        return any((kind, "") in self._by_place for kind in (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING))
+        return any((kind, "") in self._by_place for kind in _IN_FORCE)
 
     @property
     def have_queues(self) -> bool:

@@ -105,6 +105,38 @@ def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     return list(dict.fromkeys(found for policy in policies for found in _of_policy(policy, inputs)))
 
 
+class Match(NamedTuple):
+    """A policy that is for a request by one of its bindings."""
+
+    policy: str
+    binding: str
+    unknown: str = ""
+    """What that depends on and nobody knows; empty where it is certain."""
+
+
+def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Iterator[Match]:
+    """The policies of a kind that are for a request, with their match conditions."""
+    policies = concerned(request, objects, kind)
+    inputs = Inputs(request, objects) if policies else None
+    for policy in policies:
+        for binding in policy.bindings:
+            try:
+                places = [each for each in (policy.constraints, binding.constraints) if each]
+                if not all(each.match(request, objects) for each in places):
+                    continue
+                params = parameters(mapping(policy.spec, "paramKind"), binding.spec.get("paramRef"), request, objects)
+                assert inputs
+                met = [Evaluation(policy, inputs, each).matches() for each in params]
+                if any(each is True or (isinstance(each, Failure) and not each.is_unknown) for each in met):
+                    yield Match(policy.name, binding.name)
+                elif any(isinstance(each, Failure) for each in met):
+                    yield Match(policy.name, binding.name, "a match condition reads what is known only when the object is sent")
+            except NotKnown as error:
+                yield Match(policy.name, binding.name, str(error))
+            except Refused:
+                yield Match(policy.name, binding.name)
+
+
 def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list[Policy]:
     """The policies of a kind, with bindings, that may be for a request, in the order of their names."""
     policies, by_resource = objects.prepared(kind, _policies)
@@ -151,8 +183,45 @@ def _policies(objects: PolicyObjects, kind: GroupKind) -> tuple[list[Policy], di
     for name, binding in objects.in_namespace((kind[0], f"{kind[1]}Binding"), ""):
         spec = mapping(binding, "spec")
         bindings.setdefault(str(spec.get("policyName")), []).append(Binding(name, spec))
-    found = objects.in_namespace(kind, "")
-    return [Policy(name, mapping(policy, "spec"), bindings[name]) for name, policy in found if name in bindings], {}
+    found = [(name, mapping(each, "spec")) for name, each in objects.in_namespace(kind, "")]
+    policies = [Policy(name, spec, bindings[name]) for name, spec in found if name in bindings]
+    of_kyverno = objects.in_namespace(kinds.KYVERNO_POLICY, "") if kind == kinds.VALIDATING_POLICY else ()
+    return [*policies, *(_of_kyverno(name, mapping(each, "spec")) for name, each in of_kyverno if is_in_force(each))], {}
+
+
+# Policies of Kyverno that are written in the same language.
+#
+# Follows `BuildValidatingAdmissionPolicy`, github.com/kyverno/kyverno pkg/admissionpolicy, 1.19.
+
+
+_SAME = ("failurePolicy", "matchConstraints", "matchConditions", "variables", "validations", "auditAnnotations")
+
+
+def _of_kyverno(name: str, spec: Data) -> Policy:
+    """Kyverno's policy as one of the server's; its functions, such as `resource.Get`, make an expression that is not evaluated."""
+    actions = sequence(spec, "validationActions") or ["Deny"]
+    return Policy(name, {field: spec[field] for field in _SAME if field in spec}, [Binding("Kyverno", {"validationActions": actions})])
+
+
+def is_in_force(policy: Data) -> bool:
+    """Whether Kyverno asks a policy about objects that are sent to the server."""
+    evaluation = mapping(policy, "spec", "evaluation")
+    return evaluation.get("mode", "Kubernetes") == "Kubernetes" and mapping(evaluation, "admission").get("enabled") is not False
+
+
+def unsaid_of_kyverno(policy: Data, *, has_exceptions: bool) -> Iterator[tuple[Path, str]]:
+    """What is left out of Kyverno's policy where it is judged as one of the server's, each with its path."""
+    spec = mapping(policy, "spec")
+    rules = sequence(mapping(spec, "matchConstraints"), "resourceRules")
+    if not is_in_force(policy):
+        yield ("spec", "evaluation"), "it is not for objects that are sent to the server"
+    elif rules and all(sequence(each, "resources") == ["pods"] for each in rules):
+        controllers = mapping(spec, "autogen", "podControllers").get("controllers")
+        if controllers is None or controllers:
+            which = ", ".join(map(str, controllers)) if controllers else "Deployments, Jobs and other controllers"
+            yield ("metadata", "name"), f"the rules that Kyverno derives of it for {which} are not evaluated, those for pods are"
+    if has_exceptions:
+        yield ("metadata", "name"), "PolicyExceptions are not looked at"
 
 
 class NotKnown(Exception):

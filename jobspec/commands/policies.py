@@ -1,0 +1,86 @@
+"""What `jobspec explain FILE` says of admission policies: which of the given objects and of the coming pods they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jobspec.commands.files import find
+from jobspec.commands.inputs import load_setting
+from jobspec.commands.options import Options
+from jobspec.commands.validate import check_files
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import Document
+from jobspec.kinds import ADMISSION_POLICIES, MUTATING_POLICY, VALIDATING_POLICY
+from jobspec.kinds import find as find_kind
+from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
+from jobspec.kubernetes.admission.policies import Request, matching
+from jobspec.pipeline import Checked, context_of
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.cluster import Cluster
+
+
+def explained(options: Options) -> Iterator[str]:
+    """The lines about each policy of a file. Raises JobspecError where it has none, or files have errors."""
+    setting = load_setting(options)
+    files = check_files(find([options.name, *options.paths]), setting, skip_unknown=True)
+    found = [each for file in files for each in file.result.diagnostics]
+    wrong = [each for each in found if each.severity == "error" and each.stage in ("decoding", "schema")]
+    if wrong:
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+    policies = [each for each in files[0].documents if each.group_kind in (VALIDATING_POLICY, MUTATING_POLICY)]
+    if not policies:
+        raise JobspecError(f"{options.name}: there is no admission policy in it")
+    documents = [each for file in files for each in file.documents]
+    objects = PolicyObjects(data_of([*setting.cluster.objects, *documents]), closed=setting.cluster.closed)
+    requests = [each for file in files for each in _requests(file, files, setting.cluster)]
+    for policy in policies:
+        yield from _of_policy(policy, objects, requests)
+
+
+def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iterator[tuple[str, str, Request]]:
+    """The place and the name of each object of a file and of the pods of its jobs, each with the request that creates it."""
+    from jobspec.operators.api_defaults import as_admitted, with_api_defaults
+    from jobspec.operators.expansion import ExpandedJob, expand
+    from jobspec.operators.made import with_generated_names
+
+    for each in file.documents:
+        if each.group_kind in ADMISSION_POLICIES or not each.name or find_kind(each.api_version, each.kind) is None:
+            continue
+        place, name = str(each.marks.nearest(("metadata", "name")).place()), f"{each.kind} `{each.name}`"
+        yield place, name, Request(as_admitted(each, cluster.target), namespace=each.namespace)
+        if not is_workload(each):
+            continue
+        context = context_of(file, files, cluster)
+        expansion = expand(each, context, cluster.target, first_and_last_only=True)
+        job = ExpandedJob(each, expansion.objects, cluster.target, expansion.counts)
+        for role in job.roles:
+            (pod,) = with_api_defaults([role.pod_tree], context, cluster.target)
+            request = Request(with_generated_names(pod), namespace=each.namespace, user=job.creator_of(pod))
+            yield place, f"{role.count} pod{'s' * (role.count != 1)} of {name}: {role.name}", request
+
+
+def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tuple[str, str, Request]]) -> Iterator[str]:
+    bindings = objects.in_namespace((policy.group_kind[0], f"{policy.kind}Binding"), "")
+    own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
+    yield f"{policy.kind} `{policy.name}` ({policy.file}): {_number(len(own), 'binding')}"
+    if not own:
+        yield "  without a binding it is for nothing"
+    for name, spec in own:
+        actions = ", ".join(spec.get("validationActions") or ("changes objects",))
+        yield f"  binding `{name}` ({actions})"
+        found = [
+            (place, what, match.unknown)
+            for place, what, request in requests
+            for match in matching(request, objects, policy.group_kind)
+            if (match.policy, match.binding) == (policy.name, name)
+        ]
+        for place, what, unknown in found:
+            yield f"    {what}  {place}{f'  not known: {unknown}' if unknown else ''}"
+        yield f"    {_number(len(found), 'match', 'matches')} among {_number(len(requests), 'object')} and coming pods"
+
+
+def _number(count: int, what: str, several: str = "") -> str:
+    return f"{count} {what if count == 1 else several or f'{what}s'}"
