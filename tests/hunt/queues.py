@@ -37,8 +37,8 @@ _PATHS = {
     **WORKLOADS,
 }
 _TARGET = choose(())
-_PATIENCE = 15.0  # seconds
-_SETTLED = 1.2
+_PATIENCE = 40.0  # seconds
+_SETTLED = 2.0
 """Seconds after which a workload that waits is not tried any more: Kueue goes on at once with flavors that are left."""
 _THREADS = 6
 GPU = "example.com/gpu"

@@ -1,0 +1,90 @@
+"""`jobspec queue`: files and projects, queues from elsewhere, and each format."""
+
+import json
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from tests.support.manifests import PROJECT_HEAD, write
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+CASES = ROOT / "tests" / "cases" / "queues"
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: a100}
+spec: {nodeLabels: {gpu: a100}, tolerations: [{key: gpu, operator: Exists}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: research}
+spec:
+  namespaceSelector: {}
+  resourceGroups: [{coveredResources: [cpu], flavors: [{name: a100, resources: [{name: cpu, nominalQuota: 8}]}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: nlp, namespace: nlp}
+spec: {clusterQueue: research}
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llama, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: nlp}}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer: {numNodes: 2, image: "train:1.4", command: [torchrun, train.py], resourcesPerNode: {requests: {cpu: 3}}}
+"""
+
+
+def test_json_has_the_form_of_its_schema_and_fails_where_a_job_is_never_admitted() -> None:
+    schema = json.loads((ROOT / "docs" / "schemas" / "queue.json").read_text())
+    for path in sorted(CASES.glob("*.yaml")):
+        done = run_here("queue", str(path), "-o", "json", cwd=ROOT)
+        found = json.loads(done.stdout)
+        Draft202012Validator(schema).validate(found)
+        verdicts = {each["verdict"] for each in found["workloads"]}
+        assert done.returncode == int("never" in verdicts), done.stderr
+
+
+def test_queues_come_from_elsewhere_and_a_job_without_one_starts_past_them(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"jobs/job.yaml": JOB, "platform/queues.yaml": QUEUES, "free.yaml": JOB.replace(", labels: {kueue.x-k8s.io/queue-name: nlp}", "")},
+    )
+    done = run_here("queue", "jobs", "--queues", "platform", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "TrainJob nlp/llama: fits in queue nlp → research (jobs/job.yaml)" in done.stdout
+    assert "research  a100  cpu  [+++++++++++++++.....]  8 own, 8 at most, 6 wanted" in done.stdout
+    assert "no queues: give the folder" in run_here("queue", "jobs", cwd=tmp_path).stderr
+    assert "starts at once, past every quota: no queue name" in run_here("queue", "free.yaml", "--queues", "platform", cwd=tmp_path).stdout
+    table = run_here("queue", "jobs", "--queues", "platform", "-o", "markdown", cwd=tmp_path).stdout
+    assert "| TrainJob `nlp/llama` | `nlp` → `research` |  | **fits** |  |" in table
+
+
+def test_expand_shows_the_workload_and_the_pods_as_admitted(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "queues.yaml": QUEUES})
+    done = run_here("expand", "job.yaml", "--queued", "--queues", "queues.yaml", "-o", "json", cwd=tmp_path)
+    made = json.loads(done.stdout)["items"]
+    (workload,) = (each for each in made if each["kind"] == "Workload")
+    assert workload["spec"]["queueName"] == "nlp"
+    (pods,) = workload["spec"]["podSets"]
+    assert (pods["name"], pods["count"]) == ("node", 2)
+    for pod in (each for each in made if each["kind"] == "Pod"):
+        assert pod["spec"]["nodeSelector"] == {"gpu": "a100"}
+        assert {"key": "gpu", "operator": "Exists"} in pod["spec"]["tolerations"]
+        assert pod["metadata"]["labels"]["kueue.x-k8s.io/podset"] == "node"
+    waiting = run_here("expand", "job.yaml", "--queued", "-o", "json", cwd=tmp_path)
+    assert not any("nodeSelector" in each["spec"] for each in json.loads(waiting.stdout)["items"] if each["kind"] == "Pod")
+
+
+def test_a_project_names_the_queue_and_its_variants_are_asked_together(tmp_path: Path) -> None:
+    entries = "  defaults: {base: base/job.yaml, queue: nlp, namespace: nlp}\n  variants: [{name: a}, {name: b}, {name: c, queue: other}]\n"
+    write(tmp_path, {"jobspec.yaml": PROJECT_HEAD + entries, "base/job.yaml": JOB, "queues.yaml": QUEUES})
+    (tmp_path / ".git").mkdir()
+    done = run_here("queue", "--queues", "queues.yaml", "-o", "json", cwd=tmp_path)
+    found = [(each["queue"], each["verdict"]) for each in json.loads(done.stdout)["workloads"]]
+    assert found == [("nlp", "fits"), ("nlp", "fits"), ("other", "never")], done.stderr
+    text = run_here("queue", "--queues", "queues.yaml", cwd=tmp_path).stdout
+    assert "8 own, 8 at most, 12 wanted together: more than there is at once" in text
