@@ -123,6 +123,61 @@ def _was_updated(status: dict[str, Any]) -> bool:
     return "lastUpdatedTime" in status
 
 
+def _needs_no_key(toleration: dict[str, Any]) -> bool:
+    return "key" in toleration or bool(toleration["operator"] == "Exists")
+
+
+def _is_evicting(toleration: dict[str, Any]) -> bool:
+    return "tolerationSeconds" not in toleration or bool(toleration["effect"] == "NoExecute")
+
+
+def _hold(test: Callable[[dict[str, Any]], bool], items: list[dict[str, Any]]) -> bool:
+    """Whether a test holds for all items. As in CEL, one for which it does not hold counts for more than one that cannot be tested."""
+    untested: Exception | None = None
+    for item in items:
+        try:
+            if not test(item):
+                return False
+        except (KeyError, TypeError) as error:
+            untested = error
+    if untested:
+        raise untested
+    return True
+
+
+def _has_no_limit(spec: dict[str, Any]) -> bool:
+    quotas = (quota for group in spec.get("resourceGroups", ()) for flavor in group["flavors"] for quota in flavor["resources"])
+    return not any("borrowingLimit" in quota for quota in quotas)
+
+
+def _can_prefer(fungibility: dict[str, Any]) -> bool:
+    return "preference" not in fungibility or fungibility["whenCanBorrow"] == fungibility["whenCanPreempt"] == "TryNextFlavor"
+
+
+def _reclaims(preemption: dict[str, Any]) -> bool:
+    may_borrow = "borrowWithinCohort" in preemption and preemption["borrowWithinCohort"]["policy"] != "Never"
+    return not (preemption["reclaimWithinCohort"] == "Never" and may_borrow)
+
+
+def _covers(group: dict[str, Any]) -> bool:
+    return all(len(flavor["resources"]) == len(group["coveredResources"]) for flavor in group["flavors"])
+
+
+def _are_different(items: list[Any]) -> bool:
+    return all(sum(same(item, other) for other in items) == 1 for item in items)
+
+
+def _has_host_last(levels: list[dict[str, Any]]) -> bool:
+    return all(level["nodeLabel"] != "kubernetes.io/hostname" for level in levels) or bool(
+        levels[-1]["nodeLabel"] == "kubernetes.io/hostname"
+    )
+
+
+def _keeps(field: str) -> Callable[[dict[str, Any], dict[str, Any]], bool]:
+    """Whether a flavor that had a topology keeps a field of its own."""
+    return lambda spec, old: "topologyName" not in old or same(spec.get(field), old.get(field))
+
+
 UNCHANGED = CelRule("self == oldSelf", same)
 NAME_IS_LABEL = CelRule(
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
@@ -163,6 +218,88 @@ NO_NAMESPACE = CelRule(
 )
 UPDATED = CelRule("has(self.lastUpdatedTime)", _was_updated)
 
+# Kueue's, but for those of a Workload, which Kueue makes itself: these are left to the CEL library.
+
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NO_LIMIT = "self.resourceGroups.all(rg, rg.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit)))) : true"
+BORROWS_IN_COHORT = CelRule(
+    f"!has(self.cohortName) && has(self.resourceGroups) ? {_NO_LIMIT}",
+    lambda spec: "cohortName" in spec or _has_no_limit(spec),
+    "name the cohort in `cohortName`, or remove `borrowingLimit`",
+)
+BORROWS_IN_OLD_COHORT = CelRule(
+    f"!has(self.cohort) && has(self.resourceGroups) ? {_NO_LIMIT}",
+    lambda spec: "cohort" in spec or _has_no_limit(spec),
+    "name the cohort in `cohort`, or remove `borrowingLimit`",
+)
+PREFERENCE = CelRule(
+    "!has(self.preference) || (self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor')",
+    _can_prefer,
+    "set both to `TryNextFlavor`, or remove `preference`",
+)
+RECLAIMS = CelRule(
+    "!(self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) &&  self.borrowWithinCohort.policy != 'Never')",
+    _reclaims,
+    "set `reclaimWithinCohort`, too",
+)
+ALL_COVERED = CelRule(
+    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))", _covers, "give each flavor a quota for each covered resource"
+)
+UNIQUE = CelRule("size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0", _are_different, "remove what is there twice")
+HOSTNAME_LAST = CelRule(
+    "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'",
+    _has_host_last,
+    "put `kubernetes.io/hostname` last",
+)
+TOPOLOGY_HAS_LABEL = CelRule(
+    "!has(self.topologyName) || self.nodeLabels.size() >= 1",
+    lambda spec: "topologyName" not in spec or len(spec["nodeLabels"]) > 0,
+    "say in `nodeLabels` by which label the flavor's nodes are known",
+)
+FLAVOR_LABELS, FLAVOR_TOLERATIONS = (
+    CelRule(
+        f"!has(oldSelf.topologyName) || (has(self.{field}) == has(oldSelf.{field}) && "
+        f"(!has(self.{field}) || self.{field} == oldSelf.{field}))",
+        _keeps(field),
+    )
+    for field in ("nodeLabels", "tolerations")
+)
+FLAVOR_TOPOLOGY = CelRule(
+    "!has(oldSelf.topologyName) || (has(self.topologyName) && self.topologyName == oldSelf.topologyName)", _keeps("topologyName")
+)
+TAINT_EFFECTS = CelRule(
+    "self.all(x, x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
+    lambda taints: _hold(lambda taint: taint["effect"] in _EFFECTS, taints),
+)
+EVERY_KEY = CelRule(
+    "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)",
+    lambda tolerations: _hold(_needs_no_key, tolerations),
+    "name the key, or write `operator: Exists`",
+)
+SECONDS_OF_NO_EXECUTE = CelRule(
+    "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)",
+    lambda tolerations: _hold(_is_evicting, tolerations),
+    "write `effect: NoExecute`, or remove `tolerationSeconds`",
+)
+TOLERATION_OPERATORS = CelRule(
+    "self.all(x, !has(x.operator) || x.operator in ['Equal', 'Exists'])",
+    lambda tolerations: all(each.get("operator", "Equal") in ("Equal", "Exists") for each in tolerations),
+)
+EXISTS_HAS_NO_VALUE = CelRule(
+    "self.all(x, has(x.operator) && x.operator == 'Exists' ? !has(x.value) : true)",
+    lambda tolerations: all(each.get("operator") != "Exists" or "value" not in each for each in tolerations),
+    "remove the value",
+)
+TOLERATION_EFFECTS = CelRule(
+    "self.all(x, !has(x.effect) || x.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
+    lambda tolerations: all(each.get("effect", "NoExecute") in _EFFECTS for each in tolerations),
+)
+ONE_SOURCE = CelRule(
+    "[has(self.kubeConfig),has(self.clusterProfileRef)].filter(x,x==true).size() == 1",
+    lambda source: ("kubeConfig" in source) != ("clusterProfileRef" in source),
+)
+
 #: Every rule by its text.
 RULES = {
     rule.text: rule
@@ -181,5 +318,23 @@ RULES = {
         ONE_ORDER,
         NO_NAMESPACE,
         UPDATED,
+        BORROWS_IN_COHORT,
+        BORROWS_IN_OLD_COHORT,
+        PREFERENCE,
+        RECLAIMS,
+        ALL_COVERED,
+        UNIQUE,
+        HOSTNAME_LAST,
+        TOPOLOGY_HAS_LABEL,
+        FLAVOR_LABELS,
+        FLAVOR_TOLERATIONS,
+        FLAVOR_TOPOLOGY,
+        TAINT_EFFECTS,
+        EVERY_KEY,
+        SECONDS_OF_NO_EXECUTE,
+        TOLERATION_OPERATORS,
+        EXISTS_HAS_NO_VALUE,
+        TOLERATION_EFFECTS,
+        ONE_SOURCE,
     )
 }

@@ -33,7 +33,7 @@ from jobspec.kinds import (
 )
 from jobspec.kubernetes.verdict import Answer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
-from jobspec.targets import OPERATORS, PAIRED, Target, is_later, reported
+from jobspec.targets import OPERATORS, QUEUES, Target, is_later, reported
 from jobspec.targets import complete as completed
 from jobspec.workloads import Workload
 
@@ -117,7 +117,7 @@ class Cluster:
         self.complete = CompleteKinds(complete.pinned, every=True) if closed else complete
         """The kinds of which an object that is nowhere at hand does not exist: all of them where it is *closed*."""
         there = dict.fromkeys(OPERATORS) if installed is None else installed
-        self.installed = {**there, **{each: wished[each] for each in PAIRED if each in wished}}
+        self.installed = {**there, QUEUES: self.target[QUEUES]} if QUEUES in self.target else there
         """What it has of operators, each with its release where that is known: all of them unless a pinned cluster says otherwise."""
         self.contracts: Mapping[str, Contract] = contracts or {}
         """Of images, by their names without tag and digest: the flags that their programs take."""

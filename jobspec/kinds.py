@@ -20,6 +20,10 @@ TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")
 TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")
 JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
+JOB: GroupKind = ("batch", "Job")
+QUEUE_GROUP = "kueue.x-k8s.io"
+CLUSTER_QUEUE: GroupKind = (QUEUE_GROUP, "ClusterQueue")
+RESOURCE_FLAVOR: GroupKind = (QUEUE_GROUP, "ResourceFlavor")
 OVERLAY: GroupKind = ("jobspec.dev", "Overlay")
 PROJECT: GroupKind = ("jobspec.dev", "Project")
 PRICES: GroupKind = ("jobspec.dev", "Prices")
@@ -115,6 +119,17 @@ trainer.kubeflow.org          TrainJob                          v1alpha1  Namesp
 trainer.kubeflow.org          TrainingRuntime                   v1alpha1  Namespaced  trainer            subdomain
 trainer.kubeflow.org          ClusterTrainingRuntime            v1alpha1  Cluster     trainer            subdomain
 jobset.x-k8s.io               JobSet                            v1alpha2  Namespaced  jobset             subdomain
+kueue.x-k8s.io                AdmissionCheck                    v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                ClusterQueue                      v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                Cohort                            v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                LocalQueue                        v1beta1,v1beta2  Namespaced  kueue              subdomain
+kueue.x-k8s.io                MultiKueueCluster                 v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                MultiKueueConfig                  v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                ProvisioningRequestConfig         v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                ResourceFlavor                    v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                Topology                          v1beta1,v1beta2  Cluster     kueue              subdomain
+kueue.x-k8s.io                Workload                          v1beta1,v1beta2  Namespaced  kueue              subdomain
+kueue.x-k8s.io                WorkloadPriorityClass             v1beta1,v1beta2  Cluster     kueue              subdomain
 core                          PersistentVolumeClaim             v1        Namespaced  kubernetes         subdomain
 core                          Pod                               v1        Namespaced  kubernetes         subdomain
 core                          PodTemplate                       v1        Namespaced  kubernetes         subdomain
@@ -186,15 +201,6 @@ storage.k8s.io                CSIStorageCapacity                v1        Namesp
 storage.k8s.io                StorageClass                      v1        Cluster     -                  subdomain
 storage.k8s.io                VolumeAttachment                  v1        Cluster     -                  subdomain
 storage.k8s.io                VolumeAttributesClass             v1        Cluster     -                  subdomain
-kueue.x-k8s.io                AdmissionCheck                    -         Cluster     -                  subdomain
-kueue.x-k8s.io                ClusterQueue                      -         Cluster     -                  subdomain
-kueue.x-k8s.io                Cohort                            -         Cluster     -                  subdomain
-kueue.x-k8s.io                MultiKueueCluster                 -         Cluster     -                  subdomain
-kueue.x-k8s.io                MultiKueueConfig                  -         Cluster     -                  subdomain
-kueue.x-k8s.io                ProvisioningRequestConfig         -         Cluster     -                  subdomain
-kueue.x-k8s.io                ResourceFlavor                    -         Cluster     -                  subdomain
-kueue.x-k8s.io                Topology                          -         Cluster     -                  subdomain
-kueue.x-k8s.io                WorkloadPriorityClass             -         Cluster     -                  subdomain
 """
 
 

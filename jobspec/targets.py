@@ -30,6 +30,10 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "0.11.1": {"kubernetes": "0.35.0"},
         "0.12.0": {"kubernetes": "0.36.0"},
     },
+    "kueue": {
+        "0.18.2": {"kubernetes": "0.36.1"},
+        "0.19.2": {"kubernetes": "0.36.2"},
+    },
     "kubernetes": {
         "1.30": {"kubernetes": "0.30.14"},
         "1.31": {"kubernetes": "0.31.14"},
@@ -44,15 +48,16 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
 }
 
 #: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
-OPERATORS = ("training-operator", "trainer", "jobset")
+OPERATORS = ("training-operator", "trainer", "jobset", "kueue")
+#: The operator that not every cluster of training jobs has. Only a target that names its release has its webhooks for jobs; its own
+#: kinds are those of the newest release without one.
+QUEUES = "kueue"
 #: All components that a user may choose a release of.
 CHOSEN = (*OPERATORS, "kubernetes")
-#: Components of whose releases jobspec only knows how others meet them.
-PAIRED = ("kueue",)
 
 
 def choose(wishes: Iterable[str]) -> Target:
-    """The target for `OPERATOR=RELEASE` texts: the newest release of each operator and of Kubernetes unless a wish says otherwise.
+    """The target for `OPERATOR=RELEASE` texts: the newest release of each operator but Kueue, and of Kubernetes, unless a wish says so.
 
     A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
     what is not known.
@@ -61,23 +66,28 @@ def choose(wishes: Iterable[str]) -> Target:
 
 
 def complete(wishes: Mapping[str, str], *, options: bool = False) -> Target:
-    """The target with these releases, and the newest of all other components.
+    """The target with these releases, and the newest of all other components but Kueue.
 
     Raises JobspecError for what is not known, in the words of the command line where *options* give the releases.
     """
-    if wishes.keys() == RELEASES.keys():
+    if wishes.keys() | {QUEUES} == RELEASES.keys():
         return wishes
-    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each not in ("jobspec", *PAIRED)}
-    target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
+    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each != "jobspec"}
+    target = {component: list(releases)[-1] for component, releases in RELEASES.items() if component != QUEUES}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
+
+
+def release_of(component: str, target: Target) -> str:
+    """The release of a component: the target's, or the newest one of a component that the target does not name."""
+    return target.get(component) or list(RELEASES[component])[-1]
 
 
 def parse_target(wish: str) -> tuple[str, str]:
     """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = wish.partition("=")
-    if not equals or operator not in (*CHOSEN, *PAIRED) or (operator in PAIRED and not is_release(release)):
-        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *PAIRED))}")
+    if not equals or operator not in CHOSEN:
+        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
     return operator, release
 
 
@@ -114,11 +124,20 @@ def is_release(text: str) -> bool:
 
 
 def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
-    """Releases that may have come after those that are known, each with the newest known one in its place."""
-    return {
-        each: list(RELEASES[each])[-1] if not known_releases(each, release) and is_later(each, release) else release
-        for each, release in releases.items()
-    }
+    """Releases that may have come after those that are known, each with the newest known one in its place.
+
+    Of Kueue, of which a cluster may have any release, a known patch of the same release counts, too, and one without any is left out.
+    """
+    found = {}
+    for each, release in releases.items():
+        known = known_releases(each, release)
+        if not known and is_later(each, release):
+            found[each] = list(RELEASES[each])[-1]
+        elif known or each != QUEUES:
+            found[each] = release
+        elif known := known_releases(each, ".".join(release.split(".")[:2])):
+            found[each] = known[-1]
+    return found
 
 
 def reported(target: Target) -> dict[str, str]:
@@ -126,9 +145,11 @@ def reported(target: Target) -> dict[str, str]:
 
     JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
     """
-    operators = OPERATORS if target["jobset"] != RELEASES["trainer"][target["trainer"]]["jobset"] else OPERATORS[:2]
-    others = ["kubernetes"] if target["kubernetes"] != list(RELEASES["kubernetes"])[-1] else []
-    return {component: target[component] for component in (*operators, *others)}
+    not_chosen = [
+        *(["jobset"] if target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"] else ()),
+        *(["kubernetes"] if target["kubernetes"] == list(RELEASES["kubernetes"])[-1] else ()),
+    ]
+    return {component: target[component] for component in CHOSEN if component in target and component not in not_chosen}
 
 
 def is_at_least(release: str, other: str) -> bool:

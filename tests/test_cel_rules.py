@@ -44,6 +44,21 @@ _POLICIES = _object(
     **{name: some.just({}) for name in ("mpi", "jax", "xgboost", "flux")},
 )
 
+_SOME = some.sampled_from(["a", "b"])
+_QUOTAS = _items(borrowingLimit=some.just(1))
+_GROUPS = some.lists(
+    some.fixed_dictionaries({"flavors": some.lists(some.fixed_dictionaries({"resources": _QUOTAS}), max_size=2)}), max_size=2
+)
+_HOW = some.sampled_from(["Never", "Any"])
+_NEXT = some.sampled_from(["TryNextFlavor", "MayStopSearch"])
+_FLAVORS = _object(topologyName=_SOME, nodeLabels=_object(a=_SOME), tolerations=_items(key=_SOME))
+_TAINTS = _items(
+    key=_SOME,
+    operator=some.sampled_from(["Exists", "Equal", "Lt"]),
+    effect=some.sampled_from(["NoSchedule", "NoExecute", ""]),
+    value=_SOME,
+    tolerationSeconds=some.just(1),
+)
 #: For each rule, the values that it can be about.
 _VALUES: dict[str, some.SearchStrategy[Any]] = {
     cel_rules.UNCHANGED.text: _JSON,
@@ -63,6 +78,30 @@ _VALUES: dict[str, some.SearchStrategy[Any]] = {
     ),
     cel_rules.NO_NAMESPACE.text: _object(templates=_items(metadata=_object(namespace=some.sampled_from(["", "a"])))),
     cel_rules.UPDATED.text: _object(lastUpdatedTime=some.just("2001-01-01T00:00:00Z")),
+    cel_rules.BORROWS_IN_COHORT.text: _object(cohortName=_SOME, resourceGroups=_GROUPS),
+    cel_rules.BORROWS_IN_OLD_COHORT.text: _object(cohort=_SOME, resourceGroups=_GROUPS),
+    cel_rules.PREFERENCE.text: _object(preference=_SOME, whenCanBorrow=_NEXT, whenCanPreempt=_NEXT),
+    cel_rules.RECLAIMS.text: some.fixed_dictionaries(
+        {"reclaimWithinCohort": _HOW}, optional={"borrowWithinCohort": some.fixed_dictionaries({"policy": _HOW})}
+    ),
+    cel_rules.ALL_COVERED.text: some.fixed_dictionaries(
+        {"coveredResources": some.lists(_SOME, max_size=2), "flavors": _items(resources=some.lists(_SOME, max_size=2))}
+    ),
+    cel_rules.UNIQUE.text: some.lists(_JSON, max_size=3),
+    cel_rules.HOSTNAME_LAST.text: some.lists(
+        some.fixed_dictionaries({"nodeLabel": some.sampled_from(["kubernetes.io/hostname", "a"])}), max_size=3
+    ),
+    cel_rules.TOPOLOGY_HAS_LABEL.text: _FLAVORS,
+    cel_rules.FLAVOR_LABELS.text: _FLAVORS,
+    cel_rules.FLAVOR_TOLERATIONS.text: _FLAVORS,
+    cel_rules.FLAVOR_TOPOLOGY.text: _FLAVORS,
+    cel_rules.TAINT_EFFECTS.text: _TAINTS,
+    cel_rules.EVERY_KEY.text: _TAINTS,
+    cel_rules.SECONDS_OF_NO_EXECUTE.text: _TAINTS,
+    cel_rules.TOLERATION_OPERATORS.text: _TAINTS,
+    cel_rules.EXISTS_HAS_NO_VALUE.text: _TAINTS,
+    cel_rules.TOLERATION_EFFECTS.text: _TAINTS,
+    cel_rules.ONE_SOURCE.text: _object(kubeConfig=some.just({}), clusterProfileRef=some.just({})),
 }
 
 

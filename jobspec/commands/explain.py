@@ -116,11 +116,11 @@ def _root(kind: str) -> Root:
 
 def place_of(path: str, targets: Iterable[str]) -> tuple[Root, list[str], str]:
     """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind."""
-    from jobspec.targets import choose
+    from jobspec.targets import choose, release_of
 
     kind, steps = _steps(path)
     root = _root(kind)
-    return root, steps, choose(targets)[root.component]
+    return root, steps, release_of(root.component, choose(targets))
 
 
 def _field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[str]:

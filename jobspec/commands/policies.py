@@ -34,7 +34,7 @@ def explained(options: Options) -> Iterator[str]:
     if not policies:
         raise JobspecError(f"{options.name}: there is no admission policy in it")
     documents = [each for file in files for each in file.documents]
-    objects = PolicyObjects(data_of([*setting.cluster.objects, *documents]), closed=setting.cluster.closed)
+    objects = PolicyObjects(data_of([*setting.cluster.objects, *documents]), complete=setting.cluster.complete)
     requests = [each for file in files for each in _requests(file, files, setting.cluster)]
     for policy in policies:
         yield from _of_policy(policy, objects, requests)

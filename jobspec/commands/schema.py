@@ -20,7 +20,7 @@ from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
 from jobspec.schemas.shapes import load_metadata
 from jobspec.schemas.upstream import table
-from jobspec.targets import OPERATORS, Target, choose
+from jobspec.targets import OPERATORS, Target, choose, release_of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -106,7 +106,7 @@ def _kind(name: str) -> str:
 
 def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model], str]]:
     for kind in kinds:
-        yield getattr(models, kind), target[_OPERATORS[kind]]
+        yield getattr(models, kind), release_of(_OPERATORS[kind], target)
 
 
 def kustomize(base: str | None, *, targets: Iterable[str]) -> int:

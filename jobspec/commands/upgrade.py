@@ -24,7 +24,7 @@ from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release
 from jobspec.pipeline import Checked, context_of, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
-from jobspec.targets import CHOSEN, PAIRED, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
+from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
 from jobspec.workloads import is_workload
 
 _FOR_PEOPLE = ("text", "concise", "markdown", "github")
@@ -98,9 +98,9 @@ def _wishes(option: str, texts: Sequence[str]) -> dict[str, str]:
     found = {}
     for text in (each for several in texts for each in several.split(",")):
         component, equals, release = text.strip().partition("=")
-        if not equals or component not in (*CHOSEN, *PAIRED) or not is_release(release):
-            raise JobspecError(f"{option} {text}: write OPERATOR=RELEASE with one of {', '.join((*CHOSEN, *PAIRED))}")
-        found[component] = (known_releases(component, release) or [release])[-1] if component in CHOSEN else release
+        if not equals or component not in CHOSEN or not is_release(release):
+            raise JobspecError(f"{option} {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
+        found[component] = (known_releases(component, release) or [release])[-1]
     return found
 
 
@@ -115,7 +115,7 @@ def _known(releases: Mapping[str, str]) -> tuple[dict[str, str], list[Diagnostic
     chosen = {each: release for each, release in releases.items() if each in CHOSEN}
     found = nearest_known(chosen)
     complete(found)
-    return found, [_later(each, release, found[each]) for each, release in chosen.items() if not known_releases(each, release)]
+    return found, [_later(each, release, found[each]) for each, release in chosen.items() if found.get(each, release) != release]
 
 
 def _later(component: str, release: str, known: str) -> Diagnostic:

@@ -18,7 +18,7 @@ from jobspec.kubernetes.problems import merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import RELEASES, is_at_least
+from jobspec.targets import RELEASES, is_at_least, release_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems; those that another release of the kind's operator does not have say so."""
     component = COMPONENTS.get(kind, "kubernetes")
-    others = [release for release in RELEASES[component] if release != target[component]]
+    others = [release for release in RELEASES[component] if release != release_of(component, target)]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
 
 
@@ -195,14 +195,15 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     accepting = [release for release, shape in known.items() if not problems_at(value, shape, problem.path)]
     if not accepting or problem.hint:
         return problem
-    hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {target[component]}"
+    own = release_of(component, target)
+    hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {own}"
     return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key, remedy=problem.remedy)
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
     component = COMPONENTS.get(kind, "kubernetes")
-    releases, name = list(RELEASES[component]), f"`{problem.path[-1]}`"
-    earlier = [release for release in known if releases.index(release) < releases.index(target[component])]
+    releases, name, own = list(RELEASES[component]), f"`{problem.path[-1]}`", release_of(component, target)
+    earlier = [release for release in known if releases.index(release) < releases.index(own)]
     if earlier:
         gone = releases[releases.index(earlier[-1]) + 1]
         message, hint = f"{name} was removed in {component} {gone}", ""
@@ -210,7 +211,7 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
             message += f"; use {known[earlier[-1]].use}"
     else:
         first = next(iter(known))
-        message = f"{name} came with {component} {first}, and the target is {target[component]}"
+        message = f"{name} came with {component} {first}, and the target is {own}"
         hint = f"remove it, or say `--target {component}={first}`"
     return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
 

@@ -1,4 +1,4 @@
-"""Kinds of common projects, such as Argo CD, Flux and Kueue, by schemas that come with jobspec.
+"""Kinds of common projects, such as Argo CD and Flux, by schemas that come with jobspec.
 
 A cluster may have another release of a project than ours: fields come, and limits go. So that what its schema says of an object is a
 warning; that of its metadata is certain, since the API server's own code looks at it. CEL rules and the status are left out. The CRDs of
@@ -33,7 +33,6 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
     "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
-    "kubernetes-sigs/kueue": [("0.19.2", "config/components/crd/bases")],
     "kyverno/kyverno": [("1.19.0", "config/crds/kyverno")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
     "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],

@@ -267,6 +267,7 @@ def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     import re
 
     pattern = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
+    pattern = re.sub(r"^\^\(\?i\)", "(?i)^", pattern)  # and a flag may come after `^`
     return None if re.search(pattern, value, re.ASCII) else wrong_pattern(value, shape.pattern, path)
 
 

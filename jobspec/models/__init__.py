@@ -7,6 +7,16 @@ if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition
     from jobspec.models.jobset import JobSet as JobSet
+    from jobspec.models.kueue import AdmissionCheck as AdmissionCheck
+    from jobspec.models.kueue import ClusterQueue as ClusterQueue
+    from jobspec.models.kueue import Cohort as Cohort
+    from jobspec.models.kueue import LocalQueue as LocalQueue
+    from jobspec.models.kueue import MultiKueueCluster as MultiKueueCluster
+    from jobspec.models.kueue import MultiKueueConfig as MultiKueueConfig
+    from jobspec.models.kueue import ProvisioningRequestConfig as ProvisioningRequestConfig
+    from jobspec.models.kueue import ResourceFlavor as ResourceFlavor
+    from jobspec.models.kueue import Topology as Topology
+    from jobspec.models.kueue import WorkloadPriorityClass as WorkloadPriorityClass
     from jobspec.models.pod.pod import Pod as Pod
     from jobspec.models.pod.pod import PodTemplate as PodTemplate
     from jobspec.models.pod.volume import PersistentVolumeClaim as PersistentVolumeClaim
@@ -18,21 +28,33 @@ if TYPE_CHECKING:
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
     from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
     from jobspec.models.trainjob import TrainJob as TrainJob
+    from jobspec.models.workload import Workload as Workload
 
 _MODULES = {
+    "AdmissionCheck": "kueue",
     "Cluster": "project",
+    "ClusterQueue": "kueue",
     "ClusterTrainingRuntime": "runtime",
+    "Cohort": "kueue",
     "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",
+    "LocalQueue": "kueue",
+    "MultiKueueCluster": "kueue",
+    "MultiKueueConfig": "kueue",
     "Overlay": "project",
     "PersistentVolumeClaim": "pod.volume",
     "Pod": "pod.pod",
     "PodTemplate": "pod.pod",
     "Prices": "project",
     "Project": "project",
+    "ProvisioningRequestConfig": "kueue",
     "PyTorchJob": "pytorchjob",
-    "TrainJob": "trainjob",
+    "ResourceFlavor": "kueue",
+    "Topology": "kueue",
     "TrainingRuntime": "runtime",
+    "TrainJob": "trainjob",
+    "Workload": "workload",
+    "WorkloadPriorityClass": "kueue",
 }
 
 

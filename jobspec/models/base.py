@@ -215,11 +215,13 @@ class Column:
     type: str
     path: str
     description: str = ""
+    priority: int = 0
+    """Above 0, it is shown with `--output wide` only."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A kind as the API server registers it: names, scope, subresources and columns."""
+    """A kind as the API server registers it: versions, names, scope, subresources and columns."""
 
     group: str
     version: str
@@ -230,12 +232,28 @@ class Resource:
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
     status: bool = False
     scale: Scale | None = None
-    columns: tuple[Column, ...] = ()
+    columns: tuple[Column | Since | Until, ...] = ()
+    short_names: tuple[str, ...] = ()
+    selectable: tuple[str | Since | Until, ...] = ()
+    """Paths by which clients can select objects, as in `kubectl get --field-selector`, besides name and namespace."""
+    older: tuple[str, ...] = ()
+    """Versions that are served besides `version`. Facts of some versions only are `Since` or `Until` of their stem: `("v1beta", "2")`."""
+    older_warning: str = ""
+    """What the server says to whoever uses an older version, which is deprecated; nothing where it is not."""
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """All versions, oldest first."""
+        return (*self.older, self.version)
 
     @property
     def api_version(self) -> str:
+        """Group and newest version as manifests write them."""
+        return self.api_version_of(self.version)
+
+    def api_version_of(self, version: str) -> str:
         """Group and version as manifests write them."""
-        return f"{self.group}/{self.version}".lstrip("/")
+        return f"{self.group}/{version}".lstrip("/")
 
 
 QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"

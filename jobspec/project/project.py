@@ -14,7 +14,7 @@ from jobspec.kubernetes.problems import closest
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
-from jobspec.targets import CHOSEN, PAIRED, RELEASES, is_release, known_releases
+from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.workloads import is_workload
 
 #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
@@ -66,10 +66,8 @@ class LoadedProject:
     def wrong_releases(self) -> Iterator[Diagnostic]:
         """An error for each operator and release that jobspec does not know."""
         for operator, release in self.spec.entries("target"):
-            if operator in PAIRED and is_release(release.value):
-                continue
             if operator not in CHOSEN:
-                hint = closest(operator, (*CHOSEN, *PAIRED)) or f"write one of {', '.join((*CHOSEN, *PAIRED))}"
+                hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
                 yield Diagnostic("unknown-release", f"unknown operator `{operator}`", release.key or release.mark, hint=hint)
             elif not known_releases(operator, release.value):
                 message = f"jobspec does not know {operator} {release.value}"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from jobspec.cel_rules import is_transition
 from jobspec.kinds import built_in, find
 from jobspec.models import roots
-from jobspec.models.base import QUANTITY, Model, Resource
+from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
 from jobspec.schemas.shapes import ATTRIBUTES, builtin_path, is_plain, schema_path
-from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
+from jobspec.schemas.structure import facts_of, releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ def files() -> Iterator[tuple[str, str]]:
         kind = find(resource.api_version, resource.kind)
         assert kind and (kind.component, kind.namespaced) == (resource.component, resource.scope == "Namespaced"), resource
         releases = list(RELEASES[resource.component])
-        for release in releases[-1:] if kind.is_builtin else releases:
-            path = schema_path(resource.component, release, resource.api_version, resource.kind)
+        for release, version in product(releases[-1:] if kind.is_builtin else releases, resource.versions):
+            path = schema_path(resource.component, release, resource.api_version_of(version), resource.kind)
             if not kind.is_builtin:
-                yield f"compiled/{path}", compiled(model, release)
-            yield path, json_schema.text(model, release)
+                yield f"compiled/{path}", compiled(model, release, version)
+            yield path, json_schema.text(model, release, version)
     for kind in built_in():
         for api_version in kind.api_versions:
             yield f"compiled/{builtin_path(api_version, kind.name)}", compiled_builtin(api_version, kind.name)
@@ -44,12 +45,13 @@ _OF_GO_CODE = ("required", "default")  # facts that built-in kinds have from Go 
 _LINKS = ("values", "items")
 
 
-def compiled(model: type[Model], release: str) -> str:
+def compiled(model: type[Model], release: str, version: str) -> str:
     """The text of a kind's compiled file: a line for each distinct shape; shapes refer to others by index."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
+    api_version = resource.api_version_of(version)
+    document = {"apiVersion": api_version, "kind": resource.kind, "component": resource.component, "release": release}
     table = _Table([{}])
-    table.rows[0] = table.flattened(_root(structure_of(model, release), resource))
+    table.rows[0] = table.flattened(_root(structure_of(model, release, version), resource))
     return _text(document, table)
 
 
@@ -130,6 +132,8 @@ class _Table:
         parsed = is_parsed or any(each.get("parsed") for each in inner)
         defaulted = [name for name, index in flat.get("fields", {}).items() if self.rows[index].get("default") is not None]
         found = {"plain": is_plain(flat), "defaulted": defaulted, "parsed": parsed}
+        if "required" in flat:
+            flat = {**flat, "required": [name for name in flat["required"] if name not in defaulted]}
         found |= {"ruled_on_create": on_create, "ruled_on_update": on_update}
         return flat | {name: value for name, value in found.items() if value}
 
@@ -144,9 +148,6 @@ _RULES = "x-kubernetes-validations"
 def crd(model: type[Model], release: str) -> dict[str, Any]:
     """The CustomResourceDefinition of a kind at a release of its operator."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    root = schema(structure_of(model, release))
-    root["properties"]["metadata"] = {"type": "object"}  # the API server's own
-    version = {"name": resource.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -155,9 +156,21 @@ def crd(model: type[Model], release: str) -> dict[str, Any]:
             "group": resource.group,
             "names": _names(resource),
             "scope": resource.scope,
-            "versions": [version | _columns(resource) | _subresources(resource)],
+            "versions": [_version(model, resource, release, version) for version in resource.versions],
         },
     }
+
+
+def _version(model: type[Model], resource: Resource, release: str, version: str) -> dict[str, Any]:
+    is_newest = version == resource.version
+    root = schema(structure_of(model, release, version))
+    root["properties"]["metadata"] = {"type": "object"}  # the API server's own
+    made = {"name": version, "served": True, "storage": is_newest, "schema": {"openAPIV3Schema": root}}
+    if resource.older_warning and not is_newest:
+        made |= {"deprecated": True, "deprecationWarning": resource.older_warning}
+    if selectable := facts_of(resource, release, version, resource.selectable):
+        made["selectableFields"] = [{"jsonPath": path} for path in selectable]
+    return made | _columns(facts_of(resource, release, version, resource.columns)) | _subresources(resource)
 
 
 def schema(structure: Structure) -> dict[str, Any]:
@@ -199,14 +212,14 @@ def _list_type(structure: Structure) -> dict[str, Any]:
     return {keyword: merging} if merging else {}
 
 
-def _names(resource: Resource) -> dict[str, str]:
-    singular = resource.kind.lower()
-    return {"kind": resource.kind, "listKind": f"{resource.kind}List", "plural": resource.plural, "singular": singular}
+def _names(resource: Resource) -> dict[str, Any]:
+    names = {"kind": resource.kind, "listKind": f"{resource.kind}List", "plural": resource.plural, "singular": resource.kind.lower()}
+    return names | ({"shortNames": list(resource.short_names)} if resource.short_names else {})
 
 
-def _columns(resource: Resource) -> dict[str, Any]:
-    columns = [{"name": each.name, "type": each.type, "jsonPath": each.path, "description": each.description} for each in resource.columns]
-    written = [{word: value for word, value in column.items() if value} for column in columns]
+def _columns(columns: list[Column]) -> dict[str, Any]:
+    words = {"name": "name", "type": "type", "jsonPath": "path", "description": "description", "priority": "priority"}
+    written = [{word: value for word, field in words.items() if (value := getattr(each, field))} for each in columns]
     return {"additionalPrinterColumns": written} if written else {}
 
 

@@ -32,15 +32,16 @@ _PARSED_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})([Tt].*)?$"
 
 
-def json_schema(model: type[Model], release: str) -> Schema:
-    """The JSON Schema of a kind at a release, its shared shapes in `$defs`."""
+def json_schema(model: type[Model], release: str, version: str = "") -> Schema:
+    """The JSON Schema of a version of a kind, the newest by default, at a release; its shared shapes in `$defs`."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    structure = structure_of(model, release)
+    version = version or resource.version
+    structure = structure_of(model, release, version)
     fields = structure["fields"]
     structure = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
     shared = _Shared(builtin=resource.component == "kubernetes")
     root = shared.object_schema(structure, typed=shared.builtin)
-    for name, value in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+    for name, value in (("apiVersion", resource.api_version_of(version)), ("kind", resource.kind)):
         root["properties"][name] = {"description": structure["fields"][name]["description"], "type": "string", "const": value}
     head = {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -74,6 +75,8 @@ class _Shared:
             name = placed(structure["name"], self.object_schema(structure, typed=typed), self.definitions)
             made["allOf"] = [{"$ref": f"#/$defs/{name}"}]
             return made | limits | ({} if nullable else {"type": "object"})
+        if "(?i)" in limits.get("pattern", ""):  # which only Go knows
+            limits["pattern"] = limits["pattern"].replace("(?i)", "").replace("a-z", "a-zA-Z")
         if kind != "any":
             made["type"] = _types(structure, nullable=nullable, typed=typed)
         made |= _format(structure.get("format", ""), typed=typed) | limits
@@ -89,8 +92,9 @@ class _Shared:
 
     def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
         """The JSON Schema of an object with fields, or null."""
-        required = [] if self.builtin else structure.get("required", [])
-        properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()}
+        fields = structure["fields"]
+        required = [] if self.builtin else [name for name in structure.get("required", ()) if "default" not in fields[name]]
+        properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in fields.items()}
         made: Schema = {"type": ["object", "null"], "properties": properties}
         return made | ({"required": required} if required else {}) | {"additionalProperties": False}
 
@@ -111,9 +115,9 @@ def _format(name: str, *, typed: bool) -> Schema:
     return {"pattern": _PARSED_TIME if typed else _TIME} if name == "date-time" else {}
 
 
-def text(model: type[Model], release: str) -> str:
+def text(model: type[Model], release: str, version: str) -> str:
     """The text of a kind's JSON Schema file."""
-    return json.dumps(json_schema(model, release), indent=1) + "\n"
+    return json.dumps(json_schema(model, release, version), indent=1) + "\n"
 
 
 # Structures to OpenAPI definitions with merge keys, as kustomize's `openapi: {path: ...}` reads them.

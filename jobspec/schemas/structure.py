@@ -53,16 +53,29 @@ _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the fo
 
 
 @cache
-def structure_of(model: type[Model], release: str) -> Structure:
-    """The structure of a kind at a release of its component; callers share it and must not change it."""
-    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    structure = _object(
-        model, _Context({resource.component: release, **RELEASES[resource.component][release]}, builtin=resource.component == "kubernetes")
-    )
+def structure_of(model: type[Model], release: str, version: str = "") -> Structure:
+    """The structure of a kind at a release of its component, in its newest *version* unless another one is asked for.
+
+    Callers share it and must not change it.
+    """
+    structure = _object(model, _context_of(model.RESOURCE, release, version))  # type: ignore[attr-defined]
     for name in ("apiVersion", "kind"):
         field = structure["fields"][name]
         structure["fields"][name] = {"type": "string", "description": field["description"]}
     return structure
+
+
+def facts_of(resource: Resource, release: str, version: str, facts: Iterable[object]) -> list[Any]:
+    """Those of a kind's facts, such as its columns, that hold in a version of it at a release."""
+    return list(_context_of(resource, release, version).facts(facts))
+
+
+def _context_of(resource: Resource, release: str, version: str) -> _Context:
+    """The releases that decide about a kind, and its version, as if `v1beta2` were release 2 of `v1beta`."""
+    version = version or resource.version
+    stem = version.rstrip("0123456789")
+    releases = {resource.component: release, stem: version.removeprefix(stem), **RELEASES[resource.component][release]}
+    return _Context(releases, builtin=resource.component == "kubernetes")
 
 
 def structure_of_part(model: type[Model]) -> Structure:
@@ -130,7 +143,8 @@ def _field(info: FieldInfo, context: _Context) -> Structure:
     structure["description"] = info.description
     said_by_release = any(isinstance(fact, Since | Until) and Defaulted() in fact.facts for fact in info.metadata)
     if not info.is_required() and info.default is not None and (not said_by_release or Defaulted() in facts):
-        structure["default"] = info.default
+        is_object = isinstance(info.default, Model)
+        structure["default"] = info.default.model_dump(by_alias=True, exclude_unset=True) if is_object else info.default
     return structure
 
 

@@ -15,7 +15,7 @@ from jobspec import models
 from jobspec.cli import main
 from jobspec.kinds import COMPONENTS
 from jobspec.schemas.json_schema import with_kinds
-from jobspec.targets import OPERATORS, RELEASES, choose
+from jobspec.targets import OPERATORS, RELEASES, choose, release_of
 from tests.support import quick_yaml
 from tests.support.processes import environment, program, run_here
 from tests.support.server import kubeconfig
@@ -252,7 +252,11 @@ def test_a_namespace_is_given_to_what_has_one(tmp_path: Path) -> None:
 
 def test_merging_twice_changes_nothing() -> None:
     target = choose([])
-    kinds = [(getattr(models, kind), target[component]) for (_, kind), component in COMPONENTS.items() if component in OPERATORS]
+    kinds = {
+        kind: (getattr(models, kind), release_of(component, target))
+        for (_, kind), component in COMPONENTS.items()
+        if component in OPERATORS
+    }.values()
     once = with_kinds(BASE, kinds)
     assert with_kinds(once, kinds) == once
     assert json.loads(json.dumps(BASE)) == BASE

@@ -27,7 +27,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
 from jobspec.schemas.files import crd
 from jobspec.schemas.json_schema import json_schema
-from jobspec.targets import OPERATORS, RELEASES, choose
+from jobspec.targets import OPERATORS, RELEASES, choose, release_of
 from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import documents, result
@@ -44,7 +44,7 @@ EVERY = [
     for (version, kind), component in COMPONENTS.items()
     for release in list(RELEASES[component])[-1 if component == "kubernetes" else 0 :]
 ]
-CUSTOM = [(kind, release) for _, kind, component, release in EVERY if component in OPERATORS]
+CUSTOM = sorted({(kind, release) for _, kind, component, release in EVERY if component in OPERATORS})
 TARGET = choose([])
 GUIDES = [path for path in sorted((CASES / "guides").glob("*.yaml")) if "kind: Overlay" not in path.read_text()]
 
@@ -97,13 +97,13 @@ LOOSER = {
 
 
 @cache
-def _schema(kind: str, release: str) -> dict[str, Any]:
-    return json_schema(getattr(models, kind), release)
+def _schema(api_version: str, kind: str, release: str) -> dict[str, Any]:
+    return json_schema(getattr(models, kind), release, api_version.rpartition("/")[2])
 
 
 @pytest.mark.parametrize(("version", "kind", "component", "release"), EVERY)
 def test_a_json_schema_is_valid_and_says_whose_it_is(version: str, kind: str, component: str, release: str) -> None:
-    schema = _schema(kind, release)
+    schema = _schema(version, kind, release)
     Draft7Validator.check_schema(schema)
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert schema["title"] == f"{kind} ({component} {release})"
@@ -123,8 +123,8 @@ def _subschemas(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[s
 
 @pytest.mark.parametrize(("version", "kind", "component", "release"), EVERY)
 def test_every_place_has_a_description_and_every_shape_stands_once(version: str, kind: str, component: str, release: str) -> None:
-    del version, component
-    schema = _schema(kind, release)
+    del component
+    schema = _schema(version, kind, release)
     shared = schema["$defs"]
     roots = [("", schema), *((name, shape) for name, shape in shared.items())]
     places = [found for path, root in roots for found in _subschemas(root, path)]
@@ -138,8 +138,8 @@ def test_every_place_has_a_description_and_every_shape_stands_once(version: str,
 
 
 def _errors(document: Document) -> list[Any]:
-    release = TARGET[COMPONENTS[document.api_version, document.kind]]
-    return list(Draft7Validator(_schema(document.kind, release)).iter_errors(document.data))
+    release = release_of(COMPONENTS[document.api_version, document.kind], TARGET)
+    return list(Draft7Validator(_schema(document.api_version, document.kind, release)).iter_errors(document.data))
 
 
 def _in_status(error: Any) -> bool:
@@ -234,7 +234,7 @@ def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
     if not found:
         pytest.skip("kubeconform is not installed")
     layout = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
-    locations = [f"{schemas}/{component}-{TARGET[component]}/{layout}" for component in OPERATORS]
+    locations = [f"{schemas}/{component}-{release_of(component, TARGET)}/{layout}" for component in OPERATORS]
     options = [option for location in locations for option in ("-schema-location", location)]
     done = program(found, "-verbose", "-strict", "-output", "json", *options, *paths)
     assert done.stdout, done.stderr
@@ -359,18 +359,21 @@ def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, r
 
 def test_several_crds_are_a_stream_of_documents() -> None:
     kinds = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
-    expected = [crd(getattr(models, kind), TARGET[component]) for kind, component in kinds.items()]
+    expected = [crd(getattr(models, kind), release_of(component, TARGET)) for kind, component in kinds.items()]
     assert list(yaml.load_all(_printed("--all"), yaml.CSafeLoader)) == expected
     lines = _printed("trainjob", "PyTorchJob", "-o", "json").splitlines()
     assert [json.loads(line)["spec"]["names"]["kind"] for line in lines] == ["TrainJob", "PyTorchJob"]
+
+
+_KINDS = ", ".join(dict.fromkeys(kind for _, kind, component, _ in EVERY if component in OPERATORS))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["PyTorchJobs"], "no kind `PyTorchJobs`: did you mean `PyTorchJob`?"),
-        (["Overlay"], "no kind `Overlay`: the kinds are PyTorchJob, TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet"),
-        ([], "schema crd: name a KIND, or --all: PyTorchJob, TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet"),
+        (["Overlay"], f"no kind `Overlay`: the kinds are {_KINDS}"),
+        ([], f"schema crd: name a KIND, or --all: {_KINDS}"),
         (
             ["PyTorchJob", "--target", "training-operator=1.6"],
             "--target training-operator=1.6: the known releases of training-operator are 1.7.0, 1.8.1, 1.9.0, 1.9.4",
