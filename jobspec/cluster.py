@@ -8,6 +8,7 @@ from jobspec.kinds import (
     ADMISSION_POLICIES,
     CLUSTER_TRAINING_RUNTIME,
     GENERATING_KINDS,
+    JOB,
     JOBSET,
     KYVERNO_POLICY,
     LIMIT_RANGE,
@@ -19,6 +20,7 @@ from jobspec.kinds import (
     POLICY_KINDS,
     PRIORITY_CLASS,
     PYTORCHJOB,
+    QUEUE_GROUP,
     QUEUE_KINDS,
     RESOURCE_QUOTA,
     TRAINING_RUNTIME,
@@ -375,6 +377,9 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
         return judged.reviewed(said) if said else judged
     if judged.document.group_kind in PLUGIN_REVIEWED:
         judged = _by_plugins(judged, policies, cluster)
+        if judged.document.group_kind == JOB and cluster.webhooks and QUEUES in cluster.target:
+            answer = review(judged.document, cluster.target, objects, old=judged.old)
+            judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
     elif judged.document.group_kind in ADMISSION_POLICIES:
         judged = _rules_themselves(judged, policies, cluster)
     elif cluster.webhooks:
@@ -564,6 +569,15 @@ def names_of(document: Document) -> list[Name]:
 def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
     """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
     document, old = _with_spec(document), old and _with_spec(old)
+    answer = _of_own_operator(document, target, objects, old=old)
+    if QUEUES not in target and document.group_kind[0] != QUEUE_GROUP:
+        return answer
+    from jobspec.operators.kueue.webhook import objections
+
+    return Answer([*answer.diagnostics, *objections(document, target, objects, old=old)], answer.wanted)
+
+
+def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> Answer:
     if document.group_kind == TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 

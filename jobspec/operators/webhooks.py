@@ -10,12 +10,12 @@ from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
-from jobspec.kinds import JOBSET, TRAINJOB, UNKNOWN, find
+from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import Target, is_at_least
+from jobspec.targets import QUEUES, Target, is_at_least, release_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> li
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind
-    return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, target[kind.component])]
+    return [document.diagnostic(each, name) for name, each in findings(rules, workload, target, release_of(kind.component, target))]
 
 
 # Names of jobs, which begin the names of Services and pods, and names of managers.
@@ -262,6 +262,10 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
     """Whether a mutating webhook rewrites the document, which is an update of *old* unless that is None."""
     if not _has_defaulter(document, target, old=old):
         return False
+    if old is None and _is_changed_by_kueue(document, target):
+        return True
+    if document.group_kind in _OF_KUEUE:
+        return False
     if document.group_kind == JOBSET:
         return not is_at_least(target["jobset"], "0.12.0") or not _has_jobset_defaults(mapping(document.data, "spec"))
     shape = shapes.load(document.api_version, document.kind, target)
@@ -277,9 +281,25 @@ def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
 
 
 def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
-    """Whether a mutating webhook reads the document: JobSet's on a create, the trainer's from 2.2 on."""
+    """Whether a mutating webhook reads the document: JobSet's and Kueue's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
-    return (kind == JOBSET and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+    is_read = kind == JOBSET or kind in _OF_KUEUE or (QUEUES in target and kind in (PYTORCHJOB, TRAINJOB))
+    return (is_read and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+
+
+#: The kinds of Kueue's own that its webhook reads; it adds a finalizer to the first two.
+_OF_KUEUE = (CLUSTER_QUEUE, RESOURCE_FLAVOR, (QUEUE_GROUP, "Workload"))
+
+
+def _is_changed_by_kueue(document: Document, target: Target) -> bool:
+    """Whether Kueue's webhook adds something to a new object: a finalizer, a runtime patch to a TrainJob, `suspend` to other jobs."""
+    kind, metadata = document.group_kind, mapping(document.data, "metadata")
+    if kind in _OF_KUEUE:
+        return kind in _OF_KUEUE[:2] and "kueue.x-k8s.io/resource-in-use" not in (metadata.get("finalizers") or ())
+    if QUEUES not in target or (kind == PYTORCHJOB and is_at_least(target[QUEUES], "0.19.0")):
+        return False
+    policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))
+    return kind == TRAINJOB or bool(mapping(metadata, "labels").get("kueue.x-k8s.io/queue-name") and policy.get("suspend") is not True)
 
 
 def _has_jobset_defaults(spec: dict[str, Any]) -> bool:

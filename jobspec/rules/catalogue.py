@@ -9,6 +9,7 @@ from jobspec.explanations import RULES, STAGES
 from jobspec.lint.linting import RULES as LINT
 from jobspec.lint.linting import TOPICS, as_markdown, summary
 from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
+from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES, TORCHTUNE_RULES
 from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
 from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
@@ -27,6 +28,7 @@ ADMISSION = (
     RUNTIME_RULES,
     CREATE_RULES,
     UPDATE_RULES,
+    *(rules for both in KUEUE_RULES.values() for rules in both),
 )
 
 #: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.

@@ -19,12 +19,13 @@ from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS, group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.kueue.webhook import WITHOUT_WEBHOOK
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
 from jobspec.operators.webhooks import as_decoded
 from jobspec.server.api_server import Resource, Server, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client, in_threads
 from jobspec.server.questions import PodQuestion, Question
-from jobspec.targets import OPERATORS, Target
+from jobspec.targets import OPERATORS, QUEUES, Target, release_of
 
 _NAMESPACE = ("v1", "Namespace")
 _TRAINJOB = (API_VERSION, "TrainJob")
@@ -129,7 +130,7 @@ def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Targ
     from jobspec import models
     from jobspec.schemas.files import crd
 
-    install(server, [crd(getattr(models, kind), target[COMPONENTS[api_version, kind]]) for api_version, kind in ours])
+    install(server, [crd(getattr(models, kind), release_of(COMPONENTS[api_version, kind], target)) for api_version, kind in ours])
 
 
 def install(server: Server, crds: Iterable[Any]) -> None:
@@ -231,7 +232,7 @@ def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
     component = COMPONENTS.get(gvk, "")
     if component not in OPERATORS:
         return ""
-    command = f"jobspec schema crd {gvk[1]} --target {component}={target[component]} | kubectl apply --server-side -f -"
+    command = f"jobspec schema crd {gvk[1]} --target {component}={release_of(component, target)} | kubectl apply --server-side -f -"
     return f"install {component}, or its CRD alone: {command}"
 
 
@@ -259,8 +260,12 @@ def _apply_first(document: Document) -> str:
 
 
 #: The ends of the names of each operator's own webhooks. Other programs have webhooks for the same kinds.
-_NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
-_NAMESAKE = "kueue"  # its webhook for JobSets has the same name
+_NAMES = {
+    "training-operator": ".training-operator.kubeflow.org",
+    "trainer": ".trainer.kubeflow.org",
+    "jobset": "vjobset.kb.io",
+    QUEUES: ".kb.io",
+}
 
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
@@ -270,22 +275,28 @@ def absent_webhooks(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tu
 
     Where the caller may not list webhooks, these are all kinds of the operators.
     """
-    ours = {pair: resource for pair in kinds if COMPONENTS.get(pair) in OPERATORS and (resource := server.resource(*pair))}
+    reviewed = (pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS and pair[1] not in WITHOUT_WEBHOOK)
+    ours = {pair: resource for pair in reviewed if (resource := server.resource(*pair))}
     if not ours:
         return {}
     reply = server.client.get(_CONFIGURATIONS)
     if not reply.ok:
         return dict.fromkeys(ours, f"not allowed to list the webhooks of {server.client.name} ({reply.status})")
     webhooks = [
-        webhook
+        # Kueue's webhook for JobSets has the same name as JobSet's own
+        (QUEUES in each["metadata"]["name"], webhook)
         for each in reply.body.get("items") or ()
-        if _NAMESAKE not in each["metadata"]["name"]
         for webhook in each.get("webhooks") or ()
     ]
+
+    def has_own(component: str, resource: Resource) -> bool:
+        own = [webhook for is_kueues, webhook in webhooks if is_kueues == (component == QUEUES)]
+        return any(each["name"].endswith(_NAMES[component]) and _covers(each, resource) for each in own)
+
     return {
         pair: f"{server.client.name} has no webhook of {COMPONENTS[pair]} for {pair[1]}s"
         for pair, resource in ours.items()
-        if not any(webhook["name"].endswith(_NAMES[COMPONENTS[pair]]) and _covers(webhook, resource) for webhook in webhooks)
+        if not has_own(COMPONENTS[pair], resource)
     }
 
 
@@ -309,7 +320,7 @@ def with_absent_webhooks(
                 completed[question] = _and(completed[question], _by_webhooks(question, judged, target, server))
     for gvk, why in kinds.items():
         first = next(question for question in unseen if question.gvk == gvk)
-        message = f"{why}; the rules of {COMPONENTS[gvk]} {target[COMPONENTS[gvk]]} were applied beside the server"
+        message = f"{why}; the rules of {COMPONENTS[gvk]} {release_of(COMPONENTS[gvk], target)} were applied beside the server"
         remark = first.document.problem("offline-webhooks", message, ("kind",), severity="info")
         completed[first] = _and(completed[first], [remark])
     return completed
@@ -324,7 +335,7 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
     if judged.by_server.status != "invalid":
         return judged.by_webhooks
     component = COMPONENTS[question.gvk]
-    release = f"{component} {target[component]}"
+    release = f"{component} {release_of(component, target)}"
     first = next(each for each in judged.by_server.diagnostics if each.severity == "error")
     return [
         Diagnostic(

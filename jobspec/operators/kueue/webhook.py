@@ -1,0 +1,656 @@
+"""Kueue's webhooks: their rules for its own kinds, and for the jobs that can wait in its queues.
+
+Follows pkg/webhooks, pkg/controller/jobframework (`validation.go`, `tas_validation.go`) and pkg/controller/jobs of batch Jobs, JobSets,
+PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on by default. So
+elastic jobs and gates of the admission, which are off, have no rules here, nor has a PyTorchJob from 0.19 on.
+
+A webhook sees an object in v1beta2, whichever version was sent. What it then calls differently, the rules look up by both names.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Finding, Key, Path, Rule
+from jobspec.go.quantities import amount_of, is_endless, quantity
+from jobspec.go.values import encode_as_go, mapping, structs
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB
+from jobspec.kubernetes.metadata import bad_label_value, bad_qualified_name, bad_subdomain, selector_problems
+from jobspec.kubernetes.structural import filled
+from jobspec.operators.trainer.policies import PATCHES
+from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
+from jobspec.operators.webhooks import Objects, becomes_null, findings, undecodable_value
+from jobspec.schemas import shapes
+from jobspec.targets import QUEUES, Target, is_at_least, release_of
+from jobspec.workloads import TEMPLATE, Workload, items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from jobspec.diagnostics import Data, Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+
+
+#: The kinds of Kueue that have no webhook.
+WITHOUT_WEBHOOK = (
+    *("AdmissionCheck", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig"),
+    *("ProvisioningRequestConfig", "Topology", "WorkloadPriorityClass"),
+)
+_DOMAIN = QUEUE_GROUP
+_GROUPS: Path = ("spec", "resourceGroups")
+_MOST_OF_ALL_GROUPS = 256
+_MOST_QUOTAS = 512
+
+
+# ClusterQueue and Cohort.
+
+
+def quota_resources(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The resources of a flavor are those of `coveredResources`, in the same order; resource and flavor are in one group only."""
+    resources: set[str] = set()
+    flavors: set[str] = set()
+    for path, group in items_at(workload.document.data, _GROUPS):
+        for inner, name in items_at(group, ("coveredResources",)):
+            if why := bad_qualified_name(name):
+                yield Finding((*path, *inner), f"`{name}` cannot be the name of a resource: {why}")
+            elif name in resources:
+                yield Finding((*path, *inner), f"the resource `{name}` is covered twice", "keep it in one group")
+            resources.add(name)
+        for inner, flavor in items_at(group, ("flavors",)):
+            if flavor["name"] in flavors:
+                yield Finding((*path, *inner, "name"), f"the flavor `{flavor['name']}` is there twice", "keep it in one group")
+            flavors.add(flavor["name"])
+            for (place, quota), covered in zip(items_at(flavor, ("resources",)), group["coveredResources"], strict=False):
+                if quota["name"] != covered:
+                    message = f"the quota of `{quota['name']}` is where `coveredResources` has `{covered}`"
+                    yield Finding((*path, *inner, *place, "name"), message, "give quotas in the order of `coveredResources`")
+
+
+def quota_limits(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A quota is not negative. Limits to borrow and to lend need a cohort, and a queue lends no more than it has."""
+    data, is_queue = workload.document.data, workload.document.kind == "ClusterQueue"
+    names = ("cohortName", "cohort") if is_queue else ("parentName",)
+    has_parent = any(mapping(data, "spec").get(name) for name in names)
+    for path, quota in _quotas(data):
+        for field in ("nominalQuota", "borrowingLimit", "lendingLimit"):
+            value = quota.get(field)
+            if value is None:
+                continue
+            if _nanos(value) < 0:
+                yield Finding((*path, field), f"`{field}: {value}` is negative")
+            if field != "nominalQuota" and not has_parent:
+                wanted = "cohort" if is_queue else "parent"
+                yield Finding((*path, field), f"`{field}` without a {wanted}", f"name the {wanted}, or remove the limit")
+            elif field == "lendingLimit" and is_queue and _nanos(value) > _nanos(quota["nominalQuota"]):
+                yield Finding((*path, field), f"`lendingLimit: {value}` is above `nominalQuota: {quota['nominalQuota']}`")
+
+
+def _quotas(data: Data) -> Iterator[tuple[Path, Data]]:
+    """The quotas that the webhook looks at: of a flavor, as many as there are covered resources."""
+    for path, group in items_at(data, _GROUPS):
+        for inner, flavor in items_at(group, ("flavors",)):
+            for place, quota in items_at(flavor, ("resources",))[: len(group["coveredResources"])]:
+                yield (*path, *inner, *place), quota
+
+
+def _nanos(value: Any) -> int:
+    text = str(value)
+    return amount_of(text) * 1_000_000 if is_endless(text) else quantity(text).nanos
+
+
+def quota_number(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A ClusterQueue has at most 256 flavors and 256 resources in all of its groups, and 512 quotas in each."""
+    groups = structs(workload.document.data, "spec", "resourceGroups")
+    for field, what in (("flavors", "flavors"), ("coveredResources", "resources")):
+        if (number := sum(len(group[field]) for group in groups)) > _MOST_OF_ALL_GROUPS:
+            yield Finding(_GROUPS, f"{number} {what} in all groups are more than {_MOST_OF_ALL_GROUPS}")
+    for index, group in enumerate(groups):
+        if (number := sum(len(flavor["resources"]) for flavor in group["flavors"])) > _MOST_QUOTAS:
+            yield Finding((*_GROUPS, index), f"{number} quotas in a group are more than {_MOST_QUOTAS}")
+
+
+def fair_weight(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The weight of a queue or cohort is 0, or above 1n, which would count as nothing."""
+    path = ("spec", "fairSharing", "weight")
+    weight = value_at(workload.document.data, path)
+    if weight is not None and (_nanos(weight) < 0 or _nanos(weight) == 1):
+        why = "is negative" if _nanos(weight) < 0 else "is too small"
+        yield Finding(path, f"the weight `{weight}` {why}", field="spec.fairSharing")
+
+
+def queue_namespaces(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The selector of the namespaces that a ClusterQueue takes workloads of is one that Kubernetes can evaluate."""
+    path = ("spec", "namespaceSelector")
+    for each in selector_problems(value_at(workload.document.data, path), path):
+        yield Finding(each.path, each.message, each.hint)
+
+
+def check_flavors(workload: Workload, target: Target) -> Iterator[Finding]:
+    """An admission check is made for flavors of the queue itself."""
+    spec = mapping(workload.document.data, "spec")
+    known = _flavors(spec)
+    checks: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+    for path, check in [] if spec.get("admissionChecks") else items_at(workload.document.data, checks):
+        for inner, name in items_at(check, ("onFlavors",)):
+            if name not in known:
+                yield Finding((*path, *inner), f"the queue has no flavor `{name}`", f"it has {_listed(known)}" if known else "")
+
+
+def _mapping_at(data: Any, path: Path) -> dict[str, Any]:
+    found = value_at(data, path)
+    return found if isinstance(found, dict) else {}
+
+
+def _flavors(spec: Data) -> list[str]:
+    return [flavor["name"] for group in structs(spec, "resourceGroups") for flavor in structs(group, "flavors")]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def concurrent_admission(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Several flavors are tried at a time in a queue that has one group of up to 16 flavors, and is not `StrictFIFO`."""
+    spec = mapping(workload.document.data, "spec")
+    if spec.get("concurrentAdmissionPolicy") is None:
+        return
+    groups = structs(spec, "resourceGroups")
+    if len(groups) != 1:
+        yield Finding(_GROUPS, f"`concurrentAdmissionPolicy` needs one group of resources, and there are {len(groups)}")
+    elif len(groups[0]["flavors"]) > 16:
+        yield Finding((*_GROUPS, 0, "flavors"), f"`concurrentAdmissionPolicy` allows 16 flavors, and there are {len(groups[0]['flavors'])}")
+    migration: Path = ("spec", "concurrentAdmissionPolicy", "migration")
+    said = _mapping_at(workload.document.data, migration)
+    last = mapping(said, "constraints").get("lastAcceptableFlavorName")
+    if said.get("constraints") is not None and said.get("mode") != "TryPreferredFlavors":
+        yield Finding((*migration, "constraints"), "`constraints` need `mode: TryPreferredFlavors`")
+    elif last is not None and last not in _flavors(spec):
+        yield Finding((*migration, "constraints", "lastAcceptableFlavorName"), f"the queue has no flavor `{last}`")
+    if spec.get("queueingStrategy") == "StrictFIFO":
+        yield Finding(("spec", "queueingStrategy"), "`StrictFIFO` and `concurrentAdmissionPolicy` exclude each other")
+
+
+def concurrent_admission_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """`concurrentAdmissionPolicy` of a ClusterQueue cannot be changed, set or removed. Make a new queue."""
+    assert workload.old
+    field = "concurrentAdmissionPolicy"
+    if mapping(workload.document.data, "spec").get(field) != mapping(workload.old.data, "spec").get(field):
+        yield Finding(("spec", field), f"`{field}` cannot be changed", "create a new ClusterQueue")
+
+
+# ResourceFlavor and Workload.
+
+
+def flavor_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The labels, taints and tolerations of a flavor are ones that nodes and pods can have."""
+    data = workload.document.data
+    labels: Path = ("spec", "nodeLabels")
+    for key, value in _mapping_at(data, labels).items():
+        if why := bad_qualified_name(key):
+            yield Finding((*labels, Key(key)), f"`{key}` cannot be a label of a node: {why}")
+        if why := bad_label_value(value):
+            yield Finding((*labels, Key(key)), f"`{value}` cannot be the value of a label: {why}")
+    seen = set()
+    for path, taint in items_at(data, ("spec", "nodeTaints")):
+        if why := bad_qualified_name(taint["key"]):
+            yield Finding((*path, "key"), f"`{taint['key']}` cannot be the key of a taint: {why}")
+        if why := bad_label_value(taint.get("value") or ""):
+            yield Finding((*path, "value"), f"`{taint['value']}` cannot be the value of a taint: {why}")
+        if (taint["key"], taint["effect"]) in seen:
+            yield Finding(path, f"the taint `{taint['key']}:{taint['effect']}` is there twice")
+        seen.add((taint["key"], taint["effect"]))
+    for path, toleration in items_at(data, ("spec", "tolerations")):
+        key = toleration.get("key") or ""
+        if why := bad_qualified_name(key) if key else "":
+            yield Finding((*path, "key"), f"`{key}` cannot be the key of a taint: {why}")
+
+
+_POD_SETS: Path = ("spec", "podSets")
+
+
+def workload_resources(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Containers of a Workload do not ask for `pods`, which Kueue counts itself, nor from 0.19 on for less than nothing."""
+    is_later = _is_later(target)
+    for path, pod_set in items_at(workload.document.data, _POD_SETS):
+        pod: Path = ("template", "spec")
+        containers = [each for field in ("initContainers", "containers") for each, _ in items_at(pod_set, (*pod, field))]
+        for place in (*containers, *([pod] if is_later else ())):
+            for field in ("requests", "limits") if is_later else ("requests",):
+                for name, value in _mapping_at(pod_set, (*place, "resources", field)).items():
+                    at = (*path, *place, "resources", field, Key(name))
+                    if name == "pods":
+                        yield Finding(at, "`pods` is a resource that Kueue counts itself", "remove it")
+                    if is_later and _nanos(value) < 0:
+                        yield Finding(at, f"`{name}: {value}` is negative")
+
+
+def variable_pod_sets(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Only one pod set of a Workload can have `minCount`."""
+    found = [path for path, each in items_at(workload.document.data, _POD_SETS) if each.get("minCount") is not None]
+    if len(found) > 1:
+        yield Finding((*found[1], "minCount"), "two pod sets have `minCount`, and one can", field="spec.podSets")
+
+
+def workload_slices(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A size of slices and the level that they have to be within are set together, and the size is positive."""
+    for path, pod_set in items_at(workload.document.data, _POD_SETS):
+        request = mapping(pod_set, "topologyRequest")
+        level, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
+        at = (*path, "topologyRequest", "podSetSliceSize")
+        if (level is None) != (size is None):
+            yield Finding(at, "`podSetSliceSize` and `podSetSliceRequiredTopology` need each other")
+        elif size is not None and size <= 0:
+            yield Finding(at, f"`podSetSliceSize: {size}` is not above 0")
+
+
+def priority_boost(workload: Workload, target: Target) -> Iterator[Finding]:
+    """What a Workload's priority is raised by is an integer of 32 bits."""
+    name = f"{_DOMAIN}/priority-boost"
+    value = _metadata(workload.document.data, "annotations").get(name)
+    if value is not None and _integer(value, 32) is None:
+        yield Finding(("metadata", "annotations", Key(name)), f"`{value}` is not an integer of 32 bits", "write `0` for none")
+
+
+def workload_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The pod sets of a Workload cannot be changed while it has quota."""
+    assert workload.old
+    conditions = structs(workload.old.data, "status", "conditions")
+    has_quota = any((each.get("type"), each.get("status")) == ("QuotaReserved", "True") for each in conditions)
+    shape = shapes.load(workload.document.api_version, "Workload", target)
+    assert shape
+    now, before = (encode_as_go(filled(each.data, shape), shape) for each in (workload.document, workload.old))
+    if has_quota and value_at(now, _POD_SETS) != value_at(before, _POD_SETS):
+        yield Finding(_POD_SETS, "the pod sets of a Workload with quota cannot be changed")
+
+
+def _metadata(data: Data, field: str) -> Mapping[str, str]:
+    return mapping(data, "metadata", field)
+
+
+def _is_later(target: Target) -> bool:
+    """Whether Kueue is 0.19 or later."""
+    return is_at_least(release_of(QUEUES, target), "0.19.0")
+
+
+# Jobs, by their labels and annotations. A webhook looks at all jobs, those without a queue, too.
+
+
+_QUEUE, _PREBUILT, _PRIORITY, _SECONDS, _FEWEST, _SYNCED = (
+    f"{_DOMAIN}/{name}"
+    for name in (
+        *("queue-name", "prebuilt-workload-name", "priority-class"),
+        *("max-exec-time-seconds", "job-min-parallelism", "job-completions-equal-parallelism"),
+    )
+)
+_LONGEST_LABEL = 63
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_BOOLEANS = (*_TRUE, "0", "f", "F", "FALSE", "false", "False")
+_LIMITS = {bits: range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (32, 64)}
+
+
+def _integer(text: str, bits: int) -> int | None:
+    """The integer of a text as Go's strconv reads it; None for a text that is none."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return number if (number := int(text)) in _LIMITS[bits] else None
+
+
+def _label(name: str) -> Path:
+    return ("metadata", "labels", Key(name))
+
+
+def _annotation(name: str) -> Path:
+    return ("metadata", "annotations", Key(name))
+
+
+def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The labels that name a job's queue and its Workload hold names of objects: lower-case letters, digits, `-` and `.`."""
+    yield from _bad_name(workload, _QUEUE, "queue")
+
+
+def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The Workload that was made for a job in advance is named as an object can be."""
+    data, kind = workload.document.data, workload.document.group_kind
+    long = _metadata(data, "annotations").get(_PREBUILT, "")
+    if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
+        return
+    if _is_later(target) and len(long) > _LONGEST_LABEL:
+        if why := bad_subdomain(long):
+            yield Finding(_annotation(_PREBUILT), f"`{long}` cannot be the name of a Workload: {why}")
+    else:
+        yield from _bad_name(workload, _PREBUILT, "Workload")
+
+
+def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
+    name = _metadata(workload.document.data, "labels").get(label)
+    if why := "" if name is None else bad_subdomain(name):
+        hint = "name one, or remove the label" if not name else ""
+        yield Finding(_label(label), f"`{name}` cannot be the name of a {what}: {why}", hint)
+
+
+def execution_time(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The longest time that a job may run, in its label, is a number of seconds above 0."""
+    text = _metadata(workload.document.data, "labels").get(_SECONDS)
+    if text is not None and (_integer(text, 64) or 0) <= 0:
+        yield Finding(_label(_SECONDS), f"`{text}` is not a number of seconds above 0")
+
+
+def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The queue, the prebuilt Workload and the longest time of a job can be changed while it is suspended; its priority is kept.
+
+    Kueue starts a job by `suspend: false`. A running job gets no priority class that it did not have, and none loses the one it has.
+    """
+    assert workload.old
+    now, before = workload.document.data, workload.old.data
+    labels, labels_before = _metadata(now, "labels"), _metadata(before, "labels")
+    suspended, was_suspended = (_is_suspended(workload.document.group_kind, each) for each in (now, before))
+    hint = "suspend the job, or create a new one"
+    if not suspended and labels.get(_QUEUE, "") != labels_before.get(_QUEUE, ""):
+        yield Finding(_label(_QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
+    if not suspended and _prebuilt(now, target) != _prebuilt(before, target):
+        yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
+    if not (suspended and was_suspended) and labels.get(_SECONDS, "") != labels_before.get(_SECONDS, ""):
+        yield Finding(_label(_SECONDS), "the longest time of a job that is not suspended cannot be changed", hint)
+    priority, priority_before = labels.get(_PRIORITY, ""), labels_before.get(_PRIORITY, "")
+    if priority and not priority_before and not suspended:
+        yield Finding(_label(_PRIORITY), "a job that is not suspended cannot get a priority class", hint)
+    elif priority_before and not priority:
+        yield Finding(_label(_PRIORITY), "the priority class of a job cannot be removed", f"keep `{priority_before}`, or name another one")
+
+
+def _prebuilt(data: Data, target: Target) -> str:
+    name = _metadata(data, "labels").get(_PREBUILT, "")
+    long = _metadata(data, "annotations").get(_PREBUILT, "")
+    return name or (long if _is_later(target) and len(long) > _LONGEST_LABEL else "")
+
+
+def _is_suspended(kind: GroupKind, data: Data) -> bool:
+    return value_at(data, ("spec", *(("runPolicy",) if kind == PYTORCHJOB else ()), "suspend")) is True
+
+
+def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The fewest pods that a Job can start with are at least 1, and fewer than it has; they are looked at where they change."""
+    name, data = _FEWEST, workload.document.data
+    text = _metadata(data, "annotations").get(name)
+    if text is not None and not (workload.old and _metadata(workload.old.data, "annotations").get(name, "") == text):
+        number, pods = _integer(text, 64), _pods_of_job(data)
+        in_32_bits = ((number or 0) + 2**31) % 2**32 - 2**31
+        if number is None or number <= 0 or in_32_bits >= pods:
+            yield Finding(_annotation(name), f"`{text}` is not a number of pods from 1 to {pods - 1}")
+
+
+def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A Job whose completions follow its parallelism is `Indexed`, with as many completions as `parallelism`."""
+    data = workload.document.data
+    text = _metadata(data, "annotations").get(_SYNCED)
+    if text is None:
+        return
+    if text not in _BOOLEANS:
+        yield Finding(_annotation(_SYNCED), f"`{text}` is not a boolean", "write `true`, or remove it")
+    elif text in _TRUE:
+        spec = mapping(data, "spec")
+        if spec.get("completionMode") != "Indexed":
+            yield Finding(_annotation(_SYNCED), "the completions of a Job that is not `Indexed` cannot follow `parallelism`")
+        if _one_if_absent(spec, "parallelism") != _one_if_absent(spec, "completions"):
+            yield Finding(("spec", "completions"), "`completions` have to equal `parallelism`, as the annotation says")
+
+
+def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A Job that can start with fewer pods keeps `parallelism` while it runs, and whether its completions follow."""
+    assert workload.old
+    now, before = workload.document.data, workload.old.data
+    was_suspended, suspended = (value_at(each, ("spec", "suspend")) is True for each in (before, now))
+    parallelism, parallelism_before = (_one_if_absent(mapping(each, "spec"), "parallelism") for each in (now, before))
+    if _FEWEST in _metadata(before, "annotations") and not was_suspended and parallelism != parallelism_before:
+        message = "`parallelism` of a Job that can start with fewer pods cannot be changed while it runs"
+        yield Finding(("spec", "parallelism"), message, "suspend the Job")
+    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in _TRUE for each in (now, before))
+    if not suspended and not was_suspended and synced != synced_before:
+        yield Finding(_annotation(_SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
+
+
+def _one_if_absent(spec: Data, field: str) -> int:
+    value = spec.get(field)
+    return 1 if value is None else int(value)
+
+
+def _pods_of_job(data: Data, *path: str) -> int:
+    """How many pods a Job has at a time."""
+    spec = mapping(data, *path, "spec")
+    parallelism, completions = _one_if_absent(spec, "parallelism"), spec.get("completions")
+    return parallelism if completions is None else min(parallelism, int(completions))
+
+
+def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Kueue adds a runtime patch of its own to every new TrainJob, so that a manifest cannot have one of the same manager."""
+    assert not workload.old
+    for path, patch in items_at(workload.document.data, PATCHES):
+        if patch["manager"] == f"{_DOMAIN}/manager":
+            yield Finding((*path, "manager"), "Kueue adds the patch of this manager itself", "remove the patch")
+
+
+# Where pods have to stand, by annotations of their templates.
+
+
+_REQUIRED, _PREFERRED, _ANYWHERE, _SLICE, _SIZE, _LAYERS, _GROUP = (
+    f"{_DOMAIN}/podset-{name}"
+    for name in (
+        *("required-topology", "preferred-topology", "unconstrained-topology", "slice-required-topology", "slice-size"),
+        *("slice-required-topology-constraints", "group-name"),
+    )
+)
+
+
+class _Pods:
+    """The pods of one template: what it is annotated with, where that is written, and how many they are."""
+
+    __slots__ = ("annotations", "count", "field", "path")
+
+    def __init__(self, annotations: Mapping[str, str], path: Path, count: int, *, field: str = "") -> None:
+        self.annotations = annotations
+        self.path = path
+        """The path of the annotations; of a TrainJob's runtime, that of the reference."""
+        self.count = count
+        self.field = field
+        """The field as the webhook spells it, where that is not the path."""
+
+    def finding(self, name: str, message: str, hint: str = "") -> Finding:
+        """What is wrong with an annotation."""
+        return Finding(self.path if self.field else (*self.path, Key(name)), message, hint, field=self.field and f"{self.field}[{name}]")
+
+
+def _pods(workload: Workload) -> list[_Pods]:
+    """The pods of a job that have annotations of Kueue's for their topology."""
+    data, kind = workload.document.data, workload.document.group_kind
+    if kind == JOB:
+        at: Path = ("spec", "template", "metadata", "annotations")
+        found = [_Pods(_mapping_at(data, at), at, _pods_of_job(data))]
+    elif kind == TRAINJOB:
+        found = list(_pods_of_trainjob(workload))
+    else:
+        found = []
+        for role in workload.roles:
+            at = (*role.path, *role.template, "metadata", "annotations")
+            alone = 1 if kind == PYTORCHJOB else _pods_of_job(role.data, "template")
+            found.append(_Pods(_mapping_at(data, at), at, _one_if_absent(role.data, "replicas") * alone))
+    return [each for each in found if any(name.startswith(f"{_DOMAIN}/podset-") for name in each.annotations)]
+
+
+def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
+    """The pods of the runtime, with what the job's patches annotate."""
+    data = workload.document.data
+    for role in workload.roles:
+        annotations = dict(mapping(role.data, *TEMPLATE, "metadata", "annotations"))
+        path: Path = ("spec", "runtimeRef")
+        for patch, _ in items_at(data, PATCHES):
+            for job, change in items_at(data, (*patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
+                own = mapping(change, *TEMPLATE, "metadata", "annotations") if change.get("name") == role.name else {}
+                annotations |= own
+                path = (*job, *TEMPLATE, "metadata", "annotations") if own else path
+        trains = ancestor(role) == "trainer"
+        count = nodes_of(data, workload.runtime) if trains else _one_if_absent(role.data, "replicas") * _pods_of_job(role.data, "template")
+        yield _Pods(annotations, path, count, field=f"job[{role.name}].annotations")
+
+
+def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Pods ask for one kind of topology, by a level that is a label of nodes, or say by a boolean that they ask for none."""
+    for pods in _pods(workload):
+        said = pods.annotations
+        asked = [name for name in (_REQUIRED, _PREFERRED, _ANYWHERE) if name in said]
+        if len(asked) > 1:
+            yield pods.finding(asked[1], f"`{asked[0]}` and `{asked[1]}` exclude each other", "keep one of them")
+        for name in (_REQUIRED, _PREFERRED, _SLICE):
+            if why := bad_qualified_name(said[name]) if name in said else "":
+                yield pods.finding(name, f"`{said[name]}` cannot be a level of a topology: {why}", "name the label of the level")
+        if said.get(_ANYWHERE, "true") not in _BOOLEANS:
+            yield pods.finding(_ANYWHERE, f"`{said[_ANYWHERE]}` is not a boolean", "write `true`")
+
+
+def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Slices of pods have a level and a size, from 1 to the number of pods; a group of pod sets has no slices."""
+    for pods in _pods(workload):
+        said = pods.annotations
+        if (_SLICE in said) != (_SIZE in said):
+            there, missing = (_SLICE, _SIZE) if _SLICE in said else (_SIZE, _SLICE)
+            yield pods.finding(there, f"`{there}` needs `{missing}`")
+        size = _integer(said[_SIZE], 32) if _SIZE in said else 1
+        if size is None or size < 1:
+            yield pods.finding(_SIZE, f"`{said[_SIZE]}` is not a number of pods above 0")
+        elif _SIZE in said and size > pods.count:
+            yield pods.finding(_SIZE, f"slices of {size} pods, and there are {pods.count}")
+        if _GROUP in said:
+            if said[_GROUP].isascii() and said[_GROUP].isdigit() and int(said[_GROUP]) < 2**64:
+                yield pods.finding(_GROUP, f"the name of a group, `{said[_GROUP]}`, is a number")
+            for name in (_SIZE, _SLICE, _LAYERS):
+                if name in said:
+                    yield pods.finding(_GROUP, f"pods of a group have no `{name}`")
+            if _REQUIRED not in said and _PREFERRED not in said:
+                yield pods.finding(_GROUP, "pods of a group ask for a required or a preferred topology")
+
+
+def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Layers of slices are a JSON list of one to three levels and sizes: different levels, each size dividing the one before."""
+    for pods in _pods(workload):
+        if _LAYERS not in pods.annotations:
+            continue
+        for name in (_SLICE, _SIZE):
+            if name in pods.annotations:
+                yield pods.finding(_LAYERS, f"`{_LAYERS}` and `{name}` exclude each other")
+        layers = _layers(pods.annotations[_LAYERS])
+        if layers is None or not 1 <= len(layers) <= 3:
+            yield pods.finding(_LAYERS, "layers of slices are a JSON list of one to three objects with `topology` and `size`")
+            continue
+        for message in _bad_layers(layers):
+            yield pods.finding(_LAYERS, message)
+        if layers[0][1] > pods.count:
+            yield pods.finding(_LAYERS, f"slices of {layers[0][1]} pods, and there are {pods.count}")
+
+
+def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
+    for index, (level, size) in enumerate(layers):
+        if why := bad_qualified_name(level):
+            yield f"`{level}` cannot be a level of a topology: {why}"
+        if size < 1:
+            yield f"the size {size} of a layer is not above 0"
+        if level in [other for other, _ in layers[:index]]:
+            yield f"two layers have the level `{level}`"
+        if index and size > 0 and layers[index - 1][1] % size:
+            yield f"the size {size} of a layer does not divide the one before, {layers[index - 1][1]}"
+
+
+def _layers(text: str) -> list[tuple[str, int]] | None:
+    """The levels and sizes of layers as Go reads them; None where it cannot."""
+    import json
+
+    try:
+        data = json.loads(text, parse_constant=int)
+    except (ValueError, RecursionError):
+        return None
+    if data is None:
+        return []
+    if not isinstance(data, list):
+        return None
+    found = []
+    for each in data:
+        if not isinstance(each, dict) and each is not None:
+            return None
+        fields = {key.lower(): value for key, value in (each or {}).items() if value is not None}
+        level, size = fields.get("topology", ""), fields.get("size", 0)
+        if not isinstance(level, str) or type(size) is not int or size not in _LIMITS[32]:
+            return None
+        found.append((level, size))
+    return found
+
+
+def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A group of replicated jobs that are placed as one has two of them, one with a single pod, that ask for the same topology."""
+    groups: dict[str, list[_Pods]] = {}
+    for pods in _pods(workload):
+        if _GROUP in pods.annotations and (_REQUIRED in pods.annotations or _PREFERRED in pods.annotations):
+            groups.setdefault(pods.annotations[_GROUP], []).append(pods)
+    for name, members in groups.items():
+        if len(members) != 2:
+            for pods in members:
+                yield pods.finding(_GROUP, f"the group `{name}` has {len(members)} replicated jobs, and needs two")
+            continue
+        if all(pods.count != 1 for pods in members):
+            yield members[0].finding(_GROUP, f"no replicated job of the group `{name}` has a single pod")
+        one, other = (_level(pods) for pods in members)
+        if one != other:
+            yield members[1].finding(_GROUP, f"the replicated jobs of the group `{name}` ask for different topologies")
+
+
+def _level(pods: _Pods) -> tuple[str, str]:
+    """What a topology is asked for: a required one counts for more than a preferred one."""
+    name = _REQUIRED if _REQUIRED in pods.annotations else _PREFERRED
+    return name, pods.annotations[name]
+
+
+#: Rules that stop all others: the webhook gets no further.
+_DECODING = (undecodable_value, becomes_null)
+_DECODED = [Rule(each) for each in _DECODING]
+_TOPOLOGY = [Rule(topology_request), Rule(topology_slices), Rule(topology_layers)]
+_NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time)]
+_FROZEN = [Rule(queued_job_frozen)]
+_OF_QUOTAS = [*_DECODED, Rule(quota_resources), Rule(quota_limits), Rule(fair_weight)]
+_OF_QUEUES = [
+    *(*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)),
+    Rule(concurrent_admission, since="0.19.0"),
+]
+_OF_WORKLOADS = [
+    *(*_DECODED, Rule(workload_resources), Rule(variable_pod_sets)),
+    *(Rule(workload_slices, since="0.19.0"), Rule(priority_boost, since="0.19.0")),
+]
+_OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLOGY]
+_OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
+_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
+    [Rule(each.check, until="0.19.0") for each in rules]
+    for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), *_TOPOLOGY, *_FROZEN))
+)
+
+#: Kind -> the rules for a new object, and those for an update.
+RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
+    (_DOMAIN, "ClusterQueue"): (_OF_QUEUES, [*_OF_QUEUES, Rule(concurrent_admission_frozen)]),
+    (_DOMAIN, "Cohort"): (_OF_QUOTAS, _OF_QUOTAS),
+    (_DOMAIN, "ResourceFlavor"): ([*_DECODED, Rule(flavor_nodes)], [*_DECODED, Rule(flavor_nodes)]),
+    (_DOMAIN, "Workload"): (_OF_WORKLOADS, [*_OF_WORKLOADS, Rule(workload_frozen)]),
+    JOB: (_OF_JOBS, [*_OF_JOBS, *_FROZEN, Rule(partial_job_frozen)]),
+    JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
+    TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
+    PYTORCHJOB: (_OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS),
+}
+
+
+def objections(document: Document, target: Target, objects: Objects, *, old: Document | None) -> list[Diagnostic]:
+    """What Kueue's webhook refuses of a document, as an update of *old* where there is one."""
+    if document.group_kind not in RULES or (document.group_kind[0] != _DOMAIN and QUEUES not in target):
+        return []
+    runtime = runtime_of(document, objects.in_file, target, elsewhere=objects.elsewhere) if document.group_kind == TRAINJOB else None
+    workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)
+    rules = RULES[document.group_kind][old is not None]
+    decoded = [rule for rule in rules if rule.check in _DECODING]
+    found = list(findings(decoded, workload, target, release))
+    found = found or list(findings([rule for rule in rules if rule not in decoded], workload, target, release))
+    return [document.diagnostic(each, name) for name, each in found]
