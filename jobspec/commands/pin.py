@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobspec.server.pin import Pinned
 
 _HEADER = "# Written by `jobspec pin`; no content of a Secret or ConfigMap, and no workload, is in it.\n"
-_RECOGNISED = {"training-operator": "PyTorchJob", "trainer": "TrainJob", "jobset": "JobSet"}
+_RECOGNISED = {"training-operator": "PyTorchJob", "trainer": "TrainJob", "jobset": "JobSet", "kueue": "Workload"}
 """The kinds by whose CRDs a release of an operator is recognised."""
 
 

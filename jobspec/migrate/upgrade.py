@@ -161,13 +161,15 @@ _PAIRS = (
         "Kueue writes `runtimePatches`, which an older trainer drops: every TrainJob stays suspended (kubernetes-sigs/kueue#11931)",
     ),
 )
+_WITHOUT_V1BETA1 = "0.20"
+"""The release of Kueue that no longer serves the older version of its kinds; by its release notes."""
 #: Component -> of each release what its release notes say: the release to pass through before it, and what else; not tried by us.
 _STEPS = {
     "trainer": (
         ("2.4", "2.3", "2.3 has to be passed through on the way to 2.4"),
         ("2.4", "", "a failed TrainJob stays failed from 2.4 on"),
     ),
-    "kueue": (("0.20", "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),),
+    "kueue": ((_WITHOUT_V1BETA1, "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),),
 }
 _NODES = ("spec", "trainer", "numNodes")
 _REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
@@ -190,21 +192,30 @@ def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
         message = f"trainer {after['trainer']} was built with JobSet {own}, and {after['jobset']} may not know what it sends"
         yield Diagnostic("release-pair", message, mark, severity="warning", hint=f"upgrade JobSet to {own} first")
     for component, steps in _STEPS.items():
-        old, new = before.get(component), after.get(component)
-        for since, passed, why in steps if old and new else ():
-            assert old and new
-            if is_at_least(new, since) and not is_at_least(old, since) and not (passed and is_at_least(old, passed)):
+        for since, passed, why in steps:
+            old, new = before.get(component, ""), after.get(component)
+            if _passes(component, since, before, after) and not (passed and is_at_least(old, passed)):
                 hint = f"upgrade to {component} {passed} first" if passed else ""
                 yield Diagnostic("release-step", f"{component} {old} to {new}: {why} {_AS_READ}", mark, severity="warning", hint=hint)
 
 
+def _passes(component: str, since: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether an upgrade of a component comes to a release, or past it."""
+    old, new = before.get(component), after.get(component)
+    return bool(old and new and is_at_least(new, since) and not is_at_least(old, since))
+
+
 def announced(documents: Iterable[Document], before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """What a release which jobspec does not know will refuse of runtimes and jobs, by its release notes and its main branch."""
+    """What a release that jobspec does not know will refuse, by its release notes and its main branch: of runtimes, jobs, Kueue's kinds."""
+    documents = list(documents)
+    if _passes("kueue", _WITHOUT_V1BETA1, before, after):
+        for document in (each for each in documents if each.api_version == "kueue.x-k8s.io/v1beta1"):
+            message = f"`{document.api_version}` is not served from Kueue {_WITHOUT_V1BETA1} on {_AS_READ}"
+            hint = "write `kueue.x-k8s.io/v1beta2`, in which some fields have other names"
+            yield document.problem("release-step", message, ("apiVersion",), hint=hint, severity="warning")
     since, longest = _SHORT_NAMES
-    old, new = before.get("trainer"), after.get("trainer")
-    if not old or not new or is_at_least(old, since) or not is_at_least(new, since):
+    if not _passes("trainer", since, before, after):
         return
-    documents = [*documents]
     for document in (each for each in documents if each.group_kind == TRAINJOB):
         nodes = value_at(document.data, _NODES)
         if isinstance(nodes, int) and nodes < 0:

@@ -208,7 +208,7 @@ _CRDS = {
     "training-operator": "pytorchjobs.kubeflow.org",
     "trainer": "trainjobs.trainer.kubeflow.org",
     "jobset": "jobsets.jobset.x-k8s.io",
-    "kueue": "clusterqueues.kueue.x-k8s.io",
+    "kueue": "workloads.kueue.x-k8s.io",
 }
 
 

@@ -66,13 +66,13 @@ def test_releases_objects_and_kinds_count(tmp_path: Path) -> None:
     first, second, last = done.stdout.splitlines()
     assert first.startswith(_NEVER_FITS)
     assert second == 'app.yaml:4:14: error: `size`: expected an integer, got the string "big" [wrong-type]'
-    assert last.endswith("(training-operator 1.9.4, trainer 2.1.0)")
+    assert last.endswith("(training-operator 1.9.4, trainer 2.1.0, kueue 0.19.2)")
 
 
 def test_a_release_of_the_command_line_wins(tmp_path: Path) -> None:
     write(tmp_path, _FILES)
     done = run_here("validate", "job.yaml", "--cluster", "clusters/prod.yaml", "--target", "trainer=2.3", "-o", "concise", cwd=tmp_path)
-    assert done.stdout.endswith("(training-operator 1.9.4, trainer 2.3.0)\n")
+    assert done.stdout.endswith("(training-operator 1.9.4, trainer 2.3.0, kueue 0.19.2)\n")
 
 
 @pytest.mark.parametrize("command", [["validate"], ["lint"], ["lint", "jobspec.yaml"]])
@@ -105,7 +105,7 @@ def test_what_is_wrong_with_a_file(content: str, said: str, tmp_path: Path) -> N
 def test_a_release_that_came_later_is_judged_as_the_newest(tmp_path: Path) -> None:
     write(tmp_path, {**_FILES, "clusters/prod.yaml": _CLUSTER.replace('"2.1.0"', '"2.9.0"')})
     done = run_here("validate", "job.yaml", "--cluster", "clusters/prod.yaml", "-o", "concise", cwd=tmp_path)
-    assert done.stdout.endswith("(training-operator 1.9.4, trainer 2.3.0)\n")
+    assert done.stdout.endswith("(training-operator 1.9.4, trainer 2.3.0, kueue 0.19.2)\n")
 
 
 def test_the_runtimes_of_the_file_are_expanded(tmp_path: Path) -> None:
