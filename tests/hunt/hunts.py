@@ -16,6 +16,7 @@ from tests.hunt import (
     folders,
     job_pods,
     job_policies,
+    kueue,
     laws,
     manifests,
     migrations,
@@ -60,12 +61,14 @@ class Ground:
         return server_at(NEWEST_OPERATORS)
 
     @cached_property
-    def kueue(self) -> Server:
-        return Server(kubeconfig(KUEUE))
-
-    @cached_property
     def newest_webhooks(self) -> manifests.Setting:
         return manifests.with_webhooks(manifests.operators(self.newest_operators, newest=True))
+
+    @cached_property
+    def kueue(self) -> Server:
+        server = Server(kubeconfig(KUEUE))
+        kueue.prepare(server)
+        return server
 
     @cached_property
     def without_webhooks(self) -> manifests.Setting:
@@ -110,6 +113,12 @@ def _updates(ground: Ground, random: Random) -> Iterator[Find]:
         yield from updates.finds(updates.generated(ground.server, name, random, objects=2), ground.folder)
 
 
+def _kueue(ground: Ground, random: Random) -> Iterator[Find]:
+    yield from kueue.finds(ground.kueue, random, ground.tally)
+    with kueue.stored(ground.kueue) as objects:
+        yield from kueue.update_finds(objects, random, ground.tally)
+
+
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
     Hunt("folders", lambda ground, random: folders.finds(random, ground.folder), lambda _: folder("corpus")),
@@ -133,6 +142,7 @@ HUNTS = (
         lambda ground, random: _mutants(ground.newest_webhooks, random),
         lambda ground: ground.newest_webhooks,
     ),
+    Hunt("kueue", _kueue, lambda ground: ground.kueue),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),
     Hunt(
