@@ -570,8 +570,11 @@ _SHOWN_KINDS = 3
 
 def _reasons(files: Sequence[FileResult]) -> list[str]:
     """Why documents are skipped, each reason with their number; of unknown kinds the most frequent ones by name."""
-    known = [row.reason for each in files for row in each.documents if row.reason]
+    rows = [row for each in files for row in each.documents]
+    known = [row.reason for row in rows if row.reason]
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
+    others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
+    parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
     kinds: dict[str, int] = {}
     for each in unknown_kinds(files):
         kinds[each["kind"]] = kinds.get(each["kind"], 0) + each["documents"]

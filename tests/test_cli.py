@@ -69,7 +69,7 @@ def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path
         {"b.yaml": JOB, "a/z.yml": CLASS, "a/c.json": '{"services": {}}', ".git/x.yaml": BAD, ".hidden.yaml": BAD, "note.txt": BAD},
     )
     done = run_here("validate", tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"3 documents: 1 valid, 1 partly checked, 1 skipped {RELEASES}\n")
+    assert (done.returncode, done.stdout) == (0, f"3 documents: 1 valid, 1 partly checked, 1 skipped (1 not a manifest) {RELEASES}\n")
     report = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)
     assert [(file["path"], [each["status"] for each in file["documents"]]) for file in report["files"]] == [
         ("b.yaml", ["valid"]),
@@ -83,7 +83,7 @@ def test_a_named_file_that_is_no_manifest_is_an_error_unless_it_may_be_skipped(t
     done = run_here("validate", "compose.yaml", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"2 documents: 1 valid, 1 invalid, 1 error {RELEASES}")
     done = run_here("validate", "--skip-unknown", "compose.yaml", "job.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+    assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped (1 not a manifest) {RELEASES}\n")
 
 
 def test_a_misspelt_kind_of_ours_is_never_skipped(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_a_broken_file_that_never_was_a_manifest_is_passed_by_and_counted(tmp_pa
     write(tmp_path, {name: BROKEN[name], "job.yaml": JOB})
     for arguments in (["--skip-unknown", name, "job.yaml"], ["."]):
         done = run_here("validate", *arguments, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+        assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped (1 not a manifest) {RELEASES}\n")
     assert run_here("validate", name, cwd=tmp_path).returncode == 1
 
 
@@ -362,7 +362,7 @@ def test_render_takes_unknown_objects_along_and_leaves_what_is_no_object(tmp_pat
     files["kustomization.yaml"] = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [job.yaml]\n"
     write(tmp_path / "jobs", files)
     done = run_here("render", "jobs", "--to", "out", cwd=tmp_path)
-    reports = "4 documents: 1 valid, 3 skipped (1 kustomization, 1 of an unknown kind: 1 LocalQueue)"
+    reports = "4 documents: 1 valid, 3 skipped (1 kustomization, 1 not a manifest, 1 of an unknown kind: 1 LocalQueue)"
     assert (done.returncode, done.stderr) == (0, f"{reports} {RELEASES}\n")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["localqueue-a.yaml", "pytorchjob-train.yaml"]
 
@@ -421,7 +421,7 @@ def test_an_overlay_beside_the_jobs_is_not_rendered(tmp_path: Path) -> None:
 def test_what_render_passes_by_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
     done = run_here("render", "jobs", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+    assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped (1 not a manifest) {RELEASES}\n")
 
 
 def test_a_process_that_cannot_be_started_is_reported_as_such(tmp_path: Path) -> None:
