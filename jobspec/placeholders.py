@@ -23,7 +23,7 @@ from jobspec.targets import Target
 
 #: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
+    r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|<path:[^<>]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
     r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
 )
