@@ -253,10 +253,15 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
         for each in result.diagnostics
         if each.rule != _NOTE and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
-    is_template = _TEMPLATE.search(result.path) is not None
-    unset = [each for each in result.diagnostics if is_template and each.rule in ("missing-field", "missing-name") and each not in dropped]
-    left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
     kinds = {row.index: row.kind for row in result.documents}
+    is_template = _TEMPLATE.search(result.path) is not None
+    nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and kinds.get(each.document or 0) == "Pod"}
+    unset = [
+        each
+        for each in result.diagnostics
+        if each.rule in ("missing-field", "missing-name") and (is_template or each.document in nameless) and each not in dropped
+    ]
+    left_out = {id(each) for each in (*unjudged, *dropped, *unset)}
     unknown = [each for each in dropped if each.rule == "unknown-field"]
     completed = [
         each

@@ -391,6 +391,7 @@ def test_what_people_and_programs_fill_in_by_habit(arguments: list[str]) -> None
         "bare/service.yaml": "a template, not checked: 1 line has a placeholder, such as `$MORE_ELB_CONFIG`",
         "bare/deployment.yaml": "a template, not checked: 1 line has a placeholder, such as `GEN3_DATE_LABEL`",
         "pods/driver-pod-template.yaml": "a template: 1 required field not set",
+        "pods/executor.yaml": "a template: 2 required fields not set",
         "pods/sleep.yaml": "placeholders: 4 values not checked",
         "shell/webhook.yaml": "placeholders: 1 value not checked",
         "shell/pull-secret.yaml": "placeholders: 2 values not checked",
