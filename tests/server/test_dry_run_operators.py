@@ -9,17 +9,13 @@ import pytest
 
 from jobspec.commands.files import find
 from jobspec.operators.trainer.runtimes import shipped
-from jobspec.targets import choose
 from tests.support import manifests, quick_yaml
 from tests.support.checking import documents
 from tests.support.cluster import Run, Runner, refused, untouched
 from tests.support.manifests import placed
 from tests.support.reference import folder
-from tests.support.server import Server
+from tests.support.server import OLD_RELEASES, OPERATORS, WITH_OPERATORS, Server, kubeconfig, server_at
 
-_RELEASES = ("training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2")
-_TARGET = choose(_RELEASES)
-_TARGETS = [word for release in _RELEASES for word in ("--target", release)]
 _RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
 
 #: Others, and other processes of one run, may ask the same server the same things.
@@ -58,18 +54,16 @@ spec:
 
 
 @pytest.fixture(scope="module")
-def kubeconfig() -> Path:
-    place = os.environ.get("JOBSPEC_TEST_OPERATORS_KUBECONFIG")
-    if not place:
-        pytest.skip("JOBSPEC_TEST_OPERATORS_KUBECONFIG names no kubeconfig of a server with operators (see CONTRIBUTING.md)")
-    return Path(place)
+def variable(request: pytest.FixtureRequest) -> str:
+    """What names the server: the one with the old operators unless a test says otherwise."""
+    return getattr(request, "param", OPERATORS)
 
 
 @pytest.fixture(scope="module")
-def server(kubeconfig: Path) -> Iterator[Server]:
+def server(variable: str) -> Iterator[Server]:
     """The server, to which the trainer's own runtimes belong."""
-    found = Server(kubeconfig)
-    for name, runtime in shipped(_TARGET).items():
+    found = server_at(variable)
+    for name, runtime in shipped(found.target).items():
         answer = found.apply(f"{_RUNTIMES}/{name}?fieldManager=tests&force=true", quick_yaml.dump(runtime))
         assert answer.accepted, answer.message
     yield found
@@ -84,12 +78,16 @@ def nothing_is_stored(server: Server) -> Iterator[None]:
 
 
 @pytest.fixture
-def dry_run(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(kubeconfig, monkeypatch, capsys)
+def dry_run(variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(kubeconfig(variable), monkeypatch, capsys)
 
 
 def _ask(dry_run: Runner, *arguments: str | Path) -> Run:
-    return dry_run.ask(*arguments, *_TARGETS)
+    return dry_run.ask(*arguments, *_targets(OLD_RELEASES))
+
+
+def _targets(releases: str) -> list[str]:
+    return [word for release in releases.split() for word in ("--target", release)]
 
 
 def test_good_documents_and_those_that_webhooks_refuse(dry_run: Runner, tmp_path: Path) -> None:
@@ -178,28 +176,38 @@ def test_a_runtime_that_is_not_there_and_one_that_stands_in_the_set(dry_run: Run
     ]
 
 
-#: Public TrainJobs whose runtime is another public manifest, which a dry-run does not store.
-_RUNTIME_FIRST = {"docs__operator-guides__runtime.md.block4.yaml[0]"}
+#: By the release of the trainer, public TrainJobs whose runtime is another public manifest, which a dry-run does not store.
+_RUNTIME_FIRST = {
+    "2.0.0": {"docs__operator-guides__runtime.md.block4.yaml[0]"},
+    "2.3.0": {
+        "examples__flux__flux-interactive.yaml[0]",
+        "examples__flux__lammps-train-gpus.yaml[0]",
+        "examples__flux__lammps-train-job.yaml[0]",
+        "examples__yaml__04-volcano-integration.yaml[1]",
+    },
+}
 #: An `Application`, which only a server that has Argo CD, too, knows, and judges.
 _OF_ARGO_CD = {"code_search__demo__cs-demo-1103__web-app-argocd-app.yaml[0]"}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("variable", WITH_OPERATORS, ids=["old", "newest"], indirect=True)
 def test_the_server_says_to_public_manifests_what_validate_says(dry_run: Runner, server: Server) -> None:
     """But for shipped runtimes, which live on the server: other public versions of them are in conflict with it wherever they differ."""
     corpus = folder("corpus")
     _make_namespaces(server, corpus)
-    asked = _ask(dry_run, corpus, "--skip-unknown")
-    judged = dry_run.validate(corpus, "--skip-unknown", "--closed-world", "--no-outcome", *_TARGETS)
+    targets = _targets(server.releases)
+    asked = dry_run.ask(corpus, "--skip-unknown", *targets)
+    judged = dry_run.validate(corpus, "--skip-unknown", "--closed-world", "--no-outcome", *targets)
     assert len(asked.statuses) > 350
     assert [each for each in asked.remarks if "not checked" not in each] == []  # of placeholders
     otherwise = refused(asked.report, aside="field-conflict")
-    assert (otherwise ^ refused(judged.report)) - _OF_ARGO_CD == set(_RUNTIME_FIRST)
+    assert (otherwise ^ refused(judged.report)) - _OF_ARGO_CD == _RUNTIME_FIRST[server.target["trainer"]]
     assert refused(asked.report) - otherwise == _contradictions(server, corpus) - otherwise != set()
 
 
 def _make_namespaces(server: Server, place: Path) -> None:
-    inside = (document for found in find([str(place)]) for document in documents(found.path, _TARGET))
+    inside = (document for found in find([str(place)]) for document in documents(found.path, server.target))
     for name in {document.namespace for document in inside if document.namespace}:
         server.has_namespace(name)
 
@@ -210,7 +218,7 @@ def _contradictions(server: Server, place: Path) -> set[str]:
     return {
         f"{Path(found.path).name}[{document.index}]"
         for found in find([str(place)])
-        for document in documents(found.path, _TARGET)
+        for document in documents(found.path, server.target)
         if document.kind == "ClusterTrainingRuntime" and _contradicts(document.data, live.get(document.name, {}))
     }
 

@@ -186,7 +186,7 @@ NEWEST_OPERATORS = "JOBSPEC_TEST_NEWEST_OPERATORS_KUBECONFIG"
 KUEUE = "JOBSPEC_TEST_KUEUE_KUBECONFIG"
 #: Both servers with operators, for tests that are to hold on each.
 WITH_OPERATORS = (OPERATORS, NEWEST_OPERATORS)
-_OLD = "training-operator=1.8.1 trainer=2.0.0 jobset=0.8.2"
+OLD_RELEASES = "training-operator=1.8.1 trainer=2.0.0 jobset=0.8.2"
 
 
 def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
@@ -211,7 +211,7 @@ def target(*wishes: str, at: str = CONTROL_PLANE) -> Target:
 def server_at(variable: str) -> Server:
     """The server of the kubeconfig that a variable names; skips the test where there is none."""
     server = Server(kubeconfig(variable))
-    server.releases = f"{_OLD if variable == OPERATORS else ''} kubernetes={server.get('/version')['gitVersion']}".strip()
+    server.releases = f"{OLD_RELEASES if variable == OPERATORS else ''} kubernetes={server.get('/version')['gitVersion']}".strip()
     return server
 
 

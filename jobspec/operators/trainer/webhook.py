@@ -298,8 +298,8 @@ def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: O
     known += shipped(target) if ships else ()
     is_missing = objects.complete.lack(ref.group_kind, job.namespace)
     outcome = "the server refuses the job" if is_missing else "the job was not checked"
-    where = f"trainer {target['trainer']}" if ships else "the cluster"
-    message = f"no {ref.kind} `{ref.name}` in the files or in {where}: {outcome}"
+    where = f" or in trainer {target['trainer']}" if ships else " or in the cluster" if ref.group_kind in objects.complete.pinned else ""
+    message = f"no {ref.kind} `{ref.name}` in the files{where}: {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
     elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
