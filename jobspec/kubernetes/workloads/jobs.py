@@ -34,7 +34,6 @@ from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
 
@@ -172,7 +171,7 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
     spec = mapping(data, "spec")
     if spec.get("manualSelector") is not True:
         uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")
-        yield from _generated(spec, name_of_job(data), uid, of_server=GENERATED if is_checked else _UIDS[1:])
+        yield from _generated(spec, name_of_job(data), uid, is_checked=is_checked)
     elif spec.get("selector") is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
     else:
@@ -194,9 +193,10 @@ def _uid_of(data: Data, old: Data) -> str:
     return next(filter(None, known), _NEW_UID)
 
 
-def _generated(spec: Data, name: str, uid: str, *, of_server: Sequence[str]) -> Problems:
-    """The problems of a selector and of labels that the server writes; *of_server*: the labels that have to be as it writes them."""
+def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems:
+    """The problems of a selector and of labels that the server writes; unless *is_checked*, they have to match, but may be others."""
     labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
+    of_server = GENERATED if is_checked else _UIDS[1:]
     for key in _UIDS:
         if key in of_server and labels.get(key, uid) != uid:
             message = f"the label `{key}` of a Job's pods is the Job's UID, which the server sets"
@@ -205,13 +205,13 @@ def _generated(spec: Data, name: str, uid: str, *, of_server: Sequence[str]) -> 
         if key in of_server and labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
             yield Problem("conflicting-values", (*at, Key(key)), message, "remove it; the server sets it")
-    if of_server == GENERATED and not bad_subdomain(name) and (why := bad_label_value(name)):
+    if is_checked and not bad_subdomain(name) and (why := bad_label_value(name)):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
-    missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
+    missed = [] if wrong else (is_checked and misses(selector, generated)) or misses(selector, {**generated, **labels})
     if missed:
         message = f"the server writes the selector of a Job; this one requires {', '.join(missed)}, which its pods do not have"
         yield Problem("conflicting-values", ("spec", "selector"), message, "remove `selector`", at_key=True)
@@ -389,7 +389,7 @@ def job_update_problems(data: Data, old: Data, release: str) -> Problems:
     is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != was
     if new is not None and (is_emptied or not same(_selector_as_stored(new), _selector_as_stored(was))):
         yield _fixed("selector")
-    yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old, release)
+    yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old, _of_server(data, old, release), release)
 
 
 def _fixed(name: str) -> Problem:
@@ -425,10 +425,18 @@ def _selector_as_stored(selector: Any) -> Any:
     return {**selector, "matchLabels": labels} if isinstance(selector, dict) else selector
 
 
-def _template(new: Data, old: Data, job: Data, release: str) -> Problems:
+def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
+    """The labels of the pods that the server wrote, where it takes others; before 1.37 it refuses them as such."""
+    if not is_at_least(release, "1.37"):
+        return {}
+    return {**dict.fromkeys(_NAMES, name_of_job(old)), **dict.fromkeys(_UIDS, _uid_of(data, old))}
+
+
+def _template(new: Data, old: Data, job: Data, written: dict[str, str], release: str) -> Problems:
     new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
+    is_relabeled = not same(_metadata(new, written), _metadata(old, written))
     if not mapping(job, "spec").get("suspend"):
-        if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod, release):
+        if is_relabeled or not same_pods(new_pod, old_pod, release):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
             yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
     elif _is_at_rest(job, release):
@@ -437,7 +445,7 @@ def _template(new: Data, old: Data, job: Data, release: str) -> Problems:
             what = "labels, annotations and resources" if sized else "labels and annotations"
             message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
             yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
-    elif not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod, release):
+    elif is_relabeled or not same_pods(new_pod, old_pod, release):
         if is_at_least(release, "1.36"):
             message, hint = (
                 "the pod template of a Job cannot change before all of its pods have gone",
@@ -457,10 +465,12 @@ def _is_at_rest(job: Data, release: str) -> bool:
     return not number(status, "active") and (suspended or not is_given(status, "startTime"))
 
 
-def _metadata(template: Data) -> Data:
-    """The metadata of a template without the labels that the server adds."""
+def _metadata(template: Data, written: dict[str, str]) -> Data:
+    """The metadata of a template without the labels that the server adds, unless they are not as *written*."""
     metadata = mapping(template, "metadata")
-    labels = {key: value for key, value in string_map(metadata, "labels").items() if key not in GENERATED}
+    labels = {
+        key: value for key, value in string_map(metadata, "labels").items() if key not in GENERATED or written.get(key, value) != value
+    }
     return {name: each for name, each in {**metadata, "labels": labels}.items() if name != "creationTimestamp"}
 
 
