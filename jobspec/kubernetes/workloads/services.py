@@ -140,13 +140,15 @@ def _addresses(asked: list[str], families: list[str], at: Path | None, release: 
             yield Problem("conflicting-values", paths[index], f"`{asked[index]}` is of {family}, and `ipFamilies[{index}]` says {wanted}")
 
 
-def _single_stack(spec: Data, families: list[str]) -> Problems:
-    """The problem of two families or addresses of a Service that is to have one.
-
-    The default is both families only without an address and pods of its own.
-    """
+def _policy(spec: Data) -> str:
+    """Of how many families a Service is to be; by default of both only without an address and pods of its own."""
     default = "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
-    policy = text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default
+    return text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default
+
+
+def _single_stack(spec: Data, families: list[str]) -> Problems:
+    """The problem of two families or addresses of a Service that is to have one."""
+    policy = _policy(spec)
     several = [name for name, values in (("clusterIPs", cluster_ips(spec)), ("ipFamilies", families)) if len(values) == 2]
     if policy == _SINGLE and several:
         message = f"`{several[0]}` has two values, and with `ipFamilyPolicy: {_SINGLE}`, the default, a Service has one"
@@ -335,9 +337,9 @@ def _health_check(spec: Data, kind: str) -> Problems:
 
 # What an update of a Service changes, and what the server keeps of what it allocated.
 #
-# Follows `patchAllocatedValues` and `normalizeClusterIPs`, k8s.io/kubernetes pkg/registry/core/service/storage, `dropTypeDependentFields`,
-# pkg/registry/core/service, and `ValidateServiceUpdate`, pkg/apis/core/validation, 1.36. Of a stored Service that does not say its address,
-# ports or families, none is known to change.
+# Follows `patchAllocatedValues`, `normalizeClusterIPs` and `initIPFamilyFields`, k8s.io/kubernetes pkg/registry/core/service/storage,
+# `dropTypeDependentFields`, pkg/registry/core/service, and `ValidateServiceUpdate`, pkg/apis/core/validation, 1.30 to 1.37. Of a stored
+# Service that does not say its address, ports or families, none is known to change.
 
 
 _ANEW = "restore the old value, or delete the Service first"
@@ -355,6 +357,7 @@ def service_update(data: Data, old: Data) -> Problems:
     if _EXTERNAL not in (kind, was):
         yield from _changed_addresses(new_spec, old_spec)
         yield from _families(new_spec, old_spec)
+        yield from _released(new_spec, old_spec)
     if kind == was == _BALANCER and text(new_spec, "loadBalancerClass") != text(old_spec, "loadBalancerClass"):
         yield _fixed("loadBalancerClass")
     if needs_health_check(new_spec, kind) and needs_health_check(old_spec, was):
@@ -384,6 +387,15 @@ def _families(new: Data, old: Data) -> Problems:
     if is_headless(new) or is_headless(old) or not now or not was or now[0] == was[0]:
         return
     yield Problem("immutable-field", (*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
+
+
+def _released(new: Data, old: Data) -> Problems:
+    """The problem of giving up the second family or address of a Service that is to have both, as it was before unless it says so."""
+    policy = text(new, "ipFamilyPolicy") if is_given(new, "ipFamilyPolicy") else _policy(old)
+    fewer = [name for name in ("clusterIPs", "ipFamilies") if len(texts(new, name)) == 1 and len(texts(old, name)) == 2]
+    if policy != _SINGLE and fewer:
+        message = f"`{fewer[0]}` of the stored Service has two values; only with `ipFamilyPolicy: {_SINGLE}` it gives one up"
+        yield Problem("conflicting-values", (*_SPEC, fewer[0]), message, f"write `ipFamilyPolicy: {_SINGLE}`", at_key=True)
 
 
 def without_dropped(data: Data, old: Data) -> Data:
