@@ -189,8 +189,14 @@ def name_of_job(data: Data) -> str:
 def _uid_of(data: Data, old: Data) -> str:
     """The UID of a stored Job, from wherever it is known."""
     labels = string_map(mapping(data, "spec", "template", "metadata"), "labels")
-    known = [text(mapping(each, "metadata"), "uid") for each in (old, data)] + [labels.get(key, "") for key in reversed(_UIDS)]
-    return next(filter(None, known), _NEW_UID)
+    known = [text(mapping(each, "metadata"), "uid") for each in (old, data)]
+    written = [labels.get(key, "") for key in reversed(_UIDS)]
+    return next(filter(None, [*known, *filter(_is_uid, written)]), _NEW_UID)
+
+
+def _is_uid(value: str) -> bool:
+    """Whether a text looks like the UIDs of a server, which are UUIDs."""
+    return [len(part) for part in value.split("-")] == [8, 4, 4, 4, 12]
 
 
 def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems:
