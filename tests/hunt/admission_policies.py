@@ -504,12 +504,16 @@ def _selector(random: Random) -> Data:
     )
 
 
+#: Selects no ConfigMap that controllers make in every namespace.
+_ANY_USE = {"matchExpressions": [{"key": "use", "operator": "Exists"}]}
+
+
 def binding_for(name: str, policy: Data, made: World, random: Random) -> Data:
     actions = random.choice((["Deny"], ["Deny"], ["Deny"], ["Warn"], ["Audit"], ["Deny", "Audit"], ["Warn", "Audit"]))
     spec: Data = {"policyName": policy["metadata"]["name"], "validationActions": actions}
     if "paramKind" in policy["spec"] and random.random() < 0.9:
         found: Data = random.choice(
-            ({"name": "limits"}, {"name": "others"}, {"selector": {"matchLabels": {"use": "limits"}}}, {"selector": {}})
+            ({"name": "limits"}, {"name": "others"}, {"selector": {"matchLabels": {"use": "limits"}}}, {"selector": _ANY_USE})
         )
         spec["paramRef"] = {**found, "parameterNotFoundAction": random.choice(("Allow", "Deny"))}
         if random.random() < 0.4:

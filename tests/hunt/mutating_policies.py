@@ -175,7 +175,7 @@ def _different(one: Any, other: Any, path: str = "") -> list[str]:
 
 def _is_like(theirs: str, ours: list[str]) -> bool:
     """Whether a message is one of ours but for how Go writes values in it."""
-    beginning = re.split(r"expected \w+|, got", theirs)[0]
+    beginning = re.split(r"expected \w+|, got|cannot convert float64", theirs)[0]
     return any(each.startswith(beginning) for each in ours)
 
 

@@ -155,7 +155,7 @@ class _Round:
             patched = _configured(self.object, found, self._shape) if applies else _patched(self.object, found)
             wrong = self._undecodable(patched)
             if wrong and applies:
-                of_kind = f"{self._request.object['apiVersion']}, Kind={self._request.kind[1]}"
+                of_kind = f"{self._request.kind[0]}/{self._request.version}, Kind={self._request.kind[1]}"
                 raise ValueError(f"unable to convert unstructured object to {of_kind}: {wrong}")
             if wrong:
                 raise _Breaks(f"Internal error occurred: {wrong}")
@@ -254,6 +254,10 @@ def _undeclared(patch: Any, shape: Shape, path: Path) -> Iterator[str]:
         yield f".{spell(path)}: expected {_WORDS.get(shape.type, shape.type)}, got {got}"
         return
     for step, each in inside:
+        if shape.keys and isinstance(each, dict) and not any(key in each or key in _KEY_DEFAULTS for key in shape.keys):
+            keys = " ".join(f'"{key}"' for key in shape.keys)
+            omits = f"omits all key fields [{keys}] (and doesn't have default values for any key fields)"
+            yield f".{spell(path)}: element {step}: associative list with keys has an element that {omits}"
         child = shape.items or shape.values or (shape.fields or {}).get(step)
         if child is not None:
             yield from _undeclared(each, child, (*path, step))
@@ -309,6 +313,10 @@ def _merged(live: Any, patch: Any, shape: Shape | None, name: str) -> Any:
     return live if patch is None and isinstance(live, (dict, list)) else patch
 
 
+#: The fields of keys that may be left out, with what they are then.
+_KEY_DEFAULTS = {"protocol": "TCP"}
+
+
 def _merged_list(live: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
     """The items of both lists, in an order that keeps that of the patch, and else that of the object."""
     assert shape.items
@@ -316,8 +324,7 @@ def _merged_list(live: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
     def key_of(item: Any) -> Any:
         if not shape.keys:
             return repr(item)
-        fields = (shape.items and shape.items.fields) or {}
-        return tuple(repr(item.get(key, fields[key].default if key in fields else None)) for key in shape.keys)
+        return tuple(repr(item.get(key, _KEY_DEFAULTS.get(key))) for key in shape.keys)
 
     old, new = [key_of(each) for each in live], [key_of(each) for each in patch]
     by_key = dict(zip(old, live, strict=True))

@@ -40,6 +40,14 @@ class PolicyObjects:
         """The kinds of which no others exist than those among the objects."""
         self._prepared: dict[GroupKind, Any] = {}
 
+    def __getstate__(self) -> tuple[_ByPlace, CompleteKinds]:
+        """What is pickled: not the compiled policies, which no other process can have."""
+        return self._by_place, self.complete
+
+    def __setstate__(self, state: tuple[_ByPlace, CompleteKinds]) -> None:
+        self._by_place, self.complete = state
+        self._there, self._prepared = None, {}
+
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
         return PolicyObjects(objects, complete=self.complete, there=self)

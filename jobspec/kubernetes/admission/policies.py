@@ -813,6 +813,7 @@ def reads_unknown(failure: Failure) -> str:
     return failure.message or "reads what is known only when the object is sent, such as the user"
 
 
+@lru_cache(maxsize=2000)
 def _conjuncts(text: str) -> list[str]:
     """The parts of an expression that are joined by `&&`, where that is what it is at the top."""
     from jobspec.kubernetes.cel.paths import without_literals
