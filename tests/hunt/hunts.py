@@ -14,6 +14,7 @@ from tests.hunt import (
     definitions,
     exact_kinds,
     folders,
+    job_admission,
     job_pods,
     job_policies,
     kueue,
@@ -59,6 +60,10 @@ class Ground:
     @cached_property
     def newest_operators(self) -> Server:
         return server_at(NEWEST_OPERATORS)
+
+    @cached_property
+    def newest(self) -> Server:
+        return Server(kubeconfig(NEWEST_OPERATORS))
 
     @cached_property
     def newest_webhooks(self) -> manifests.Setting:
@@ -189,6 +194,11 @@ HUNTS = (
         "admission-policies",
         lambda ground, random: admission_policies.finds(ground.server, random, ground.tally),
         lambda ground: ground.server.needs("PyTorchJob", "TrainJob"),
+    ),
+    Hunt(
+        "job-admission",
+        lambda ground, random: job_admission.finds(ground.newest, random, ground.tally),
+        lambda ground: ground.newest.needs("PyTorchJob", "TrainJob"),
     ),
     Hunt(
         "mutating-policies",

@@ -64,7 +64,7 @@ def _prepare(made: World, random: Random, count: int) -> None:
         made.server.call("POST", path, json.dumps(each))
     admission_policies.surroundings(made, random)
     for number in range(count):
-        policy = _policy(f"{made.prefix}-{number}", random)
+        policy = policy_for(f"{made.prefix}-{number}", random)
         if admission_policies.store(made, _POLICIES, policy):
             made.policies.append(policy)
             binding = admission_policies.binding_for(f"{made.prefix}-{number}", policy, made, random)
@@ -182,7 +182,8 @@ def _is_like(theirs: str, ours: list[str]) -> bool:
 # Policies.
 
 
-def _policy(name: str, random: Random) -> Data:
+def policy_for(name: str, random: Random) -> Data:
+    """A policy at random."""
     policy = admission_policies.policy_for(name, random)
     kind = policy["metadata"]["annotations"]["kind"]
     spec = {field: each for field, each in policy["spec"].items() if field not in ("validations", "matchConditions")}

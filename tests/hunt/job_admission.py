@@ -1,0 +1,161 @@
+"""PyTorchJobs and TrainJobs behind admission policies at random: what `validate` says of their pods is what becomes of them.
+
+Each job has a namespace of its own, and its policies are in force there alone.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.targets import choose
+from tests.hunt import admission_policies, mutating_policies
+from tests.hunt.admission_policies import Data, World
+from tests.hunt.finds import Find
+from tests.support import quick_yaml
+from tests.support.server import Server
+
+_TARGET = choose([])
+_GROUP = "/apis/admissionregistration.k8s.io/v1"
+_PLURALS = {"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "MutatingAdmissionPolicy": "mutatingadmissionpolicies"}
+_PATHS = {
+    "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
+    "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
+    "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
+}
+_REFUSED = ("pods-refused", "job-refused", "jobset-refused", "service-refused")
+_SETTLED, _PATIENCE, _PAUSE = 7.0, 75.0, 1.5  # seconds
+
+
+@dataclass
+class _Sent:
+    """A job that a server has accepted, what is in its namespace, and what we say of its pods."""
+
+    job: Data
+    objects: list[Data]
+    pods: int
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        return str(self.job["metadata"]["namespace"])
+
+
+def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 60) -> Iterator[Find]:
+    """The jobs of which the server and the operators make something else than we say."""
+    prefix = f"behind-{random.randrange(1 << 32):08x}-{time.time_ns() % 10**9:09d}"
+    worlds = [_prepared(server, f"{prefix}-{number}", random) for number in range(jobs)]
+    try:
+        time.sleep(_SETTLED)
+        sent = [each for each in (_sent(server, objects, random, tally) for objects in worlds) if each]
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end and not all(_is_settled(server, each) for each in sent):
+            time.sleep(_PAUSE)
+        for each in sent:
+            came, events = len(_items(server, each, "pods")), _refusals(server, each)
+            tally[f"{each.job['kind']} {'came' if came == each.pods else 'refused'}"] += 1
+            if (came == each.pods) is bool(each.said):
+                text = quick_yaml.dump_all([each.job, *each.objects])
+                yield Find(
+                    text, "; ".join(each.said), f"{came} of {each.pods} pods; {events}", "operators", came == each.pods, outcome=True
+                )
+    finally:
+        for objects in worlds:
+            for one in objects:
+                kind, name = one["kind"], one["metadata"]["name"]
+                if "AdmissionPolicy" in kind:
+                    server.call("DELETE", f"{_GROUP}/{_plural(kind)}/{name}")
+            server.call("DELETE", f"/api/v1/namespaces/{objects[0]['metadata']['name']}")
+
+
+def _plural(kind: str) -> str:
+    return f"{kind.lower()}s" if kind.endswith("Binding") else _PLURALS[kind]
+
+
+def _prepared(server: Server, name: str, random: Random) -> list[Data]:
+    """A namespace with policies for the pods in it, as a server has stored them."""
+    namespace: Data = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": "vision"}}}
+    server.call("POST", "/api/v1/namespaces", json.dumps(namespace))
+    objects = [namespace]
+    for number in range(random.choice((1, 1, 2))):
+        policy = _policy(f"{name}-{number}", name, random)
+        is_mutating = policy["kind"] == "MutatingAdmissionPolicy"
+        spec: Data = {"policyName": policy["metadata"]["name"], **({} if is_mutating else {"validationActions": ["Deny"]})}
+        binding = {**policy, "kind": f"{policy['kind']}Binding", "metadata": {"name": policy["metadata"]["name"]}, "spec": spec}
+        made = (policy, binding)
+        objects += [each for each in made if server.call("POST", f"{_GROUP}/{_plural(each['kind'])}", json.dumps(each)).accepted]
+    return objects
+
+
+def _policy(name: str, namespace: str, random: Random) -> Data:
+    """A policy for the pods of a namespace, of which most hold."""
+    while True:
+        policy = (admission_policies.policy_for if random.random() < 0.7 else mutating_policies.policy_for)(name, random)
+        text = json.dumps(policy)
+        if policy["metadata"]["annotations"]["kind"] == "Pod" and "params" not in text and "'c'" not in text and "oldObject" not in text:
+            break
+    constraints = policy["spec"]["matchConstraints"]
+    policy["spec"]["matchConstraints"] = {
+        "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        **{each: constraints[each] for each in ("matchPolicy",) if each in constraints},
+    }
+    policy["spec"].pop("paramKind", None)
+    del policy["metadata"]["annotations"]
+    return policy
+
+
+def _sent(server: Server, objects: list[Data], random: Random, tally: Counter[str]) -> _Sent | None:
+    world = World(server, objects[0]["metadata"]["name"], objects)
+    kind = random.choice(("PyTorchJob", "TrainJob"))
+    job = admission_policies.object_for(kind, "none", world, random)
+    job["metadata"] |= {"namespace": objects[0]["metadata"]["name"], "name": "a"}
+    others = list(objects)
+    if kind == "TrainJob":
+        job["spec"].pop("suspend", None)
+        job["spec"]["runtimeRef"] = {"name": "r", "kind": "TrainingRuntime"}
+        runtime = _runtime(job["metadata"]["namespace"], random)
+        if not server.call("POST", _PATHS["TrainingRuntime"].format(job["metadata"]["namespace"]), json.dumps(runtime)).accepted:
+            return None
+        others.append(runtime)
+    text = quick_yaml.dump_all([job, *others])
+    cluster = Cluster(_TARGET, closed=True)
+    checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), _TARGET), cluster)
+    found = pipeline.foresee(checked, cluster).result.diagnostics
+    if any(each.rule == "policy-not-evaluated" for each in found):
+        tally["not evaluated"] += 1
+        return None
+    if not server.call("POST", _PATHS[kind].format(job["metadata"]["namespace"]), json.dumps(job)).accepted:
+        tally["job refused"] += 1
+        return None
+    roles = job["spec"].get("pytorchReplicaSpecs", {})
+    pods = sum(each["replicas"] for each in roles.values()) if roles else job["spec"]["trainer"].get("numNodes", 1)
+    return _Sent(job, others, pods, [each.message for each in found if each.rule in _REFUSED])
+
+
+def _runtime(namespace: str, random: Random) -> Data:
+    pod: Data = {"containers": [{"name": "node", "image": random.choice(("registry/a", "docker.io/b:1"))}]}
+    if random.random() < 0.2:
+        pod["hostNetwork"] = True
+    template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": {"template": {"spec": pod}}}
+    spec = {"mlPolicy": {"numNodes": 1, "torch": {}}, "template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}}
+    metadata = {"name": "r", "namespace": namespace}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": metadata, "spec": spec}
+
+
+def _items(server: Server, sent: _Sent, resource: str) -> list[Any]:
+    return list(server.get(f"/api/v1/namespaces/{sent.namespace}/{resource}").get("items") or ())
+
+
+def _refusals(server: Server, sent: _Sent) -> list[str]:
+    """What the operators say of pods that they cannot make."""
+    return [each["message"] for each in _items(server, sent, "events") if "FailedCreate" in each["reason"] or "denied" in each["message"]]
+
+
+def _is_settled(server: Server, sent: _Sent) -> bool:
+    return len(_items(server, sent, "pods")) == sent.pods or bool(_refusals(server, sent))
