@@ -308,7 +308,7 @@ class _World:
         return f"{number * 500}m" if name == "cpu" and self._some(0.3) else str(number)
 
     def _quota(self, name: str, *, has_parent: bool) -> Data:
-        nominal = self.random.randint(0, 14)
+        nominal = self.random.randint(0, 5 if has_parent and self._some(0.6) else 14)
         form = "{}Gi" if name == "memory" else "{}"
         found = {"name": name, "nominalQuota": form.format(nominal)}
         if has_parent and self._some(0.4):

@@ -162,6 +162,8 @@ class _Search:
             return f"topology `{self.flavor.topology}` has no level `{self.level or ''}`"
         if self.size <= 0:
             return "the slices have no size"
+        if not self.pods.requests:  # `Fits` counts how often nothing fits, and finds 0
+            return "the pods request nothing, and Kueue finds no room for such pods in a topology"
         if unknown := next((level for level, _ in self.pods.topology.slices if level not in self.levels), ""):
             return f"topology `{self.flavor.topology}` has no level `{unknown}` for slices"
         if self.levels.index(self.level) > self.slice_level:

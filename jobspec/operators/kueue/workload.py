@@ -266,12 +266,16 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
         )
 
 
+_TRAINER = "2.2.1"
+"""The trainer that Kueue has inside, with which it counts what a TrainJob requests, whatever trainer is on the cluster."""
+
+
 def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
-    """The spec of the JobSet that the trainer makes of a TrainJob."""
+    """The spec of the JobSet that the trainer inside of Kueue makes of a TrainJob."""
     from jobspec.operators.expansion import expand
 
     try:
-        expansion = expand(job, context, target, first_and_last_only=True, skip_server_checks=True)
+        expansion = expand(job, context, {**target, "trainer": _TRAINER}, first_and_last_only=True, skip_server_checks=True)
     except JobspecError as error:
         raise _NoPodSets(str(error)) from None
     made = next((each for each in expansion.objects if each.value["kind"].value == "JobSet"), None)
