@@ -34,14 +34,16 @@ _TEXTS = (
     *("", "a", "A_b", "a.b", "a/b", "x" * 64, "0", "1", "2", "3", "-1", "+2", "08", "1.5", "4294967297", "99999999999999999999"),
     *("true", "T", "yes", "False", "cloud/rack", "kubernetes.io/hostname", "cloud/block", "null", "[]", "{}"),
     *('[{"topology": "cloud/block", "size": 2}]', '[{"topology": "cloud/block", "size": 4}, {"topology": "cloud/rack", "size": 2}]'),
+    *("example.com/gate", "a.b/c, d.e/f", "d.e/f", "a.b/c,,a.b/c", "a.b/" + "x" * 60),
     *('[{"Topology": "cloud/rack", "size": 3}, {"topology": "cloud/rack", "size": 2}]', '[{"topology": 1}]', '[{"size": 1}, null]'),
 )
 _LABELS = ("queue-name", "prebuilt-workload-name", "priority-class", "max-exec-time-seconds")
-_ANNOTATIONS = ("job-min-parallelism", "job-completions-equal-parallelism", "prebuilt-workload-name", "priority-boost", "elastic-job")
+_ANNOTATIONS = ("job-min-parallelism", "job-completions-equal-parallelism", "prebuilt-workload-name", "elastic-job", "admission-gated-by")
 _OF_PODS = (
     *("required-topology", "preferred-topology", "unconstrained-topology", "slice-required-topology", "slice-size", "group-name"),
     "slice-required-topology-constraints",
 )
+_NOT_IN_0_18 = ("admission-gated-by", "podset-slice-required-topology-constraints")
 _TRIES = 4
 
 
@@ -78,6 +80,7 @@ def changed(base: dict[str, Any], random: Random) -> str:
         return quick_yaml.dump(data)
     for _ in range(random.choice((1, 1, 2, 3))):
         place, names = random.choice(list(_places(data)))
+        names = [each for each in names if base["kind"] != "PyTorchJob" or each not in _NOT_IN_0_18]
         key = f"kueue.x-k8s.io/{random.choice(names)}"
         if random.random() < 0.25:
             place.pop(key, None)
@@ -256,7 +259,8 @@ class Stored:
     """An object on the server."""
 
     def __init__(self, server: Server, base: dict[str, Any], namespace: str) -> None:
-        self.base = base
+        if base["kind"] not in _CLUSTER_SCOPED:
+            base["metadata"]["namespace"] = namespace
         self.namespace = namespace
         self.path = f"{_path(base, namespace)}/{base['metadata']['name']}"
         self._server = server
@@ -303,6 +307,7 @@ def update_finds(objects: list[Stored], random: Random, tally: Counter[str], *, 
 
 def _updated(each: Stored, data: dict[str, Any], tally: Counter[str]) -> Find | None:
     before, answer = each.update(data)
+    data = {**data, "metadata": {**data["metadata"], "resourceVersion": before["metadata"]["resourceVersion"]}}
     text = json.dumps(data, ensure_ascii=False)
     if answer.code == 409 or ENDLESS.search(text):
         return None

@@ -2,7 +2,7 @@
 
 Follows pkg/webhooks, pkg/controller/jobframework (`validation.go`, `tas_validation.go`) and pkg/controller/jobs of batch Jobs, JobSets,
 PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on by default. So
-elastic jobs and gates of the admission, which are off, have no rules here, nor has a PyTorchJob from 0.19 on.
+concurrent admission, which is off, has no rules here, nor has a PyTorchJob from 0.19 on.
 
 A webhook sees an object in v1beta2, whichever version was sent. What it then calls differently, the rules look up by both names.
 """
@@ -13,11 +13,18 @@ from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import encode_as_go, mapping, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB
-from jobspec.kubernetes.metadata import bad_label_value, bad_qualified_name, bad_subdomain, selector_problems
+from jobspec.kubernetes.metadata import (
+    annotation_problems,
+    bad_label_value,
+    bad_qualified_name,
+    bad_subdomain,
+    label_problems,
+    selector_problems,
+)
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.trainer.policies import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
-from jobspec.operators.webhooks import Objects, becomes_null, findings, undecodable_value
+from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import QUEUES, Target, is_at_least, release_of
 from jobspec.workloads import TEMPLATE, Workload, items_at, value_at
@@ -127,14 +134,21 @@ def queue_namespaces(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def check_flavors(workload: Workload, target: Target) -> Iterator[Finding]:
-    """An admission check is made for flavors of the queue itself."""
+    """An admission check is made for flavors of the queue itself. An update that changes no flavor leaves old checks alone."""
     spec = mapping(workload.document.data, "spec")
-    known = _flavors(spec)
+    known, before = _flavors(spec), mapping(workload.old.data, "spec") if workload.old else {}
+    kept = _flavors_of_checks(before) if set(_flavors(before)) == set(known) else {}
     checks: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
     for path, check in [] if spec.get("admissionChecks") else items_at(workload.document.data, checks):
         for inner, name in items_at(check, ("onFlavors",)):
-            if name not in known:
+            if name not in known and kept.get(check["name"]) != set(check["onFlavors"]):
                 yield Finding((*path, *inner), f"the queue has no flavor `{name}`", f"it has {_listed(known)}" if known else "")
+
+
+def _flavors_of_checks(spec: Data) -> dict[str, set[str]]:
+    if spec.get("admissionChecks"):
+        return {name: set() for name in spec["admissionChecks"]}
+    return {each["name"]: set(each.get("onFlavors") or ()) for each in structs(spec, "admissionChecksStrategy", "admissionChecks")}
 
 
 def _mapping_at(data: Any, path: Path) -> dict[str, Any]:
@@ -148,27 +162,6 @@ def _flavors(spec: Data) -> list[str]:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def concurrent_admission(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Several flavors are tried at a time in a queue that has one group of up to 16 flavors, and is not `StrictFIFO`."""
-    spec = mapping(workload.document.data, "spec")
-    if spec.get("concurrentAdmissionPolicy") is None:
-        return
-    groups = structs(spec, "resourceGroups")
-    if len(groups) != 1:
-        yield Finding(_GROUPS, f"`concurrentAdmissionPolicy` needs one group of resources, and there are {len(groups)}")
-    elif len(groups[0]["flavors"]) > 16:
-        yield Finding((*_GROUPS, 0, "flavors"), f"`concurrentAdmissionPolicy` allows 16 flavors, and there are {len(groups[0]['flavors'])}")
-    migration: Path = ("spec", "concurrentAdmissionPolicy", "migration")
-    said = _mapping_at(workload.document.data, migration)
-    last = mapping(said, "constraints").get("lastAcceptableFlavorName")
-    if said.get("constraints") is not None and said.get("mode") != "TryPreferredFlavors":
-        yield Finding((*migration, "constraints"), "`constraints` need `mode: TryPreferredFlavors`")
-    elif last is not None and last not in _flavors(spec):
-        yield Finding((*migration, "constraints", "lastAcceptableFlavorName"), f"the queue has no flavor `{last}`")
-    if spec.get("queueingStrategy") == "StrictFIFO":
-        yield Finding(("spec", "queueingStrategy"), "`StrictFIFO` and `concurrentAdmissionPolicy` exclude each other")
 
 
 def concurrent_admission_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -221,13 +214,15 @@ def workload_resources(workload: Workload, target: Target) -> Iterator[Finding]:
                     at = (*path, *place, "resources", field, Key(name))
                     if name == "pods":
                         yield Finding(at, "`pods` is a resource that Kueue counts itself", "remove it")
-                    if is_later and _nanos(value) < 0:
+                    if is_later and value is not None and _nanos(value) < 0:
                         yield Finding(at, f"`{name}: {value}` is negative")
 
 
 def variable_pod_sets(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Only one pod set of a Workload can have `minCount`."""
+    """Only one pod set of a Workload can have `minCount`, and none of an elastic job."""
     found = [path for path, each in items_at(workload.document.data, _POD_SETS) if each.get("minCount") is not None]
+    if found and _is_elastic(workload.document.data):
+        yield Finding((*found[0], "minCount"), "a pod set of an elastic job has `minCount`", field="spec.podSets")
     if len(found) > 1:
         yield Finding((*found[1], "minCount"), "two pod sets have `minCount`, and one can", field="spec.podSets")
 
@@ -244,24 +239,31 @@ def workload_slices(workload: Workload, target: Target) -> Iterator[Finding]:
             yield Finding(at, f"`podSetSliceSize: {size}` is not above 0")
 
 
-def priority_boost(workload: Workload, target: Target) -> Iterator[Finding]:
-    """What a Workload's priority is raised by is an integer of 32 bits."""
-    name = f"{_DOMAIN}/priority-boost"
-    value = _metadata(workload.document.data, "annotations").get(name)
-    if value is not None and _integer(value, 32) is None:
-        yield Finding(("metadata", "annotations", Key(name)), f"`{value}` is not an integer of 32 bits", "write `0` for none")
+def workload_metadata(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The labels and annotations of a Workload's pods are ones that pods can have; 0.19 looks at them first."""
+    for path, pod_set in items_at(workload.document.data, _POD_SETS):
+        at, said = (*path, "template", "metadata"), _mapping_at(pod_set, ("template", "metadata"))
+        for each in (*label_problems(said.get("labels"), at), *annotation_problems(said.get("annotations"), at)):
+            yield Finding(each.path, each.message, each.hint)
 
 
 def workload_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The pod sets of a Workload cannot be changed while it has quota."""
+    """The pod sets of a Workload cannot be changed while it has quota, but for fewer pods."""
     assert workload.old
     conditions = structs(workload.old.data, "status", "conditions")
     has_quota = any((each.get("type"), each.get("status")) == ("QuotaReserved", "True") for each in conditions)
     shape = shapes.load(workload.document.api_version, "Workload", target)
     assert shape
     now, before = (encode_as_go(filled(each.data, shape), shape) for each in (workload.document, workload.old))
-    if has_quota and value_at(now, _POD_SETS) != value_at(before, _POD_SETS):
+    if has_quota and _as_many(value_at(now, _POD_SETS), value_at(before, _POD_SETS)) != value_at(before, _POD_SETS):
         yield Finding(_POD_SETS, "the pod sets of a Workload with quota cannot be changed")
+
+
+def _as_many(pod_sets: Any, before: Any) -> Any:
+    """The pod sets, those that have fewer pods with as many as before."""
+    if not isinstance(pod_sets, list) or not isinstance(before, list) or len(pod_sets) != len(before):
+        return pod_sets
+    return [{**now, "count": max(now["count"], then["count"])} for now, then in zip(pod_sets, before, strict=True)]
 
 
 def _metadata(data: Data, field: str) -> Mapping[str, str]:
@@ -276,14 +278,14 @@ def _is_later(target: Target) -> bool:
 # Jobs, by their labels and annotations. A webhook looks at all jobs, those without a queue, too.
 
 
-_QUEUE, _PREBUILT, _PRIORITY, _SECONDS, _FEWEST, _SYNCED = (
+_QUEUE, _PREBUILT, _PRIORITY, _SECONDS, _FEWEST, _SYNCED, _ELASTIC, _GATED = (
     f"{_DOMAIN}/{name}"
     for name in (
-        *("queue-name", "prebuilt-workload-name", "priority-class"),
-        *("max-exec-time-seconds", "job-min-parallelism", "job-completions-equal-parallelism"),
+        *("queue-name", "prebuilt-workload-name", "priority-class", "max-exec-time-seconds"),
+        *("job-min-parallelism", "job-completions-equal-parallelism", "elastic-job", "admission-gated-by"),
     )
 )
-_LONGEST_LABEL = 63
+_LONGEST_GATE = 63
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _BOOLEANS = (*_TRUE, "0", "f", "F", "FALSE", "false", "False")
 _LIMITS = {bits: range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (32, 64)}
@@ -311,14 +313,14 @@ def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The Workload that was made for a job in advance is named as an object can be."""
+    """The Workload that was made for a job in advance is named as an object can be, in an annotation or in the label."""
     data, kind = workload.document.data, workload.document.group_kind
-    long = _metadata(data, "annotations").get(_PREBUILT, "")
+    said = _metadata(data, "annotations").get(_PREBUILT, "")
     if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
         return
-    if _is_later(target) and len(long) > _LONGEST_LABEL:
-        if why := bad_subdomain(long):
-            yield Finding(_annotation(_PREBUILT), f"`{long}` cannot be the name of a Workload: {why}")
+    if said:
+        if why := bad_subdomain(said):
+            yield Finding(_annotation(_PREBUILT), f"`{said}` cannot be the name of a Workload: {why}")
     else:
         yield from _bad_name(workload, _PREBUILT, "Workload")
 
@@ -349,7 +351,7 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     hint = "suspend the job, or create a new one"
     if not suspended and labels.get(_QUEUE, "") != labels_before.get(_QUEUE, ""):
         yield Finding(_label(_QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
-    if not suspended and _prebuilt(now, target) != _prebuilt(before, target):
+    if not suspended and not _is_elastic(before) and _prebuilt(now) != _prebuilt(before):
         yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
     if not (suspended and was_suspended) and labels.get(_SECONDS, "") != labels_before.get(_SECONDS, ""):
         yield Finding(_label(_SECONDS), "the longest time of a job that is not suspended cannot be changed", hint)
@@ -360,10 +362,52 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(_label(_PRIORITY), "the priority class of a job cannot be removed", f"keep `{priority_before}`, or name another one")
 
 
-def _prebuilt(data: Data, target: Target) -> str:
-    name = _metadata(data, "labels").get(_PREBUILT, "")
-    long = _metadata(data, "annotations").get(_PREBUILT, "")
-    return name or (long if _is_later(target) and len(long) > _LONGEST_LABEL else "")
+def _prebuilt(data: Data) -> str:
+    return _metadata(data, "annotations").get(_PREBUILT) or _metadata(data, "labels").get(_PREBUILT, "")
+
+
+def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Of these kinds only a Job can be elastic, and it says so from the start; it has no fewest pods, nor a place for all of them."""
+    data, name = workload.document.data, _annotation(_ELASTIC)
+    is_elastic = _is_elastic(data)
+    if workload.old and is_elastic != _is_elastic(workload.old.data):
+        yield Finding(name, "whether a job is elastic cannot be changed", "create a new job")
+    if not is_elastic:
+        return
+    if workload.document.group_kind != JOB:
+        yield Finding(name, f"a {workload.document.kind} cannot be elastic", "remove the annotation")
+        return
+    template: Path = ("spec", "template", "metadata", "annotations")
+    for level in (each for each in (_REQUIRED, _PREFERRED) if each in _mapping_at(data, template)):
+        yield Finding((*template, Key(level)), f"`{level}` cannot be asked for by an elastic job")
+    fewest, before = _metadata(data, "annotations").get(_FEWEST), _metadata(workload.old.data, "annotations") if workload.old else {}
+    if fewest is not None and not (workload.old and before.get(_FEWEST, "") == fewest):
+        yield Finding(_annotation(_FEWEST), "an elastic job cannot start with fewer pods")
+
+
+def _is_elastic(data: Data) -> bool:
+    return _metadata(data, "annotations").get(_ELASTIC) == "true"
+
+
+def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The gates that hold a job back are domains and names, such as `example.com/data`; after its creation they can be removed only."""
+    said = _metadata(workload.document.data, "annotations").get(_GATED, "")
+    gates = _gates(said)
+    if workload.old and said:
+        before = _metadata(workload.old.data, "annotations").get(_GATED, "")
+        if not before:
+            yield Finding(_annotation(_GATED), "no gate can be added to a job that is there")
+        elif any(gate not in _gates(before) for gate in gates):
+            yield Finding(_annotation(_GATED), "gates of a job that is there can be removed only")
+    for number, gate in enumerate(gates):
+        if gate in gates[:number]:
+            yield Finding(_annotation(_GATED), f"the gate `{gate}` is there twice" if gate else "a gate has no name")
+        elif why := bad_manager(gate) or ("it has more than 63 characters" if len(gate) > _LONGEST_GATE else ""):
+            yield Finding(_annotation(_GATED), f"`{gate}` is not a gate: {why}")
+
+
+def _gates(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")] if text.strip() else []
 
 
 def _is_suspended(kind: GroupKind, data: Data) -> bool:
@@ -535,6 +579,9 @@ def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
     for pods in _pods(workload):
         if _LAYERS not in pods.annotations:
             continue
+        if not _is_later(target):
+            yield pods.finding(_LAYERS, "layers of slices need Kueue 0.19, or a feature gate")
+            continue
         for name in (_SLICE, _SIZE):
             if name in pods.annotations:
                 yield pods.finding(_LAYERS, f"`{_LAYERS}` and `{name}` exclude each other")
@@ -612,22 +659,20 @@ def _level(pods: _Pods) -> tuple[str, str]:
 _DECODING = (undecodable_value, becomes_null)
 _DECODED = [Rule(each) for each in _DECODING]
 _TOPOLOGY = [Rule(topology_request), Rule(topology_slices), Rule(topology_layers)]
-_NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time)]
+_GATES = Rule(admission_gates, since="0.19.0")
+_NAMES = [Rule(queue_label), Rule(prebuilt_workload), Rule(execution_time), Rule(elastic_job), _GATES]
 _FROZEN = [Rule(queued_job_frozen)]
 _OF_QUOTAS = [*_DECODED, Rule(quota_resources), Rule(quota_limits), Rule(fair_weight)]
-_OF_QUEUES = [
-    *(*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)),
-    Rule(concurrent_admission, since="0.19.0"),
-]
+_OF_QUEUES = [*_OF_QUOTAS, Rule(quota_number), Rule(queue_namespaces), Rule(check_flavors)]
 _OF_WORKLOADS = [
-    *(*_DECODED, Rule(workload_resources), Rule(variable_pod_sets)),
-    *(Rule(workload_slices, since="0.19.0"), Rule(priority_boost, since="0.19.0")),
+    *(*_DECODED, Rule(workload_resources), Rule(variable_pod_sets), _GATES),
+    *(Rule(each, since="0.19.0") for each in (workload_metadata, workload_slices)),
 ]
 _OF_JOBS = [*_NAMES, Rule(synced_completions), Rule(partial_admission), *_TOPOLOGY]
 _OF_JOBSETS = [*_NAMES, *_TOPOLOGY, Rule(topology_groups)]
 _OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
-    [Rule(each.check, until="0.19.0") for each in rules]
-    for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), *_TOPOLOGY, *_FROZEN))
+    [Rule(each.check, until="0.19.0") for each in rules if not each.since]
+    for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
 )
 
 #: Kind -> the rules for a new object, and those for an update.
