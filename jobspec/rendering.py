@@ -9,6 +9,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool)
 
 
 def _as_stored(document: Document, target: Target) -> Document:
-    """A TrainJob with its quantities as the trainer's webhook writes them: the server takes another form for a change of a fixed field."""
-    if document.group_kind != TRAINJOB or not (document.data.get("spec") or {}).get("runtimePatches"):
+    """A TrainJob with its quantities as the trainer's webhook writes them: the server takes another form for a change of a fixed field.
+
+    The webhook does so where the job has a patch of its runtime, and Kueue gives one to every TrainJob.
+    """
+    if document.group_kind != TRAINJOB or not is_at_least(target["trainer"], "2.2.0"):
         return document
     from jobspec.go.values import rewritten_quantities
-    from jobspec.operators.webhooks import is_rewritten
 
-    if not is_rewritten(document, target, old=None):
-        return document
     data = document.data
     for path, text in rewritten_quantities(data, shapes.load(document.api_version, document.kind, target)):
         data = _with(data, path, text)

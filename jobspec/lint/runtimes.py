@@ -6,10 +6,10 @@ from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.kinds import TRAINING_RUNTIME
-from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.schemas import shapes
-from jobspec.workloads import roles_in, value_at
+from jobspec.workloads import QUEUE, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,11 +83,12 @@ def ignored_resources(job: LintedJob) -> Iterator[Finding]:
 
 
 def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
-    """A quantity of a TrainJob with `runtimePatches` that the trainer's webhook rewrites, so that the job can be applied only once.
+    """A quantity of a TrainJob that the trainer's webhook rewrites, so that the job can be applied only once.
 
-    Why: from 2.2 on, the webhook writes the time into each patch, and every quantity in its canonical form: `1` becomes `"1"`, `1000m` too,
-    `1024Mi` becomes `1Gi`. `spec.trainer` and the volumes of patches are immutable, and the server compares them as they are written: each
-    further server-side apply of the same manifest, such as the next sync of Flux, is refused.
+    Why: from 2.2 on, the webhook writes the time into each of the `runtimePatches`, of which Kueue gives one to every TrainJob of its
+    cluster, and every quantity in its canonical form: `1` becomes `"1"`, `1000m` too, `1024Mi` becomes `1Gi`. `spec.trainer` and the
+    volumes of patches are immutable, and the server compares them as they are written: each further server-side apply of the same
+    manifest, such as the next sync of Flux, is refused.
     Instead: the canonical form. `jobspec render` writes it.
     Fix: writes the canonical form; the pods are the same.
     Before: "resourcesPerNode: {limits: {cpu: 1}}"
@@ -95,12 +96,17 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
     Evidence: trainer 2.3.0, `kubectl apply --server-side` and kustomize-controller 1.7.3
     """
     given, target = job.given, job.documents.target
-    if not is_rewritten(given, target, old=None):
+    in_kueue = "kueue" in job.documents.cluster.installed or job.get("metadata", "labels", QUEUE)
+    if not is_rewritten(given, target, old=None) and not (in_kueue and has_runtime_patches(target["trainer"])):
         return
-    for path, canonical in rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)):
-        said = value_at(given.data, path)
-        message = f"the trainer's webhook writes `{said}` as `'{canonical}'`: the server refuses every further apply"
-        yield Finding(path, message, f"write `'{canonical}'`", edits=[Edit(path, value=canonical)])
+    found = list(rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)))
+    if found:
+        path, canonical = found[0]
+        others = f", and {len(found) - 1} more quantit{'y' if len(found) == 2 else 'ies'} anew" if len(found) > 1 else ""
+        message = (
+            f"the trainer's webhook writes `{value_at(given.data, path)}` as `'{canonical}'`{others}: the server refuses the next apply"
+        )
+        yield Finding(path, message, "write the canonical form", edits=[Edit(each, value=text) for each, text in found])
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:
@@ -331,7 +337,7 @@ RULES = (
     Rule(no_trainer_step, "warning", sees="runtime"),
     Rule(no_framework_label, "info", sees="runtime"),
     Rule(ignored_resources, "warning", sees="TrainJob", reads=["resourcesPerNode"]),
-    Rule(rewritten_quantity, "warning", sees="TrainJob", reads=["runtimePatches"]),
+    Rule(rewritten_quantity, "warning", sees="TrainJob"),
     Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
     Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
     Rule(launcher_only_image, "warning", sees="TrainJob", reads=["mpi"]),

@@ -161,8 +161,8 @@ def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_pat
     ("trainer", "rules"),
     [
         ("2.1", [("old-trainer-in-queue", 28), ("job-refused", 37), ("old-trainer-in-queue", 47)]),
-        ("2.2", [("unknown-field", 11), ("no-deadline", 27), ("job-refused", 37)]),
-        ("2.3", [("unknown-field", 11), ("no-deadline", 27), ("job-refused", 37)]),
+        ("2.2", [("unknown-field", 11), ("no-deadline", 27), ("rewritten-quantity", 36), ("job-refused", 37)]),
+        ("2.3", [("unknown-field", 11), ("no-deadline", 27), ("rewritten-quantity", 36), ("job-refused", 37)]),
     ],
 )
 def test_what_has_become_of_a_guide_is_reported(trainer: str, rules: list[tuple[str, int]], tmp_path: Path) -> None:
