@@ -40,12 +40,12 @@ _TARGET = choose(())
 _PATIENCE = 40.0  # seconds
 _SETTLED = 2.0
 """Seconds after which a workload that waits is not tried any more: Kueue goes on at once with flavors that are left."""
-_THREADS = 6
+_THREADS = 12
 GPU = "example.com/gpu"
 """A resource that no node of the server's own has."""
 
 
-def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4) -> Iterator[Find]:
+def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 3) -> Iterator[Find]:
     """The jobs of which Kueue makes something else than we say."""
     seeds = [random.randrange(1 << 32) for _ in range(worlds)]
     with ThreadPoolExecutor(_THREADS) as threads:
