@@ -156,7 +156,7 @@ class FlavorFungibility(Model):
     when_can_preempt: Annotated[
         Literal["MayStopSearch", "TryNextFlavor", "Preempt"], V1BETA2(Choices(("MayStopSearch", "TryNextFlavor")))
     ] = Field(default="TryNextFlavor", description="`MayStopSearch`, take a flavor in which it has to preempt, or `TryNextFlavor` first")
-    preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = optional_field(
+    preference: Pointer[Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"]] = optional_field(
         "what to rather do where no flavor has room: `BorrowingOverPreemption` (default) or `PreemptionOverBorrowing`"
     )
 
@@ -260,7 +260,7 @@ class ClusterQueueSpec(Model):
         "try several flavors at a time (alpha, off by default); it cannot change"
     )
     fair_sharing: FairSharing | None = optional_field("its weight where Kueue's configuration enables fair sharing")
-    stop_policy: Literal["None", "Hold", "HoldAndDrain"] = Field(
+    stop_policy: Pointer[Literal["None", "Hold", "HoldAndDrain"]] = Field(
         default="None", description="`None`, `Hold` (admit nothing more) or `HoldAndDrain` (and evict what runs)"
     )
 
@@ -366,7 +366,7 @@ class LocalQueueSpec(Model):
     """Where the workloads of a namespace wait."""
 
     cluster_queue: Annotated[Name | None, IMMUTABLE] = optional_field("the ClusterQueue that has the quotas; it cannot change")
-    stop_policy: Literal["None", "Hold", "HoldAndDrain"] = Field(
+    stop_policy: Pointer[Literal["None", "Hold", "HoldAndDrain"]] = Field(
         default="None", description="`None`, `Hold` (admit nothing more) or `HoldAndDrain` (and evict what runs)"
     )
     fair_sharing: FairSharing | None = optional_field("its weight among the queues of its ClusterQueue")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
-from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
+from jobspec.go.values import completed, decode_as_go, encode_as_go, mapping, reencoded, structs
 from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
@@ -320,6 +320,8 @@ def rewritten(document: Document, target: Target) -> Document:
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
+    if document.api_version == f"{QUEUE_GROUP}/v1beta1":  # converted to the newest version and back, without what is empty
+        changed = encode_as_go(changed, child)
     if changed is spec:
         return document
     return document.changed({**document.data, "spec": changed})

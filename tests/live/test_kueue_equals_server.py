@@ -26,6 +26,12 @@ def test_new_objects(server: Server) -> None:
     assert tally["accepted"] > 150 < tally["refused"]
 
 
+def test_our_own_cases(server: Server) -> None:
+    tally: Counter[str] = Counter()
+    assert report(kueue.of_cases(server, tally)) == ""
+    assert tally["accepted"] > 2 < tally["refused"]
+
+
 @pytest.mark.slow
 def test_updates(server: Server) -> None:
     tally: Counter[str] = Counter()

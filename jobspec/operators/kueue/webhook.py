@@ -689,12 +689,17 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
 
 
 def objections(document: Document, target: Target, objects: Objects, *, old: Document | None) -> list[Diagnostic]:
-    """What Kueue's webhook refuses of a document, as an update of *old* where there is one."""
-    if document.group_kind not in RULES or (document.group_kind[0] != _DOMAIN and QUEUES not in target):
+    """What Kueue's webhook refuses of a document, as an update of *old* where there is one.
+
+    Of the kinds without a webhook the older version is decoded all the same: another one converts it to the version that is stored.
+    """
+    if document.group_kind[0] != _DOMAIN and (document.group_kind not in RULES or QUEUES not in target):
+        return []
+    if document.group_kind not in RULES and document.api_version != f"{_DOMAIN}/v1beta1":
         return []
     runtime = runtime_of(document, objects.in_file, target, elsewhere=objects.elsewhere) if document.group_kind == TRAINJOB else None
     workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)
-    rules = RULES[document.group_kind][old is not None]
+    rules = RULES.get(document.group_kind, (_DECODED, _DECODED))[old is not None]
     decoded = [rule for rule in rules if rule.check in _DECODING]
     found = list(findings(decoded, workload, target, release))
     found = found or list(findings([rule for rule in rules if rule not in decoded], workload, target, release))
