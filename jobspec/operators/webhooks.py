@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
-from jobspec.go.values import completed, decode_as_go, encode_as_go, mapping, reencoded, structs
+from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
 from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
@@ -314,6 +314,21 @@ def _has_jobset_defaults(spec: dict[str, Any]) -> bool:
     )
 
 
+def _without_empty_texts(value: Any, shape: Shape | None) -> Any:
+    """A value without the empty texts that Go leaves out."""
+    if isinstance(value, list):
+        return [_without_empty_texts(each, shape and shape.items) for each in value]
+    if not isinstance(value, dict) or shape is None or shape.fields is None:
+        return value
+    fields = shape.fields
+    return {name: _without_empty_texts(each, fields.get(name)) for name, each in value.items() if not _is_left_out(name, each, shape)}
+
+
+def _is_left_out(name: str, value: Any, shape: Shape) -> bool:
+    child = (shape.fields or {}).get(name)
+    return value == "" and child is not None and child.type == "string" and not child.pointer and name not in shape.required
+
+
 def rewritten(document: Document, target: Target) -> Document:
     """The document as the webhook writes it; the same object where nothing changes."""
     shape = shapes.load(document.api_version, document.kind, target)
@@ -321,7 +336,7 @@ def rewritten(document: Document, target: Target) -> Document:
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
     if document.api_version == f"{QUEUE_GROUP}/v1beta1":  # converted to the newest version and back, without what is empty
-        changed = encode_as_go(changed, child)
+        changed = _without_empty_texts(changed, child)
     if changed is spec:
         return document
     return document.changed({**document.data, "spec": changed})
