@@ -50,6 +50,7 @@ class Found:
         in_build: InBuild | None = None,
         part: int = 0,
         first_line: int = 0,
+        span: tuple[int, int] | None = None,
     ) -> None:
         self.path = path
         self.named = named
@@ -60,7 +61,7 @@ class Found:
         self.part = part
         self.first_line = first_line
         """Of a part of a large file its number, and how many lines are before it."""
-        self.span: tuple[int, int] | None = None
+        self.span = span
         """The bytes at which the part begins and ends; None of a whole file."""
 
 
@@ -351,12 +352,12 @@ def parts_of(found: Found) -> list[Found]:
         at += len(piece.encode())
     if len(starts) == 1:
         return [found]
-    parts = []
-    for number, ((start, line), (end, _)) in enumerate(zip(starts, [*starts[1:], (at, 0)], strict=True)):
-        part = Found(found.path, named=found.named, content=found.content, in_build=found.in_build, part=number, first_line=line)
-        part.span = start, end
-        parts.append(part)
-    return parts
+    ends = [start for start, _ in starts[1:]] + [at]
+    named, given, build = found.named, found.content, found.in_build
+    return [
+        Found(found.path, named=named, content=given, in_build=build, part=number, first_line=line, span=(start, end))
+        for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))
+    ]
 
 
 def _size(found: Found) -> int:
