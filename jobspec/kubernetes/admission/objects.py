@@ -40,13 +40,9 @@ class PolicyObjects:
         """The kinds of which no others exist than those among the objects."""
         self._prepared: dict[GroupKind, Any] = {}
 
-    def __getstate__(self) -> tuple[_ByPlace, CompleteKinds]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """What is pickled: not the compiled policies, which no other process can have."""
-        return self._by_place, self.complete
-
-    def __setstate__(self, state: tuple[_ByPlace, CompleteKinds]) -> None:
-        self._by_place, self.complete = state
-        self._there, self._prepared = None, {}
+        return _unpickled, ([each for named in self._by_place.values() for each in named.values()], self.complete)
 
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
@@ -116,6 +112,10 @@ class PolicyObjects:
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
 
 
+def _unpickled(objects: list[Data], complete: CompleteKinds) -> PolicyObjects:
+    return PolicyObjects(objects, complete=complete)
+
+
 def _by_place(objects: Iterable[Data]) -> _ByPlace:
     found: _ByPlace = {}
     for each in objects:
@@ -174,8 +174,13 @@ def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str],
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
-    """Whether a rule of a policy may be for objects of a kind: by the group, and in Kubernetes' own groups by the resource."""
+    """Whether a rule of a policy may be for objects of a kind: by the group, and in Kubernetes' own groups by the resource.
+
+    A binding is always one of them, since its policy may be in another file.
+    """
     group, name = kind
+    if kind in (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING):
+        return True
 
     def is_for(rule: Any) -> bool:
         parts = [str(each).partition("/") for each in sequence(rule, "resources")]
