@@ -514,10 +514,13 @@ class FileResult:
 
 
 def by_cause_of_all(files: Iterable[FileResult]) -> list[FileResult]:
-    """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone."""
+    """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
+
+    What was not judged is counted in each file.
+    """
     results = [each.by_cause() for each in files]
     infos: dict[tuple[str, str, str], list[Diagnostic]] = {}
-    for one in (one for each in results for one in each.diagnostics if one.severity == "info"):
+    for one in (one for each in results for one in each.diagnostics if one.severity == "info" and one.rule != "unjudged-template"):
         infos.setdefault((one.rule, one.message, one.hint), []).append(one)
     once = {id(several[0]): _joined(several) for several in infos.values() if len(several) > 1}
     left_out = {id(one) for several in infos.values() for one in several[1:]}
