@@ -11,8 +11,8 @@ from jobspec.commands.options import Option, Options, add_paths, declare, journe
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.kinds import QUEUE_GROUP
 from jobspec.operators.kueue.admission import Answer, ask
-from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.pipeline import context_of, items_of
@@ -60,7 +60,7 @@ def run(options: Options) -> int:
     asked = [Asked(job, answer_of(job, context, setting.cluster.target, world)) for job, context in jobs if job.group_kind in KINDS]
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    release = (pinned.found.get("kueue") if pinned else None) or RELEASE
+    release = setting.cluster.target.get("kueue", RELEASE)
     text = Text(width_of(sys.stdout), release, colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form or "text"](asked, world, text))
     return 1 if any(each.answer and each.answer.verdict == "never" for each in asked) else 0
@@ -77,7 +77,7 @@ def world_for(paths: Sequence[str], documents: Iterable[Document], pinned: Pinne
 
     given = [document for path in paths for document in from_files(path).all()]
     given += [*(each for document in documents for each in items_of(document)), *(pinned.objects if pinned else ())]
-    kept = [each.data for each in given if each.group_kind[0] in (GROUP, *_OTHERS)]
+    kept = [each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, *_OTHERS)]
     return world_of(kept, pinned.nodes if pinned and pinned.nodes else None)
 
 

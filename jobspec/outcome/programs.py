@@ -396,15 +396,16 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     from jobspec.operators.kueue.world import world_of
 
     place = ("metadata", "labels", QUEUE)
-    if not is_queued(job.group_kind, RELEASE):
-        yield Finding(place, not_queued(job.kind, RELEASE), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
+    release = target.get("kueue", RELEASE)
+    if not is_queued(job.group_kind, release):
+        yield Finding(place, not_queued(job.kind, release), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
     closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
     world = world_of(policies.queues(), others=policies, closed=closed)
     answer = ask(workload_of(job, context, target, world), world, {})
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
         return  # whoever applies a job without a namespace says which queue of the name it is in
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
-    severity: Severity = "error" if is_queued(job.group_kind, RELEASE) else "warning"  # Kueue may let it start at once
+    severity: Severity = "error" if is_queued(job.group_kind, release) else "warning"  # Kueue may let it start at once
     message = f"never admitted by Kueue: {answer.reason}"
     yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 

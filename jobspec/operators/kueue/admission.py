@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from jobspec.go.values import mapping, string_map, structs, text
+from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated, used_by
-from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.workload import Workload, inadmissible
 from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
 

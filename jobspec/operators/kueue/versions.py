@@ -6,6 +6,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 from __future__ import annotations
 
 from jobspec.go.values import mapping
+from jobspec.kinds import QUEUE_GROUP as GROUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Data
 
-GROUP = "kueue.x-k8s.io"
 _OLD = f"{GROUP}/v1beta1"
 _NEW = f"{GROUP}/v1beta2"
 #: What both versions call differently in `flavorFungibility`.

@@ -14,9 +14,9 @@ from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Mark
 from jobspec.documents.marked_tree import as_document, marked, set_by
 from jobspec.go.values import mapping, number, string_map, structs, text
+from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
-from jobspec.operators.kueue.versions import GROUP
 from jobspec.operators.kueue.world import amount
 from jobspec.targets import is_at_least
 from jobspec.workloads import QUEUE
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 PRIORITY = f"{GROUP}/priority-class"
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
-_JOB: GroupKind = ("batch", "Job")
-KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, _JOB)
+KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, kinds.JOB)
 """The kinds of jobs of which Workloads can be said."""
 
 
@@ -256,7 +255,7 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                 yield _with_topology(
                     PodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
                 )
-    elif job.group_kind == _JOB:
+    elif job.group_kind == kinds.JOB:
         least = string_map(mapping(job.data, "metadata"), "annotations").get(f"{GROUP}/job-min-parallelism", "")
         found = int(least) if least.lstrip("+-").isdecimal() else None
         yield _with_topology(PodSet("main", _pods_of(spec), mapping(spec, "template"), found, index_label=_INDEX))

@@ -10,9 +10,10 @@ from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, string_map, structs, text
+from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
-from jobspec.operators.kueue.versions import GROUP, as_v1beta2
+from jobspec.operators.kueue.versions import as_v1beta2
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
