@@ -308,7 +308,7 @@ class _World:
         return f"{number * 500}m" if name == "cpu" and self._some(0.3) else str(number)
 
     def _quota(self, name: str, *, has_parent: bool) -> Data:
-        nominal = self.random.randint(0, 5 if has_parent and self._some(0.6) else 14)
+        nominal = self.random.randint(0, 5 if has_parent and self._some(0.5) else 16)
         form = "{}Gi" if name == "memory" else "{}"
         found = {"name": name, "nominalQuota": form.format(nominal)}
         if has_parent and self._some(0.4):
@@ -432,7 +432,7 @@ class _World:
 
     def _requests(self) -> Data:
         names = [each for each in self.resources if each != "pods"]
-        found = {name: self._amount(name, 3) for name in names if self._some(0.8)}
+        found = {name: self._amount(name, 2) for name in names if self._some(0.8)}
         if self._some(0.03):
             found["memory"] = "1Gi"
         return found

@@ -20,5 +20,5 @@ def server() -> Iterator[Server]:
 
 def test_random_jobs_in_random_queues(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert report(queues.finds(server, Random(seed()), tally, worlds=12, jobs=3)) == ""
+    assert report(queues.finds(server, Random(seed()), tally, worlds=16, jobs=3)) == ""
     assert min(tally[each] for each in ("never", "fits", "borrows")) > 1, tally
