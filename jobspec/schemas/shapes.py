@@ -178,7 +178,8 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
         return None
     if known.is_builtin:
         return _in_releases(api_version, kind).get(target["kubernetes"])
-    name = schema_path(known.component, target.get(known.component) or release_of(known.component, target), api_version, kind)
+    release = target.get(known.component) or release_of(known.component, target)
+    name = schema_path(known.component, release, api_version, kind)
     if name not in _loaded:
         _loaded[name] = linked(_read(name)["shapes"])[0]
     return _loaded[name]
