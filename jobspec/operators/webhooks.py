@@ -335,7 +335,9 @@ def rewritten(document: Document, target: Target) -> Document:
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
-    if document.api_version == f"{QUEUE_GROUP}/v1beta1":  # converted to the newest version and back, without what is empty
+    if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith(
+        "/v1beta1"
+    ):  # converted to the newest version and back, without what is empty
         changed = _without_empty_texts(changed, child)
     if changed is spec:
         return document

@@ -215,6 +215,8 @@ def _created(server: Server, base: dict[str, Any], text: str, tally: Counter[str
     answer = server.call("POST", _path(base, "default") + STRICT, text)
     if answer.code == 409 and "already exists" in answer.message:
         answer = Answer(201)
+    if "namespace of the provided object does not match" in answer.message:
+        return None
     return _find(base, text, errors_of(checked), answer, tally)
 
 
