@@ -51,6 +51,7 @@ class VolumeMount(Model):
         "mounts below too: `Disabled` (default), `IfPossible` or `Enabled`"
     )
     mount_propagation: Pointer[str] = optional_field("later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`")
+    bind_mount_options: Annotated[SetList[str] | None, Since("kubernetes", "0.37")] = optional_field("`noexec`, `nodev`, `nosuid` (alpha)")
 
 
 class VolumeDevice(Model):
@@ -204,6 +205,7 @@ class HTTPGetAction(Model):
     host: str | None = optional_field("host to connect to, the pod's IP by default")
     scheme: str | None = optional_field("`HTTP` (default) or `HTTPS`, whose certificate is not checked")
     http_headers: PodList[HTTPHeader] | None = optional_field("headers to send; a name may come twice")
+    protocol: Annotated[Pointer[str], Since("kubernetes", "0.37")] = optional_field("`HTTP1` (default) or, without TLS, `HTTP2` (alpha)")
 
 
 class TCPSocketAction(Model):
@@ -219,6 +221,9 @@ class GRPCAction(Model):
     port: Int32 = Field(description="number of the port, from 1 to 65535; a name is not possible")
     service: Annotated[str, GoPointer(), POD_DEFAULT] = Field(
         default="", description="service to ask about; empty for the server as a whole"
+    )
+    mode: Annotated[Pointer[str], Since("kubernetes", "0.37")] = optional_field(
+        "`Plaintext` (default) or `TLS`, whose certificate is not checked"
     )
 
 

@@ -5,18 +5,22 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from jobspec.models.base import (
-    AtomicList,
+    GoPointer,
     Int32,
     Int64,
     Keyed,
+    ListType,
     Merge,
     Model,
     PodList,
     Pointer,
     Quantity,
+    Required,
     Resource,
     SetList,
+    Since,
     Time,
+    Until,
     constant,
     optional_field,
     pod_keys,
@@ -24,6 +28,7 @@ from jobspec.models.base import (
 from jobspec.models.meta import ObjectMeta
 from jobspec.models.pod.container import ResourceRequirements
 from jobspec.models.pod.spec import PodSpec
+from jobspec.models.pod.volume import VolumeHealthCondition
 
 # The status of a pod, which the kubelet writes; a create decodes it and drops it.
 
@@ -74,12 +79,43 @@ class PodExtendedResourceClaimStatus(Model):
     resource_claim_name: str = Field(description="name of the ResourceClaim")
 
 
+class PodVolumeHealth(Model):
+    """The health of a volume of the pod, as the kubelet hears of it."""
+
+    name: str = Field(description="name of the volume")
+    health_conditions: Annotated[list[VolumeHealthCondition] | None, Keyed("status", "reason")] = optional_field("what is wrong with it")
+    last_transition_time: Time | None = optional_field("since when these conditions hold")
+
+
+class NodeAllocatableMappedResources(Model):
+    """What a ResourceClaim takes of one of the node's own resources."""
+
+    name: str = Field(description="name of the resource")
+    quantity: Annotated[Quantity, GoPointer()] = Field(description="how much of it")
+
+
+class NodeAllocatableOverheadResources(Model):
+    """What a ResourceClaim takes of one of the node's own resources besides what it gives."""
+
+    name: str = Field(description="name of the resource")
+    per_pod: Annotated[Quantity | None, GoPointer()] = optional_field("how much of it for the pod")
+    per_container: Annotated[Quantity | None, GoPointer()] = optional_field("how much more for each container that uses the claim")
+
+
 class NodeAllocatableResourceClaimStatus(Model):
     """What a ResourceClaim takes of the node's own resources."""
 
     resource_claim_name: str = Field(description="name of the ResourceClaim")
     containers: SetList[str] | None = optional_field("names of the containers that use the claim")
-    resources: dict[str, Quantity] = Field(description="what is taken, by resource")
+    resources: Annotated[dict[str, Quantity] | None, Until("kubernetes", "0.37"), Until("kubernetes", "0.37", Required())] = optional_field(
+        "what is taken, by resource"
+    )
+    mapping: Annotated[list[NodeAllocatableMappedResources] | None, Keyed("name"), Since("kubernetes", "0.37")] = optional_field(
+        "what is taken of each resource"
+    )
+    overhead: Annotated[list[NodeAllocatableOverheadResources] | None, Keyed("name"), Since("kubernetes", "0.37")] = optional_field(
+        "what is taken of each resource besides"
+    )
 
 
 # The status of a container, which the kubelet writes.
@@ -218,8 +254,13 @@ class PodStatus(Model):
     )
     allocated_resources: dict[str, Quantity] | None = optional_field("what the node reserves for the pod as a whole")
     resources: ResourceRequirements | None = optional_field("requests and limits that the pod as a whole has now")
-    node_allocatable_resource_claim_statuses: AtomicList[NodeAllocatableResourceClaimStatus] | None = optional_field(
-        "what ResourceClaims take of the node's own resources"
+    node_allocatable_resource_claim_statuses: Annotated[
+        list[NodeAllocatableResourceClaimStatus] | None,
+        Until("kubernetes", "0.37", ListType("atomic")),
+        Since("kubernetes", "0.37", Keyed("resourceClaimName")),
+    ] = optional_field("what ResourceClaims take of the node's own resources")
+    volume_health: Annotated[list[PodVolumeHealth] | None, Keyed("name"), Since("kubernetes", "0.37")] = optional_field(
+        "health of the pod's volumes"
     )
 
 

@@ -213,6 +213,15 @@ class PodSchedulingGroup(Model):
     pod_group_name: Pointer[str] = optional_field("name of the PodGroup, in the pod's own namespace")
 
 
+class EvictionResponder(Model):
+    """A program that helps the pod to end before it is evicted."""
+
+    FACTS = (MapType("atomic"),)
+
+    name: str = Field(description="name of the responder, with a domain as prefix: `example.com/checkpoint`")
+    priority: Int32 = Field(description="from 0 to 100000; the greatest is asked first")
+
+
 class PodSpec(Model):
     """A pod: where it runs and as whom, its containers and its volumes."""
 
@@ -229,6 +238,9 @@ class PodSpec(Model):
         optional_field("Workload that the pod belongs to (alpha), for gang scheduling; it cannot change")
     )
     runtime_class_name: Pointer[str] = optional_field("RuntimeClass of the containers, such as `nvidia`; the node's by default")
+    eviction_responders: Annotated[list[EvictionResponder] | None, Keyed("name"), Since("kubernetes", "0.37")] = optional_field(
+        "programs that are asked before the pod is evicted, by their priorities"
+    )
     node_name: str | None = optional_field("the node; set by the scheduler, or by the manifest to bypass it")
     node_selector: AtomicDict[str] | None = optional_field("labels that the node has, with just these values")
     affinity: Affinity | None = optional_field("nodes and neighbours that the pod requires or likes")

@@ -45,6 +45,7 @@ class EmptyDirVolumeSource(Model):
     size_limit: Annotated[Quantity | None, GoPointer()] = optional_field(
         "most it may hold; beyond it, the pod is evicted; in RAM it counts as memory"
     )
+    mode: Annotated[Pointer[Int32], Since("kubernetes", "0.37")] = optional_field("permission bits of the folder (alpha)")
 
 
 class HostPathVolumeSource(Model):
@@ -280,6 +281,9 @@ class KeyToPath(Model):
     key: str = Field(description="the key")
     path: str = Field(description="path of the file in the volume, relative and without `..`")
     mode: Pointer[Int32] = optional_field("permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field(
+        "owner of the file, by UID (alpha); `defaultUser` by default"
+    )
 
 
 class ConfigMapVolumeSource(Model):
@@ -290,6 +294,7 @@ class ConfigMapVolumeSource(Model):
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the ConfigMap, in the pod's own namespace")
     items: PodList[KeyToPath] | None = optional_field("keys to take and their files; all keys under their own names by default")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
+    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
     optional: Pointer[bool] = optional_field("start the pod even when the ConfigMap or a key is missing")
 
 
@@ -299,6 +304,7 @@ class SecretVolumeSource(Model):
     secret_name: str | None = optional_field("name of the Secret, in the pod's own namespace")
     items: PodList[KeyToPath] | None = optional_field("keys to take and their files; all keys under their own names by default")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
+    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
     optional: Pointer[bool] = optional_field("start the pod even when the Secret or a key is missing")
 
 
@@ -309,6 +315,9 @@ class DownwardAPIVolumeFile(Model):
     field_ref: ObjectFieldSelector | None = optional_field("a field of the pod: name, namespace, UID, labels or annotations")
     resource_field_ref: ResourceFieldSelector | None = optional_field("a limit or request of a container")
     mode: Pointer[Int32] = optional_field("permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field(
+        "owner of the file, by UID (alpha); `defaultUser` by default"
+    )
 
 
 class DownwardAPIVolumeSource(Model):
@@ -316,6 +325,7 @@ class DownwardAPIVolumeSource(Model):
 
     items: PodList[DownwardAPIVolumeFile] | None = optional_field("the files")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
+    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
 
 
 class ConfigMapProjection(Model):
@@ -350,6 +360,7 @@ class ServiceAccountTokenProjection(Model):
     path: str = Field(description="path of the token's file in the volume")
     audience: str | None = optional_field("who the token is meant for, the API server by default")
     expiration_seconds: Pointer[Int64] = optional_field("seconds that a token is valid, 3600 by default, at least 600")
+    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
 
 
 class ClusterTrustBundleProjection(Model):
@@ -360,6 +371,7 @@ class ClusterTrustBundleProjection(Model):
     signer_name: Pointer[str] = optional_field("all bundles of this signer; excludes `name`")
     label_selector: LabelSelector | None = optional_field("narrows the signer's bundles; left out, none of them; empty, all")
     optional: Pointer[bool] = optional_field("start the pod even when there is no such bundle")
+    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
 
 
 class PodCertificateProjection(Model):
@@ -374,6 +386,7 @@ class PodCertificateProjection(Model):
     user_annotations: Annotated[dict[str, str] | None, Since("kubernetes", "0.35")] = optional_field(
         "further wishes to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
     )
+    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
 
 
 class VolumeProjection(Model):
@@ -396,6 +409,7 @@ class ProjectedVolumeSource(Model):
 
     sources: Annotated[PodList[VolumeProjection] | None, Unset("null")] = optional_field("the sources; their paths must not collide")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
+    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
 
 
 # Claims on persistent storage, and volumes that use them.
@@ -508,6 +522,21 @@ class ModifyVolumeStatus(Model):
     target_volume_attributes_class_name: str | None = optional_field("the class that the volume changes to")
 
 
+class VolumeHealthCondition(Model):
+    """What is wrong with a volume."""
+
+    status: str = Field(description="`Inaccessible`, `DataLoss` or `Degraded`")
+    reason: str = Field(description="why, as a word")
+    message: str | None = optional_field("why, as a sentence")
+
+
+class VolumeHealthStatus(Model):
+    """The health of a volume, as its CSI driver reports it."""
+
+    health_conditions: Annotated[list[VolumeHealthCondition] | None, Keyed("status", "reason")] = optional_field("what is wrong with it")
+    last_transition_time: Time | None = optional_field("since when these conditions hold")
+
+
 class PersistentVolumeClaimStatus(Model):
     """The status of the claim; written by the control plane."""
 
@@ -521,6 +550,7 @@ class PersistentVolumeClaimStatus(Model):
     )
     current_volume_attributes_class_name: str | None = optional_field("VolumeAttributesClass that the volume has now")
     modify_volume_status: ModifyVolumeStatus | None = optional_field("the change of the class that is under way")
+    health_status: Annotated[VolumeHealthStatus | None, Since("kubernetes", "0.37")] = optional_field("health of the bound volume")
 
 
 class PersistentVolumeClaim(Model):
