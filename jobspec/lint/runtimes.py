@@ -96,8 +96,8 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
     Evidence: trainer 2.3.0, `kubectl apply --server-side` and kustomize-controller 1.7.3
     """
     given, target = job.given, job.documents.target
-    in_kueue = "kueue" in job.documents.cluster.installed or job.get("metadata", "labels", QUEUE)
-    if not is_rewritten(given, target, old=None) and not (in_kueue and has_runtime_patches(target["trainer"])):
+    is_queued = job.get("metadata", "labels", QUEUE) and has_runtime_patches(target["trainer"])
+    if not is_rewritten(given, target, old=None) and not is_queued:
         return
     found = list(rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)))
     if found:
