@@ -131,7 +131,7 @@ def namespace(server: Server) -> Iterator[str]:
 
 _LEFT_OUT = (
     # objects that a server of the newest release does not take, or not with these identities, or that are in no namespace, or are applied
-    *("builtin", "crd", "identity", "job-1.36", "kept", "pod-applied", "trainjob-2.1"),
+    *("builtin", "crd", "identity", "job-1.35", "job-1.36", "kept", "pod-applied", "trainjob-2.1"),
     # what tests/live/test_workloads_equal_server.py compares: two tests at once would want the same node ports
     *("job", "service", "workloads"),
 )

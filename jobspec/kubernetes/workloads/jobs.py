@@ -379,6 +379,8 @@ _TEMPLATE: Path = ("spec", "template")
 _FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _ANEW = "restore the old value, or create a Job of another name"
+#: What of the metadata of a suspended Job's pods may change; all of it from 1.36 on.
+_FREE: Data = {"labels": None, "annotations": None}
 
 
 def job_update_problems(data: Data, old: Data, release: str) -> Problems:
@@ -447,7 +449,8 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
             yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
     elif _is_at_rest(job, release):
         sized = is_at_least(release, "1.36")
-        if not same_pods(new_pod, _scheduled(new_pod, old_pod, sized=sized), release):
+        is_renamed = not sized and not same(_metadata(new, {}) | _FREE, _metadata(old, {}) | _FREE)
+        if is_renamed or not same_pods(new_pod, _scheduled(new_pod, old_pod, sized=sized), release):
             what = "labels, annotations and resources" if sized else "labels and annotations"
             message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
             yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
