@@ -466,7 +466,7 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
         return judged
     policy, name = (kind[0], kind[1].removesuffix("Binding")), str(document.data["spec"]["policyName"])
     if policies and policies.find(policy, "", name):
-        return judged
+        return judged.reviewed(())
     message = f"no {policy[1]} `{name}` among the given files: the binding does nothing"
     path, hint = ("spec", "policyName"), "" if cluster.complete.lack(policy, "") else "add the policy, or pass its file, too"
     wrong = document.problem("unresolved-reference", message, path, hint=hint, severity="warning")
