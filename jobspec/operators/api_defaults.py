@@ -91,7 +91,7 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
         return dict(document.data)
     if custom or not known or not known.is_builtin:
         return dict(filled(document.data, shape))
-    data, server = encode_as_go(decode_as_go(document.data, shape), shape), api_server(target)
+    data, server = decode_as_go(document.data, shape), api_server(target)
     if not isinstance(data.get("spec"), dict):
         return dict(data)
     tree = set_by(server, data)

@@ -96,7 +96,7 @@ def _find(made: World, data: Data, answer: Data, plain: Data, tally: Counter[str
         return
     cluster = Cluster(objects=made.objects, webhooks=False, closed=True)
     document = documents_of([data], "object")[0]
-    policies = PolicyObjects(made.objects, closed=True)
+    policies = cluster.policies
     request = Request(as_admitted(document, cluster.target), namespace=data["metadata"]["namespace"])
     ours = changed_manifest(document, request, policies, cluster.target)
     if any(not each.is_evaluated for each in ours.decisions):
@@ -153,6 +153,8 @@ def _comparable(data: Data) -> Data:
     metadata = {name: each for name, each in data["metadata"].items() if name not in _OF_SERVER}
     metadata = {name: each for name, each in metadata.items() if each not in ([], {})}
     made = json.loads(json.dumps({name: each for name, each in data.items() if name != "status"} | {"metadata": metadata}))
+    if made.get("spec", {}).get("paused") is False:  # which Go leaves out
+        del made["spec"]["paused"]
     text = json.dumps(made, sort_keys=True)
     text = re.sub(r"kube-api-access-\w{5}", "kube-api-access", text)
     text = re.sub(r"\"(batch\.kubernetes\.io/)?controller-uid\": \"[0-9a-f-]+\"", '"controller-uid": ""', text)
