@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
+from jobspec.go.values import encode_as_go
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
@@ -109,8 +110,9 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     suspended = now.get("suspend") is True or before.get("suspend") is True
     if now.get("managedBy") != before.get("managedBy"):
         yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
+    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
     jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in spec.get("replicatedJobs") or ()] for spec in (now, before))
-    if jobs != jobs_before:
+    if jobs != jobs_before and encode_as_go(jobs, shape and shape.at(_JOBS)) != encode_as_go(jobs_before, shape and shape.at(_JOBS)):
         yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "create a new JobSet")
 
 
