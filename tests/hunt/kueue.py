@@ -205,8 +205,8 @@ def _disagreements(server: Server, cases: list[tuple[dict[str, Any], str]], tall
 
 
 def _has_odd_kind(text: str, base: dict[str, Any]) -> bool:
-    """Whether a manifest says another kind than that of its URL, which Kueue's defaulting corrects before the server looks at it."""
-    return f"kind: {base['kind']}\n" not in text and base["kind"] in ("ClusterQueue", "ResourceFlavor")
+    """Whether a manifest says another kind than that of its URL, which a defaulting webhook corrects before the server looks at it."""
+    return f"kind: {base['kind']}\n" not in text
 
 
 def _created(server: Server, base: dict[str, Any], text: str, tally: Counter[str]) -> Find | None:
