@@ -115,7 +115,7 @@ class Flux(Model):
     interval: Duration | None = optional_field("how often the tree is fetched and applied; `10m` by default")
     secret: Text | None = optional_field("name of the Secret with the repository's credentials, in the same namespace")
     wait: bool | None = optional_field(
-        "`true`: ready once every job has completed, with nothing applied until then; `false`: no health; by default, running jobs are ready"
+        "`true`: ready once every job has completed, with nothing applied until then; `false`: no health; by default, ready while jobs run"
     )
     timeout: Duration | None = optional_field("how long one reconciliation waits for health, new commits included; `5m` by default")
     create_namespace: bool | None = optional_field("write the namespaces of the rendered objects beside the engine's; `true` by default")
