@@ -342,8 +342,19 @@ def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
         new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}
         return tree.with_value({**own, **new})
     if isinstance(data, list):
-        return tree.with_value([as_stored(child, each, server) for child, each in zip(tree.value, data, strict=True)])
+        kept = tree.value if len(tree.value) == len(data) else _kept(tree.value, data)
+        return tree.with_value([as_stored(child, each, server) for child, each in zip(kept, data, strict=True)])
     return tree
+
+
+def _kept(items: list[MarkedTree], data: list[Any]) -> list[MarkedTree]:
+    """The items of a list that are in its *data*, where the server dropped others: volumes and mounts, which have names and paths."""
+    left = iter(items)
+    return [next(item for item in left if _identity(item.data()) == _identity(each)) for each in data]
+
+
+def _identity(item: Any) -> list[Any]:
+    return [item.get(name) for name in ("name", "mountPath")] if isinstance(item, dict) else [item]
 
 
 def where_given(tree: MarkedTree, field: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:

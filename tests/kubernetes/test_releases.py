@@ -9,6 +9,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.api_defaults import as_admitted
 from jobspec.targets import RELEASES, choose, is_at_least, reported
 from tests.support.processes import run_here
 
@@ -124,3 +125,20 @@ def test_releases_are_compared_by_their_numbers() -> None:
     assert all(
         list(releases) == sorted(releases, key=lambda each: [int(part) for part in each.split(".")]) for releases in RELEASES.values()
     )
+
+
+def test_a_server_drops_volumes_of_images_and_their_mounts_before_1_35() -> None:
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  automountServiceAccountToken: false
+  containers: [{name: a, image: a, volumeMounts: [{name: images, mountPath: /a}, {name: data, mountPath: /b}]}]
+  volumes: [{name: images, image: {reference: a}}, {name: data, emptyDir: {}}]
+"""
+    (document,), _ = read(pod, file="pod.yaml")
+    spec = as_admitted(document, choose(["kubernetes=1.34"]))["spec"]
+    assert [each["name"] for each in spec["volumes"]] == ["data"]
+    assert [each["name"] for each in spec["containers"][0]["volumeMounts"]] == ["data"]
+    assert len(as_admitted(document, choose(["kubernetes=1.35"]))["spec"]["volumes"]) == 2
