@@ -189,7 +189,9 @@ def _consistency(spec: Data, resources: Data, path: Path) -> Problems:
 
 def _total(spec: Data, field: str) -> Amounts:
     """The `requests` or `limits` of the containers together, in thousandths."""
-    return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
+    return needs_together(
+        spec, lambda each: {name: amount_of(str(text)) for name, text in each.get("resources", {}).get(field, {}).items()}
+    )
 
 
 def with_resources(spec: Data, release: str) -> Data:
