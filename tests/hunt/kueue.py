@@ -206,7 +206,7 @@ def _disagreements(server: Server, cases: list[tuple[dict[str, Any], str]], tall
 
 def _has_odd_kind(text: str, base: dict[str, Any]) -> bool:
     """Whether a manifest says another kind than that of its URL, which a defaulting webhook corrects before the server looks at it."""
-    return f"kind: {base['kind']}\n" not in text
+    return f"\nkind: {base['kind']}\n" not in f"\n{text}"
 
 
 def _created(server: Server, base: dict[str, Any], text: str, tally: Counter[str]) -> Find | None:
