@@ -46,16 +46,21 @@ def run(options: Options) -> int:
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
         sys.stdout.writelines([page()] if options.markdown else listed)
     elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFESTS)):
-        from jobspec.commands.policies import explained
+        from jobspec.commands import policies
 
-        sys.stdout.writelines(f"{line}\n" for line in explained(options))
-    elif text := _rule(options.name):
-        sys.stdout.write(text)
-    elif options.name in shipped():
-        sys.stdout.write(overlay_page(overlay_file(options.name)))
+        sys.stdout.writelines(f"{line}\n" for line in policies.explained(options))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _field(options.name, options.target, recursive=options.recursive))
+        sys.stdout.write(explained(options.name, options.target, recursive=options.recursive))
     return 0
+
+
+def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> str:
+    """The explanation of a rule, an overlay that comes with jobspec, or a field. Raises JobspecError where there is none of the name."""
+    if text := _rule(name):
+        return text
+    if name in shipped():
+        return overlay_page(overlay_file(name))
+    return "".join(f"{line}\n" for line in _field(name, targets, recursive=recursive))
 
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them

@@ -35,6 +35,9 @@ _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as t
 #: The texts of the documents that are open in an editor, by their real paths: they stand for the files on disk.
 OPENED: dict[str, bytes] = {}
 
+#: The real path of the folder outside of which no file is found, where there is one: links that lead out of it are passed by.
+CONFINED_TO: list[str] = []
+
 
 class Found:
     """A file to read, and whether the user named it or it was met in a folder."""
@@ -171,13 +174,18 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = _below(here, name)
-            if name.lower().endswith(endings) and not name.startswith(".") and os.path.exists(path):  # a link may lead to nowhere
+            if name.lower().endswith(endings) and not name.startswith(".") and _is_there(path):
                 yield Found(path, named=False)
 
 
 def _is_encrypted(found: Found) -> bool:
     """Whether SOPS has encrypted a file that nobody named."""
     return not found.named and mentions(found.path, b"ENC[AES256_GCM,") and mentions(found.path, b"\nsops:", b'"sops":')
+
+
+def _is_there(path: str) -> bool:
+    """Whether a link, if it is one, leads somewhere, and not out of where files are looked for."""
+    return os.path.exists(path) and all(os.path.commonpath((os.path.realpath(path), each)) == each for each in CONFINED_TO)
 
 
 def _below(folder: str, name: str) -> str:

@@ -53,12 +53,11 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
         raise JobspecError("--fix and --diff cannot be combined with --helm")
     if options.overlay:
         raise JobspecError("--fix and --diff cannot be combined with --overlay")
-    found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
-    found = [each for each in plans_in(found, options, setting.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
+    found = files_to_fix(options, setting, settings)
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
-    fixed = _fixed(found, CandidateChecker(found, setting, judge, options), settings)
+    fixed = fixed_files(found, CandidateChecker(found, setting, judge, options), settings)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
@@ -69,13 +68,25 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     return bool(options.diff and changed)
 
 
-def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilter | None) -> list[FixedFile]:
-    """The files that have anything to fix, with their fixes."""
+def files_to_fix(options: Options, setting: RunContext, settings: ReportFilter | None) -> list[Found]:
+    """The files of a command line that are manifests, none of which builds make."""
+    found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
+    return [each for each in plans_in(found, options, setting.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
+
+
+def fixed_files(
+    found: Sequence[Found],
+    judge: CandidateChecker,
+    settings: ReportFilter | None,
+    is_wanted: Callable[[str, Diagnostic], bool] = lambda *_: True,
+) -> list[FixedFile]:
+    """The files that have anything to fix, with their fixes; *is_wanted*: whether a diagnostic of a file is to be fixed."""
     before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
     texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
 
     def choose(path: str, text: str, said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-        return wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
+        chosen = wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
+        return [each for each in chosen if is_wanted(path, each)]
 
     after = fix_texts(texts, judge, choose)
     return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in after.items() if each.has_any]

@@ -139,7 +139,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
         rule.name,
         finding.message,
         mark,
-        field=spell(_spelt(path)),
+        field=spell(spelt(path)),
         document=document.index,
         severity=finding.severity or rule.severity,
         hint=finding.hint,
@@ -190,7 +190,7 @@ def _is_in(mark: Mark, document: Document, path: Path) -> bool:
     return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)
 
 
-def _spelt(path: Path) -> Path:
+def spelt(path: Path) -> Path:
     """A path with the keys of maps spelt as such."""
     steps: list[str | int] = []
     for step in path:
