@@ -82,7 +82,8 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     command = arguments[0] if arguments else ""
     if command not in COMMANDS:
         _tell_commands(arguments)
-    module = f"jobspec.commands.{COMMANDS[command][1]}"
+    name = COMMANDS[command][1]
+    module = f"jobspec.{name}" if "." in name else f"jobspec.commands.{name}"
     __import__(module)  # importlib takes a millisecond to load
     line = sys.modules[module]
     if hasattr(line, "options") and (options := read(arguments[1:], line.options())):

@@ -3,7 +3,7 @@
 A module is loaded when its command is asked for. `options`, where a module has it, lets plain command lines be read without argparse.
 """
 
-#: Each command, in the order of a job's way: what it does, and the module of its command line.
+#: Each command, in the order of a job's way: what it does, and the module of its command line, in this room or one below `jobspec`.
 COMMANDS = {
     "init": ("create a repository with a job, two variants, hooks and a workflow", "init"),
     "import": ("turn existing manifests into variants of a project", "import_manifests"),
@@ -23,6 +23,8 @@ COMMANDS = {
     "krm": ("run as a KRM function in kustomize, kpt and Argo CD", "krm"),
     "list": ("list the variants of a project, the overlays with their parameters, and the known releases", "listing"),
     "explain": ("explain a rule, a field of a kind, an overlay, or what an admission policy is for", "explain"),
+    "lsp": ("serve an editor: findings, fixes, completion and explanations while you type", "editor.lsp"),
+    "mcp": ("serve a coding agent: check, lint, fix, expand, explain, render, diff and migrate files of a folder", "editor.mcp"),
     "schema": ("print CRDs, and write JSON Schemas for editors, kubeconform and kustomize", "schema"),
     "completion": ("generate a shell completion script", "completion"),
 }

@@ -55,6 +55,7 @@ ORDER = [
     "jobspec.server",
     "jobspec.commands",
     "jobspec.api",
+    "jobspec.editor",
     "jobspec.cli",
     "jobspec.__main__",
 ]
@@ -194,6 +195,8 @@ _ASSIGNING = {
     "jobspec.kubernetes.cel.syntax": "the descriptor belongs to protobuf",
     "jobspec.operators.kueue.admission": "a cycle of the scheduler gives flavors to one pod set after the other",
     "jobspec.operators.kueue.topology": "domains are filled in the course of a search",
+    "jobspec.editor.workspace": "what is known of a workspace changes with every key that somebody presses",
+    "jobspec.editor.language_server": "a server keeps what its client said",
     "jobspec.kubernetes.custom_kinds": "files are read when a kind of theirs is first asked for",
 }
 
@@ -360,7 +363,13 @@ def test_public_names_are_there_when_asked_for() -> None:
 
 
 #: What each folder may import: what the package itself declares, and what these extras declare. The first that fits counts.
-_EXTRAS = {"jobspec/server": ("dry-run",), "jobspec": (), "trainer": ("trainer",), "tests": ("dev", "dev-trainer", "dry-run", "trainer")}
+_EXTRAS = {
+    "jobspec/server": ("dry-run",),
+    "jobspec/editor": ("lsp", "mcp"),
+    "jobspec": (),
+    "trainer": ("trainer",),
+    "tests": ("dev", "dev-trainer", "dry-run", "trainer"),
+}
 _DISTRIBUTIONS = {"google": "protobuf", "ruamel": "ruamel.yaml", "yaml": "pyyaml"}
 
 

@@ -1,0 +1,688 @@
+"""What an editor offers besides findings: completion, explanations, fixes, where names lead, what comes of jobs, what others fill in."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls import uris
+
+from jobspec import kinds, rendering
+from jobspec.commands.explain import place_of
+from jobspec.commands.listing import described
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, spell
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.reader import decode, is_json, read
+from jobspec.editor.places import Outline, Text
+from jobspec.editor.workspace import Workspace
+from jobspec.explanations import DECODING
+from jobspec.kubernetes.structural import filled
+from jobspec.lint.linted import Documents, LintedJob, linted_job
+from jobspec.lint.linting import spelt
+from jobspec.operators.trainer import runtimes
+from jobspec.overlays.load import OverlayFile, shipped, shipped_file
+from jobspec.project.blame import Blame
+from jobspec.project.rendering import documents_of
+from jobspec.project.tree import as_rendered
+from jobspec.project.variants import PlannedVariant
+from jobspec.reports.blame import field_lines
+from jobspec.schemas import explain, shapes
+from jobspec.schemas.structure import Structure
+from jobspec.targets import Target
+from jobspec.workloads import is_workload, value_at
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
+#: The end of a path whose value is the name of an object, and the kinds of that.
+REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
+    (("runtimeRef", "name"), _RUNTIMES),
+    (("persistentVolumeClaim", "claimName"), (kinds.PERSISTENT_VOLUME_CLAIM,)),
+    (("configMap", "name"), (kinds.CONFIG_MAP,)),
+    (("configMapRef", "name"), (kinds.CONFIG_MAP,)),
+    (("configMapKeyRef", "name"), (kinds.CONFIG_MAP,)),
+    (("secret", "secretName"), (kinds.SECRET,)),
+    (("secretRef", "name"), (kinds.SECRET,)),
+    (("secretKeyRef", "name"), (kinds.SECRET,)),
+    (("serviceAccountName",), (kinds.SERVICE_ACCOUNT,)),
+    (("priorityClassName",), (kinds.PRIORITY_CLASS,)),
+    (("labels", _QUEUE), (("kueue.x-k8s.io", "LocalQueue"),)),
+    (("clusterQueue",), (("kueue.x-k8s.io", "ClusterQueue"),)),
+)
+
+
+class View:
+    """A workspace as one client sees it: its files by URI, and places as it counts them."""
+
+    def __init__(self, files: Workspace, encoding: str) -> None:
+        self.files = files
+        self.encoding = encoding
+
+    def text(self, name: str) -> Text:
+        """The text of a file by its name in diagnostics."""
+        return Text(self.files.text(self.files.place(name)), self.encoding)
+
+    def uri(self, name: str) -> str:
+        """The URI of a file."""
+        return str(uris.from_fs_path(self.files.place(name)))
+
+    def name(self, uri: str) -> str:
+        """The name of a file in diagnostics; empty where the URI is of no file."""
+        path = uris.to_fs_path(uri) if uri.startswith("file:") else ""
+        return self.files.name(path) if path else ""
+
+    def range(self, mark: Mark, text: Text | None = None) -> lsp.Range:
+        """The range of a mark; the first line of a file for one of the file as a whole."""
+        text = text or self.text(mark.file)
+        if not mark.line:
+            return lsp.Range(lsp.Position(0, 0), lsp.Position(0, text.units(0)))
+        start, end = text.position(mark.line, mark.column), text.position(mark.end_line, mark.end_column)
+        return lsp.Range(lsp.Position(*start), lsp.Position(*end))
+
+    def location(self, mark: Mark) -> lsp.Location:
+        """The place of a mark."""
+        return lsp.Location(self.uri(mark.file), self.range(mark))
+
+    def documents(self, name: str) -> list[Document]:
+        """The documents of a file that can be read as it is now."""
+        text = decode(self.text(name).text.encode(errors="surrogatepass"), name)
+        return read(text, file=name)[0] if isinstance(text, str) else []
+
+    def all_documents(self) -> list[Document]:
+        """All documents of the workspace, as they were last checked."""
+        return [each for file in self.files.checked for each in file.documents]
+
+    def at(self, name: str, position: lsp.Position) -> tuple[Document, Path, Mark] | None:
+        """The document, the path and the place of the key or value at a position; None between them."""
+        line = position.line + 1
+        column = self.text(name).column(position.line, position.character) + 1
+        for document in self.documents(name):
+            for path, mark in _spans(document.marks):
+                if (mark.line, mark.column) <= (line, column) <= (mark.end_line, mark.end_column) and mark.file == name:
+                    return document, path, mark
+        return None
+
+    def jobs(self, name: str) -> list[LintedJob]:
+        """The jobs of a file with their pods, as far as anybody can say what comes of them."""
+        assert self.files.context
+        cluster = self.files.context.cluster
+        found = [each for each in self.documents(name) if is_workload(each)]
+        if not found:
+            return []
+        others = [each for each in self.all_documents() if each.file != name]
+        documents = Documents([*found, *others, *cluster.lookups], cluster)
+        made = []
+        for job in found:
+            try:
+                made.append(linted_job(job, documents))
+            except Exception:  # noqa: S112 (a half-written job is none of which anything comes)
+                continue
+        return [each for each in made if each]
+
+    def variants(self, name: str) -> list[tuple[Any, PlannedVariant]]:
+        """The variants that are made of a file, each with its project."""
+        plans = self.files.plans.values()
+        return [(plan, each) for plan in plans for each in plan.variants if name in _files_of(each) or name == plan.files.project.path]
+
+
+def _spans(marks: Marks, path: Path = ()) -> Iterator[tuple[Path, Mark]]:
+    """The places of all keys and scalars, the innermost first."""
+    children = marks.children
+    for step, child in children.items() if isinstance(children, dict) else enumerate(children or ()):
+        yield from _spans(child, (*path, step))
+    if marks.children is None:
+        yield path, marks.mark
+    if marks.key:
+        yield path, marks.key
+
+
+def _files_of(variant: PlannedVariant) -> list[str]:
+    return [os.path.normpath(each) for each in (variant.base.file, *(one.tree.mark.file for one in variant.overlays))]
+
+
+# Explanations.
+
+
+def hover(view: View, params: lsp.HoverParams) -> lsp.Hover | None:
+    """What `explain` says of the field, or of the overlay that is named; of a file in a project, where the variants' values come from."""
+    name = view.name(params.text_document.uri)
+    found = view.at(name, params.position) if name else None
+    if not found:
+        return None
+    document, path, mark = found
+    value = value_at(document.data, path)
+    parts = [_overlay_text(view, name, document, path, value) or _field_text(view, document, path), *_blame(view, name, document, path)]
+    said = "\n\n".join(filter(None, parts))
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), view.range(mark)) if said else None
+
+
+def _field_text(view: View, document: Document, path: Path) -> str:
+    try:
+        root, _, _ = place_of(document.kind, [])
+        assert view.files.context
+        target = view.files.context.cluster.target
+        page = explain.page(root, steps_of(_root(document.api_version, document.kind)(target), path), target[root.component])
+    except (JobspecError, KeyError):
+        return ""
+    facts = [f"- {heading}: {'; '.join(lines)}" for heading, lines in page.facts.items()]
+    return "\n\n".join(filter(None, [f"**{page.title}** `{page.type}`", page.note, *page.meaning, "\n".join(facts)]))
+
+
+def steps_of(structure: Any, path: Path) -> list[str]:
+    """A path as `explain` takes it: the keys of maps and the numbers of items are `Key`s."""
+    steps: list[str] = []
+    for step in path:
+        if step in structure.get("fields", {}):
+            steps.append(str(step))
+            structure = structure["fields"][step]
+        else:
+            steps.append(Key(str(step)))
+            structure = structure.get("items") or structure.get("values") or {}
+    return steps
+
+
+def _blame(view: View, name: str, document: Document, path: Path) -> list[str]:
+    """Where the values of a field come from in the variants of a base, variants with the same answer together."""
+    answers: dict[str, list[str]] = {}
+    for plan, variant in view.variants(name)[:_MOST] if is_workload(document) else ():
+        cluster = plan.met_by(variant)
+        checked, made = documents_of(variant, cluster)
+        files = [(file, each) for file, each in made.items() if is_workload(each)] if checked.result.valid else []
+        for _, job in files:
+            content = as_rendered(rendering.text_of([job], cluster.target)).decode()
+            blame = Blame(variant, plan.project, cluster, job, content)
+            field = spell(spelt(path))
+            said = "\n".join(line for each in blame.at(field) if each.field == field for line in field_lines([each], colour=False))
+            answers.setdefault(said, []).append(variant.name)
+    return [f"In {', '.join(names)}:\n```text\n{said}\n```" for said, names in answers.items() if said]
+
+
+_MOST = 12  # variants to look at while somebody waits
+
+
+def _overlay_text(view: View, name: str, document: Document, path: Path, value: Any) -> str:
+    """What an overlay that is named in a project does, and its parameters."""
+    file = _overlay_at(view, name, document, path, value)
+    if not file:
+        return ""
+    about = described(file)
+    parameters = [f"- `{each}` ({said['type']}): {said.get('description', '')}" for each, said in about["parameters"].items()]
+    return "\n\n".join(filter(None, [f"overlay **{about['name']}**: {about['description']}", "\n".join(parameters)]))
+
+
+def _overlay_at(view: View, name: str, document: Document, path: Path, value: Any) -> OverlayFile | None:
+    if document.group_kind != kinds.PROJECT or "overlays" not in path or len(path) - path.index("overlays") not in (2, 3):
+        return None
+    named = path[-1] if isinstance(path[-1], str) else value
+    return overlay_named(view, name, named) if isinstance(named, str) else None
+
+
+def overlay_named(view: View, name: str, named: str) -> OverlayFile | None:
+    """The overlay that a project calls so: a shipped one, or a file of its own; None where there is none."""
+    if named in shipped():
+        return shipped_file(named)
+    path = os.path.normpath(os.path.join(os.path.dirname(name), named))
+    content = view.files.text(view.files.place(path)).encode(errors="surrogatepass")
+    documents = read(content.decode(errors="replace"), file=path)[0] if content else []
+    return OverlayFile(path, content) if documents and documents[0].group_kind == kinds.OVERLAY else None
+
+
+# Completion.
+
+
+def completion(view: View, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """The fields that can be written at a position, or the values of the field there."""
+    name = view.name(params.text_document.uri)
+    outline = Outline(view.text(name).lines)
+    line = params.position.line
+    before = view.text(name).line(line)[: view.text(name).column(line, params.position.character)]
+    match = _WRITTEN.match(before)
+    if not name or not match:
+        return lsp.CompletionList(is_incomplete=False, items=[])
+    key, value = match["key"], match["value"]
+    path, beside = outline.around(line, len(match["lead"]))
+    if key is not None:
+        place: Path = (*path, key)
+        flow = re.match(r"\[(.*,)?\s*(?P<word>[^,\[\]{}]*)$", value)
+        word, place = (flow["word"], (*place, 0)) if flow else (value, place)
+        offered = list(_values(view, name, outline, line, place))
+    else:
+        word = value
+        offered = [*_keys(view, name, outline, line, path, beside), *(_values(view, name, outline, line, path) if _in_list(path) else ())]
+    start = view.text(name).units(line, len(before) - len(word))
+    place_of_word = lsp.Range(lsp.Position(line, start), params.position)
+    found = {label: (label, detail, new) for label, detail, new in offered}
+    return lsp.CompletionList(
+        is_incomplete=False,
+        items=[
+            lsp.CompletionItem(
+                label,
+                kind=lsp.CompletionItemKind.Property if new.endswith(":") or ": " in new or ":\n" in new else lsp.CompletionItemKind.Value,
+                detail=detail,
+                sort_text=f"{number:04}",
+                text_edit=lsp.TextEdit(place_of_word, _indented(new, len(match["lead"]))),
+            )
+            for number, (label, detail, new) in enumerate(found.values())
+        ],
+    )
+
+
+_WRITTEN = re.compile(r"(?P<lead>\s*(?:- +)*)(?:(?P<key>[^\s:#\[{][^:]*|\"[^\"]*\"):\s+)?(?P<value>[^#]*)$")
+#: What can be chosen, what is said of it, and what is written then.
+Offer = tuple[str, str, str]
+
+
+def _in_list(path: Path) -> bool:
+    return bool(path) and isinstance(path[-1], int)
+
+
+def _indented(new: str, column: int) -> str:
+    return new.replace("\n", "\n" + " " * column)
+
+
+def _keys(view: View, name: str, outline: Outline, line: int, path: Path, beside: Sequence[str]) -> Iterator[Offer]:
+    """The fields of the mapping at a path, the required ones first, without those that are there."""
+    if "overlays" in path and outline.top(line, "kind") == "Project" and len(path) - path.index("overlays") == 3:
+        overlay = overlay_named(view, name, str(path[-1]))
+        for parameter, about in described(overlay)["parameters"].items() if overlay else ():
+            if parameter not in beside:
+                yield parameter, f"{about['type']}: {about.get('description', '')}", f"{parameter}: "
+    if path[-1:] == ("flags",):
+        yield from ((flag, said, f"{flag}: ") for flag, said in _flags(view) if flag not in beside)
+    structure = _structure(view, outline, line, path)
+    required = structure.get("required", ())
+    for field, inner in sorted(structure.get("fields", {}).items(), key=lambda each: each[0] not in required):
+        if field not in beside:
+            said = f"{explain.type_of(inner)}{', required' if field in required else ''}: {inner.get('description', '')}"
+            yield field, said, f"{field}:{_opening(inner)}"
+    if not path and not structure:
+        yield from ((each, "", f"{each}: ") for each in ("apiVersion", "kind", "metadata", "spec") if each not in beside)
+    if path[-1:] == ("pytorchReplicaSpecs",):
+        yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in ("Master", "Worker") if each not in beside)
+    if path[-1:] == ("labels",):
+        yield _QUEUE, "the queue of Kueue", f"{_QUEUE}: "
+
+
+def _opening(structure: Structure) -> str:
+    if structure["type"] == "array":
+        return "\n  - "
+    return "\n  " if structure["type"] == "object" else " "
+
+
+def _structure(view: View, outline: Outline, line: int, path: Path) -> Structure:
+    """What the schema of the kind that a line is in says of a path; nothing where it has none."""
+    assert view.files.context
+    try:
+        structure = _root(outline.top(line, "apiVersion"), outline.top(line, "kind"))(view.files.context.cluster.target)
+    except JobspecError:
+        return {}
+    for step in path:
+        inner = structure.get("fields", {}).get(step) if not isinstance(step, int) else structure.get("items")
+        structure = inner or structure.get("values") or {}
+    return structure
+
+
+def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
+    """The structure of a kind at a release. Raises JobspecError where nobody knows the kind."""
+    root, _, _ = place_of(kind, [])
+    if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
+        raise JobspecError(f"{api_version} {kind} is unknown")
+    return lambda target: root.structure(target[root.component])
+
+
+def _values(view: View, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
+    """The values that fit at a path: names of what is in the workspace, and those that the schema lists."""
+    assert view.files.context
+    target = view.files.context.cluster.target
+    if path == ("kind",):
+        known = (*kinds.with_schema(), *kinds.built_in())
+        version = outline.top(line, "apiVersion")
+        yield from ((each.name, "", each.name) for each in known if not version or version in each.api_versions)
+    if path == ("apiVersion",):
+        kind = outline.top(line, "kind")
+        found = [each for each in (*kinds.with_schema(), *kinds.built_in()) if not kind or each.name == kind]
+        yield from ((version, "", version) for each in found for version in each.api_versions)
+    if outline.top(line, "kind") == "Project":
+        yield from _of_project(view, name, path)
+    for kinds_of in _referred_kinds(path):
+        named = [each for each in view.all_documents() if each.group_kind == kinds_of and each.name]
+        yield from ((each.name, f"{each.kind} in {each.file}", each.name) for each in named)
+        if kinds_of == kinds.CLUSTER_TRAINING_RUNTIME:
+            yield from ((each, f"ships with trainer {target['trainer']}", each) for each in runtimes.shipped(target))
+    if path[-1:] == ("name",) and "volumeMounts" in path:
+        pod = path[: path.index("containers" if "containers" in path else "initContainers")]
+        volumes = [value for at, value in outline.values(line) if at[:-2] == (*pod, "volumes") and at[-1] == "name"]
+        yield from ((each, "volume", each) for each in volumes)
+    if path[-2:-1] in (("args",), ("command",)):
+        yield from ((flag, said, flag) for flag, said in _flags(view))
+    structure = _structure(view, outline, line, path)
+    yield from ((str(each), "", str(each)) for each in structure.get("enum", ()))
+    yield from ((each, "", each) for each in ("true", "false") if structure.get("type") == "boolean")
+    if (said := structure.get("description") or "").startswith("`"):  # which lists them, where Go code knows them
+        yield from ((each, "", each) for each in re.findall(r"`([A-Z]\w+)`", said))
+
+
+def _of_project(view: View, name: str, path: Path) -> Iterator[Offer]:
+    """The overlays and bases that a project can name."""
+    folder = os.path.dirname(name)
+    if path[-2:-1] == ("overlays",):
+        yield from ((each, described(shipped_file(each))["description"], each) for each in shipped())
+        for each in view.all_documents():
+            if each.group_kind == kinds.OVERLAY and each.file:
+                file = os.path.relpath(each.file, folder or os.curdir)
+                yield file, str(value_at(each.data, ("spec", "description")) or "an overlay of this repository"), file
+    if path[-1:] == ("base",):
+        files = dict.fromkeys(each.file for each in view.all_documents() if is_workload(each))
+        yield from ((each, "", each) for each in (os.path.relpath(file, folder or os.curdir) for file in files))
+
+
+def _flags(view: View) -> Iterator[tuple[str, str]]:
+    """The flags of all contracts that settings or projects declare."""
+    assert view.files.context
+    for cluster in (view.files.context.cluster, *(each.cluster for each in view.files.plans.values())):
+        for contract in cluster.contracts.values():
+            for flag, about in contract.flags.items():
+                yield flag, str(about.get("description") or about.get("type") or "")
+
+
+# Where names lead.
+
+
+def _referred_kinds(path: Path) -> Sequence[kinds.GroupKind]:
+    return next((found for end, found in REFERENCES if path[-len(end) :] == end), ())
+
+
+def definition(view: View, params: lsp.DefinitionParams) -> list[lsp.Location]:
+    """Where the object, volume, overlay or base that is named at a position is written."""
+    name = view.name(params.text_document.uri)
+    found = view.at(name, params.position) if name else None
+    if not found:
+        return []
+    document, path, _ = found
+    value = value_at(document.data, path)
+    if overlay := _overlay_at(view, name, document, path, value):
+        return [view.location(Mark(overlay.file, 1, 1))]
+    if document.group_kind == kinds.PROJECT and path[-1:] == ("base",) and isinstance(value, str):
+        return [view.location(Mark(os.path.normpath(os.path.join(os.path.dirname(name), value)), 1, 1))]
+    if path[-1:] == ("name",) and "volumeMounts" in path:
+        return [view.location(mark) for mark in _volumes(document, path, value)]
+    referred = _referred_kinds(path)
+    named = [each for each in view.all_documents() if each.group_kind in referred and each.name == value]
+    near = [each for each in named if each.namespace in ("", document.namespace)] or named
+    return [view.location(each.marks.nearest(("metadata", "name")).place()) for each in near]
+
+
+def _volumes(document: Document, path: Path, value: Any) -> Iterator[Mark]:
+    pod = path[: path.index("containers" if "containers" in path else "initContainers")]
+    volumes = value_at(document.data, (*pod, "volumes"))
+    for number, each in enumerate(volumes if isinstance(volumes, list) else ()):
+        if isinstance(each, dict) and each.get("name") == value:
+            yield document.marks.nearest((*pod, "volumes", number, "name")).place()
+
+
+def references(view: View, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    """Where the object, base or overlay at a position is named."""
+    name = view.name(params.text_document.uri)
+    found = view.at(name, params.position) if name else None
+    if not found:
+        return []
+    document, path, _ = found
+    value = value_at(document.data, path)
+    referred = [document.group_kind] if path == ("metadata", "name") else list(_referred_kinds(path))
+    marks = [
+        each.marks.nearest(at).place()
+        for each in view.all_documents()
+        for at in _paths_of(each.data, value)
+        if set(_referred_kinds(at)) & set(referred)
+    ]
+    if path == ("metadata", "name"):
+        marks += list(_in_projects(view, name))
+    if "volumes" in path:
+        pod = path[: path.index("volumes")]
+        marks += [
+            document.marks.nearest(at).place() for at in _paths_of(document.data, value) if at[: len(pod)] == pod and "volumeMounts" in at
+        ]
+    return [view.location(each) for each in dict.fromkeys(marks)]
+
+
+def _paths_of(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of a value, wherever it stands."""
+    if isinstance(value, dict | list):
+        for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths_of(each, wanted, (*path, step))
+    elif value == wanted:
+        yield path
+
+
+def _in_projects(view: View, name: str) -> Iterator[Mark]:
+    """Where projects name a file."""
+    for path in view.files.plans:
+        here = os.path.relpath(name, os.path.dirname(path) or os.curdir)
+        for document in view.documents(path):
+            for at in (*_paths_of(document.data, here), *_paths_of(document.data, f"./{here}")):
+                yield document.marks.nearest(at).place()
+
+
+def symbols(view: View, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    """The documents of a file, and of each what people look for: its fields, roles, containers, volumes and variants."""
+    name = view.name(params.text_document.uri)
+    text = view.text(name)
+    found = view.documents(name) if name else []
+    lines = [each.marks.mark.line for each in found]
+    made = []
+    for number, each in enumerate(found):
+        end = lines[number + 1] - 2 if number + 1 < len(lines) else len(text.lines) - 1
+        whole = lsp.Range(lsp.Position(max(lines[number] - 1, 0), 0), lsp.Position(max(end, lines[number] - 1), 0))
+        title = f"{each.kind or 'document'} {each.name}".rstrip()
+        start = lsp.Range(whole.start, whole.start)
+        inside = _inside(view, text, each.data, each.marks, _DEEP)
+        made.append(lsp.DocumentSymbol(title, lsp.SymbolKind.Class, whole, start, children=inside))
+    return made
+
+
+_DEEP = 7
+
+
+def _inside(view: View, text: Text, value: Any, marks: Marks, depth: int) -> list[lsp.DocumentSymbol]:
+    children = marks.children
+    if not depth or not children:
+        return []
+    made = []
+    for step, child in children.items() if isinstance(children, dict) else enumerate(children):
+        inner = value_at(value, (step,))
+        if isinstance(step, int) and not isinstance(inner, dict):
+            continue
+        inside = _inside(view, text, inner, child, depth - 1)
+        title = str(step) if isinstance(step, str) else str(inner.get("name") or step) if isinstance(inner, dict) else str(step)
+        start = view.range(child.place(), text)
+        end = max((each.range.end for each in inside), key=lambda one: (one.line, one.character), default=view.range(child.mark, text).end)
+        kind = lsp.SymbolKind.Object if inside else lsp.SymbolKind.Property
+        whole = lsp.Range(start.start, max(end, start.end, key=lambda one: (one.line, one.character)))
+        made.append(lsp.DocumentSymbol(title, kind, whole, start, children=inside, detail=None if inside else _short(inner)))
+    return made
+
+
+def _short(value: Any) -> str | None:
+    return str(value)[:60] if isinstance(value, str | int | float) else None
+
+
+# What comes of jobs, and what others fill in.
+
+
+def lenses(view: View, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """Over each job its pods and GPUs; over what a project renders, the rendered objects and what changed since the last commit."""
+    name = view.name(params.text_document.uri)
+    if not name:
+        return []
+    found = []
+    for each in view.jobs(name):
+        pods = sum(role.count for role in each.roles)
+        title = f"{pods} pod{'' if pods == 1 else 's'}, {each.gpus} GPU{'' if each.gpus == 1 else 's'}"
+        line = each.given.marks.mark.line
+        found.append((line, lsp.Command(title, command=EXPANDED, arguments=[name])))
+    first = min((line for line, _ in found), default=1)
+    projects = {plan.files.project.path: len(plan.variants) for plan, _ in view.variants(name)}
+    for path, number in projects.items():
+        found.append((first, lsp.Command(f"rendered ({number} variant{'' if number == 1 else 's'})", command=RENDERED, arguments=[path])))
+        found.append((first, lsp.Command("diff against HEAD", command=DIFFERING, arguments=[path])))
+    return [lsp.CodeLens(lsp.Range(lsp.Position(line - 1, 0), lsp.Position(line - 1, 0)), command) for line, command in found]
+
+
+EXPANDED, RENDERED, DIFFERING = "jobspec.expanded", "jobspec.rendered", "jobspec.diff"
+
+
+def inlay_hints(view: View, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    """What nobody wrote: the defaults of the API, and what the operator gives to the container that trains."""
+    name = view.name(params.text_document.uri)
+    text = view.text(name)
+    found: dict[int, list[str]] = {}
+    assert view.files.context
+    for job in view.jobs(name) if name else ():
+        shape = shapes.load(job.given.api_version, job.given.kind, view.files.context.cluster.target)
+        if shape:
+            for path, said in _defaults(job.given.data, filled(job.given.data, shape, prune=False), ()):
+                found.setdefault(job.given.marks.nearest(path).place().line, []).append(said)
+        for role in job.training:
+            container = role.training_container()
+            at = container.get("name") if container else None
+            mark = at.mark if at and at.mark.file == name and at.mark.line else job.given.marks.nearest(("spec",)).place()
+            found.setdefault(mark.line, []).extend(_of_operator(container) if container else ())
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    return [
+        lsp.InlayHint(lsp.Position(line - 1, text.units(line - 1)), f"  {', '.join(dict.fromkeys(said))}", padding_left=True)
+        for line, said in sorted(found.items())
+        if line - 1 in lines and said
+    ]
+
+
+def _defaults(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """What was filled in, each with the path of what it is in."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name, value in after.items():
+            if name in before:
+                yield from _defaults(before[name], value, (*path, name))
+            elif not isinstance(value, dict | list):
+                yield path, f"{name}: {_shown(value)}"
+    elif isinstance(before, list) and isinstance(after, list):
+        for at, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _defaults(one, other, (*path, at))
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_operator(container: MarkedTree) -> Iterator[str]:
+    """The variables and ports of a container that no file says."""
+    variables = [text(each, "name") for each in items(container.get("env")) if not each.mark.line]
+    ports = [
+        text(each, "containerPort") or str(each.data().get("containerPort")) for each in items(container.get("ports")) if not each.mark.line
+    ]
+    if variables:
+        yield f"env: {', '.join(variables)}"
+    if ports:
+        yield f"port: {', '.join(ports)}"
+
+
+# Fixes.
+
+
+def actions(view: View, params: lsp.CodeActionParams, found: Sequence[Diagnostic]) -> list[lsp.CodeAction]:
+    """The fixes of what is *found* in a range, one or all of the file, and comments that ignore it."""
+    name, uri = view.name(params.text_document.uri), params.text_document.uri
+    text = view.text(name)
+    here = [each for each in found if each.mark.file == name and _touches(view.range(each.mark, text), params.range)]
+    made = []
+    for each in here:
+        if each.changes and not each.mark.layer:
+            title = f"Fix: {each.hint or each.message}"
+            made.append(
+                lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, data={"uri": uri, "one": [*map(_identity, (each, *each.related))]})
+            )
+    if any(each.changes and not each.mark.layer for each in found):
+        title = "Fix all that has one safe fix in this file"
+        made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.SourceFixAll, data={"uri": uri}))
+    for each in here:
+        if each.rule not in DECODING and (edit := ignoring(text.text, each)):
+            at, new = edit
+            place = lsp.Range(lsp.Position(at, text.units(at)), lsp.Position(at, text.units(at)))
+            change = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(place, new)]})
+            made.append(lsp.CodeAction(f"Ignore `{each.rule}` here, with a reason", kind=lsp.CodeActionKind.QuickFix, edit=change))
+    only = [getattr(each, "value", each) for each in params.context.only or ()]
+    return [each for each in made if not only or any(str(getattr(each.kind, "value", each.kind)).startswith(one) for one in only)]
+
+
+def _identity(each: Diagnostic) -> list[Any]:
+    return [each.rule, each.document, each.field, each.mark.line, each.mark.column]
+
+
+def _touches(one: lsp.Range, other: lsp.Range) -> bool:
+    def key(each: lsp.Position) -> tuple[int, int]:
+        return each.line, each.character
+
+    return key(one.start) <= key(other.end) and key(other.start) <= key(one.end)
+
+
+def resolved(view: View, action: lsp.CodeAction) -> lsp.CodeAction:
+    """A fix with its edits: the same that `--fix` writes of it."""
+    about: Any = action.data or {}
+    name, one = view.name(about["uri"]), about.get("one")
+
+    def is_wanted(each: Diagnostic) -> bool:
+        return one is None or _identity(each) in [list(known) for known in one]
+
+    before = view.text(name)
+    after = view.files.fixed(name, is_wanted)
+    edits = [] if after == before.text else [edit_of(before, after)]
+    return lsp.CodeAction(action.title, kind=action.kind, edit=lsp.WorkspaceEdit(changes={about["uri"]: edits}), data=action.data)
+
+
+def edit_of(before: Text, after: str) -> lsp.TextEdit:
+    """What changes between two texts, as one edit of whole lines."""
+    old, new = before.lines, after.split("\n")
+    start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
+    same = zip(reversed(old[start:]), reversed(new[start:]), strict=False)
+    end = next((at for at, (one, other) in enumerate(same) if one != other), min(len(old), len(new)) - start)
+    last_old, last_new = len(old) - end, len(new) - end
+    changed = "\n".join(new[start:last_new])
+    if end:
+        place = lsp.Range(lsp.Position(start, 0), lsp.Position(last_old, 0))
+        return lsp.TextEdit(place, f"{changed}\n" if last_new > start else "")
+    begin = lsp.Position(start, 0) if start < len(old) else lsp.Position(len(old) - 1, before.units(len(old) - 1))
+    lead = "" if start < len(old) else "\n"
+    return lsp.TextEdit(lsp.Range(begin, lsp.Position(len(old) - 1, before.units(len(old) - 1))), f"{lead}{changed}")
+
+
+def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:
+    """The line, from 0, and what is written behind it, for a comment that ignores a finding; None where a comment cannot stand there."""
+    at = max(found.mark.line - 1, 0)
+    lines = before.split("\n")
+    if is_json(before) or at >= len(lines) or "#" in lines[at]:
+        return None
+    new = f"  # jobspec: ignore[{found.rule}] say why"
+    lines[at] = lines[at].rstrip("\r") + new
+    one, other = read(before, file="")[0], read("\n".join(lines), file="")[0]
+    return (at, new) if [each.data for each in one] == [each.data for each in other] and one else None
+
+
+def rendered_text(view: View, command: str, name: str) -> tuple[str, str]:
+    """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
+    from jobspec import api
+    from jobspec.reports.diff import View as Changes
+    from jobspec.reports.diff import text_report
+    from jobspec.reports.expansion import table
+
+    assert view.files.context
+    cluster = view.files.context.cluster
+    if command == RENDERED:
+        tree = api.render_project(name)
+        if not tree.valid:
+            raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in tree.diagnostics if each.severity == "error"))
+        return "rendered.yaml", "".join(f"# {path}\n---\n{content}" for path, content in tree.files.items())
+    if command == DIFFERING:
+        changes = Changes(api.diff("HEAD", name), ref="HEAD", commit="", releases=cluster.releases, prices=None)
+        return "diff.txt", text_report(changes, colour=False, width=120)
+    return "pods.txt", table([each.expanded for each in view.jobs(name)], width=120, colour=False)

@@ -1,0 +1,284 @@
+"""The language server: what an editor is told of open files, as it is typed.
+
+Every change of a text starts a look at the workspace in a thread, and ends the one before it: diagnostics are those of the last text.
+A client that asks for diagnostics is not sent any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from jobspec import __version__
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.editor import features
+from jobspec.editor.features import View
+from jobspec.editor.places import Text
+from jobspec.editor.workspace import Cancelled, Workspace
+from jobspec.reports.text import message_of, page_of
+
+T = TypeVar("T")
+SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning, "info": lsp.DiagnosticSeverity.Information}
+
+
+class Server(LanguageServer):
+    """What one client asks, and what is known of its workspace."""
+
+    def __init__(self) -> None:
+        super().__init__("jobspec", __version__)
+        self.files = Workspace("")
+        self._published: set[str] = set()
+        self.is_asked = False
+        """Whether the client asks for diagnostics, and is sent none."""
+        self._changes = 0
+        self._pool = ThreadPoolExecutor(1)
+        self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
+        self._said: set[str] = set()
+        self._shown = TemporaryDirectory(prefix="jobspec-")
+
+    def enter(self, root: str) -> None:
+        """Work in a folder; in none where it is everything that somebody has."""
+        if root and os.path.isdir(root) and os.path.realpath(root) not in (os.sep, os.path.expanduser("~")):
+            os.chdir(root)
+            self.files = Workspace(root)
+
+    def write(self, uri: str, text: str | None) -> None:
+        """Take over the text of an open document, None where it is closed, and look at the workspace again."""
+        if path := path_of(uri):
+            self.files.write(path, text)
+            self.changed()
+
+    async def show(self, title: str, text: str) -> None:
+        """Show a text in a window of its own, from a file that ends with the server."""
+        path = os.path.join(self._shown.name, title)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        await self.window_show_document_async(lsp.ShowDocumentParams(str(uris.from_fs_path(path)), take_focus=True))
+
+    def changed(self) -> None:
+        """Look at the workspace again, and no longer at what it was."""
+        self._changes += 1
+        self._look = asyncio.get_running_loop().create_task(self._look_at(self._changes))
+
+    async def diagnostics(self) -> dict[str, list[Diagnostic]]:
+        """The diagnostics of the texts as they are now, by the name of the file."""
+        while True:
+            look = self._look
+            if look is None:
+                return {}
+            found = await asyncio.shield(look)
+            if look is self._look:
+                return found
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """The result of work on the workspace, behind what is done with it already."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _look_at(self, change: int) -> dict[str, list[Diagnostic]]:
+        files = self.files
+
+        def look() -> dict[str, list[Diagnostic]]:
+            if change != self._changes:
+                raise Cancelled
+            try:
+                found = files.results(files.open_names, is_cancelled=lambda: change != self._changes)
+            except (JobspecError, OSError):  # a file may be gone since the last look
+                files.look_again()
+                found = files.results(files.open_names, is_cancelled=lambda: change != self._changes)
+            return files.by_file(found)
+
+        try:
+            found = await self.in_thread(look)
+        except Cancelled:
+            return {}
+        except (JobspecError, OSError) as error:  # for which the command line does not run
+            found = {}
+            if change == self._changes:
+                self.say(str(error))
+        except Exception as error:  # which must not end the server, as a bug of the command line ends that
+            found = {}
+            self.say(f"this is a bug of jobspec; please report it: {type(error).__name__}: {error}")
+        if change == self._changes and not self.is_asked:
+            self._publish(found)
+        return found
+
+    def say(self, message: str) -> None:
+        """Show a message, once."""
+        if message not in self._said:
+            self._said.add(message)
+            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"jobspec: {message}"))
+
+    def _publish(self, found: dict[str, list[Diagnostic]]) -> None:
+        names = {self.files.name(path): uri for uri, path in self.open_paths()}
+        for name, uri in names.items():
+            items = self.shown(name, found.get(name, ()))
+            version = self.workspace.get_text_document(uri).version
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, items, version))
+        for uri in self._published - set(names.values()):  # which are closed
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        self._published = set(names.values())
+
+    def open_paths(self) -> list[tuple[str, str]]:
+        """The open documents: the URI and the path of each."""
+        return [(uri, path) for uri in self.workspace.text_documents if (path := path_of(uri))]
+
+    @property
+    def view(self) -> View:
+        """The workspace as this client sees it."""
+        encoding = self.workspace.position_encoding or "utf-16"
+        return View(self.files, getattr(encoding, "value", encoding))
+
+    def shown(self, name: str, found: Sequence[Diagnostic]) -> list[lsp.Diagnostic]:
+        """Diagnostics as a client shows them in a file."""
+        view = self.view
+        text = view.text(name)
+        return [_diagnostic(each, name, text, view) for each in found]
+
+
+def _diagnostic(found: Diagnostic, name: str, text: Text, view: View) -> lsp.Diagnostic:
+    is_here = os.path.normpath(found.mark.file) == name
+    hint = f"\nhint: {found.hint}" if found.hint else ""
+    message = message_of(found) if is_here else f"{found.mark}: {message_of(found)}"
+    return lsp.Diagnostic(
+        view.range(found.mark if is_here else Mark(name), text),
+        f"{message}{hint}",
+        severity=SEVERITIES[found.severity],
+        code=found.rule,
+        code_description=lsp.CodeDescription(page_of(found.rule)),
+        source="jobspec",
+        related_information=[
+            lsp.DiagnosticRelatedInformation(view.location(each.mark), message_of(each)) for each in found.related if each.mark.line
+        ],
+        data={"field": found.field, "document": found.document, "fixable": bool(found.changes)},
+    )
+
+
+def path_of(uri: str) -> str:
+    """The path of a document; empty where it is no file."""
+    return uris.to_fs_path(uri) or "" if uri.startswith("file:") else ""
+
+
+def server() -> Server:
+    """A server with all that it answers."""
+    made = Server()
+    for method, options, answer in (*_DOCUMENTS, *_ASKED):
+        made.feature(method, options)(answer)
+    for method, options, feature in _FEATURES:
+        made.feature(method, options)(_answering(feature))
+    for command in (features.EXPANDED, features.RENDERED, features.DIFFERING):
+        made.command(command)(_showing(command))
+    return made
+
+
+# What the client says of its documents.
+
+
+def _initialize(server: Server, params: lsp.InitializeParams) -> None:
+    folders = [path_of(each.uri) for each in params.workspace_folders or ()]
+    server.enter(folders[0] if folders else path_of(params.root_uri or "") or params.root_path or "")
+    about = params.capabilities.text_document
+    server.is_asked = bool(about and about.diagnostic)
+
+
+async def _opened(server: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+    server.write(params.text_document.uri, params.text_document.text)
+
+
+async def _changed(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    text = server.view.text(server.view.name(uri))
+    for each in params.content_changes:
+        text = text.changed(getattr(each, "range", None), each.text)
+    server.write(uri, text.text)
+
+
+async def _closed(server: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+    server.write(params.text_document.uri, None)
+
+
+async def _changed_on_disk(server: Server, _: Any) -> None:
+    server.files.look_again()
+    server.changed()
+
+
+# What the client asks.
+
+
+async def _diagnostics(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
+    found = await server.diagnostics()
+    name = server.view.name(params.text_document.uri)
+    return lsp.RelatedFullDocumentDiagnosticReport(server.shown(name, found.get(name, ())))
+
+
+async def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    found = await server.diagnostics()
+    return features.actions(server.view, params, found.get(server.view.name(params.text_document.uri), ()))
+
+
+async def _resolved(server: Server, action: lsp.CodeAction) -> lsp.CodeAction:
+    return action if action.edit else await server.in_thread(lambda: features.resolved(server.view, action))
+
+
+def _answering(feature: Callable[[View, Any], Any]) -> Any:
+    """Answers with what a feature gives; what is said of jobs waits for a look at the texts, which the others take as they were."""
+
+    async def answer(server: Server, params: Any) -> Any:
+        if feature in (features.lenses, features.inlay_hints) or server.files.context is None:
+            await server.diagnostics()
+        return await asyncio.to_thread(feature, server.view, params) if server.files.context else None
+
+    return answer
+
+
+def _showing(command: str) -> Any:
+    """Gives the text that a command shows, and shows it where the client can."""
+
+    async def show(server: Server, name: str) -> str:
+        try:
+            title, text = await server.in_thread(lambda: features.rendered_text(server.view, command, name))
+        except JobspecError as error:
+            server.say(str(error))
+            return ""
+        window = server.client_capabilities.window
+        if window and window.show_document and window.show_document.support:
+            await server.show(title, text)
+        return text
+
+    return show
+
+
+_CODE_ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll], resolve_provider=True)
+_DOCUMENTS: tuple[tuple[str, Any, Any], ...] = (
+    (lsp.INITIALIZE, None, _initialize),
+    (lsp.TEXT_DOCUMENT_DID_OPEN, None, _opened),
+    (lsp.TEXT_DOCUMENT_DID_CHANGE, None, _changed),
+    (lsp.TEXT_DOCUMENT_DID_CLOSE, None, _closed),
+    (lsp.TEXT_DOCUMENT_DID_SAVE, None, _changed_on_disk),
+    (lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, None, _changed_on_disk),
+)
+_ASKED: tuple[tuple[str, Any, Any], ...] = (
+    (
+        lsp.TEXT_DOCUMENT_DIAGNOSTIC,
+        lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
+        _diagnostics,
+    ),
+    (lsp.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS, _actions),
+    (lsp.CODE_ACTION_RESOLVE, None, _resolved),
+)
+_FEATURES: tuple[tuple[str, Any, Callable[[View, Any], Any]], ...] = (
+    (lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[" ", "-", "\n"]), features.completion),
+    (lsp.TEXT_DOCUMENT_HOVER, None, features.hover),
+    (lsp.TEXT_DOCUMENT_DEFINITION, None, features.definition),
+    (lsp.TEXT_DOCUMENT_REFERENCES, None, features.references),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, None, features.symbols),
+    (lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(), features.lenses),
+    (lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(), features.inlay_hints),
+)

@@ -1,0 +1,23 @@
+"""`jobspec lsp`: a language server for editors, on standard input and output."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from jobspec.commands.options import Options
+from jobspec.diagnostics import JobspecError
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    parser.add_argument("--stdio", action="store_true", help="talk on standard input and output, which it always does")
+
+
+def run(_: Options) -> int:
+    """Serve one editor until that is done."""
+    try:
+        from jobspec.editor.language_server import server
+    except ModuleNotFoundError as error:
+        raise JobspecError(f"lsp needs the package `{error.name}`: pip install pygls") from None
+    server().start_io()
+    return 0

@@ -1,0 +1,306 @@
+"""`jobspec mcp`: tools for coding agents, on standard input and output. They read the files of one folder, and change nothing.
+
+Every tool is a function over the Python API and the workspace of the language server, so that an agent hears what CI will say. An audit
+hook holds the process to that: it opens no file outside of the folder, writes none, reaches no network, and starts git alone, to read.
+Kustomizations are not built: their files are judged as they are, as with `--no-build`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Any
+
+from jobspec import __version__, api, data
+from jobspec.commands.diff import DiffSide, sides, tree_at
+from jobspec.commands.explain import explained, place_of
+from jobspec.commands.files import CONFINED_TO
+from jobspec.commands.options import Options
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.editor.workspace import Workspace
+from jobspec.project.comparison import compare
+from jobspec.project.tree import differences
+from jobspec.reports.diff import View, json_report
+from jobspec.reports.text import message_of
+
+_MOST = 100  # findings, lines or files of an answer
+_NEW = "manifest.yaml"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    parser.add_argument("root", nargs="?", default=os.curdir, metavar="DIR", help="the folder whose files it reads; the working folder")
+
+
+def run(options: Options) -> int:
+    """Serve one agent until that is done. Raises JobspecError where the folder or the SDK is missing."""
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.types import ToolAnnotations
+    except ModuleNotFoundError as error:
+        raise JobspecError(f"mcp needs the package `{error.name}`: pip install mcp") from None
+    if not os.path.isdir(options.root):
+        raise JobspecError(f"{options.root}: no such folder")
+    os.chdir(options.root)
+    tools = Tools()
+    server = MCPServer("jobspec", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
+    reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    for tool in (tools.check, tools.lint, tools.fix, tools.expand, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
+        server.tool(annotations=reads)(tool)
+    sys.addaudithook(_Confined(os.getcwd()))
+    server.run()
+    return 0
+
+
+_INSTRUCTIONS = (
+    "Kubernetes training jobs (TrainJob, PyTorchJob), judged offline as the API server, webhooks and operators would. Look fields up "
+    "with `fields` and `explain` before writing them; `lint` what was written, as a file of the folder or as text, before handing it "
+    "over; `fix` gives the safe fixes as a diff."
+)
+
+
+class Tools:
+    """What an agent can ask about the working folder."""
+
+    def __init__(self) -> None:
+        self._files = Workspace(os.curdir, builds=False)
+        self._root = os.path.realpath(os.curdir)
+        CONFINED_TO[:] = [self._root]
+
+    def check(self, path: str = "", text: str = "") -> dict[str, Any]:
+        """What an API server, the operators' webhooks and the operators would say to manifests.
+
+        Give the path of a file of the folder, or a manifest's text, or both for another text of that file; with neither, all files.
+        """
+        return self._judged(path, text, advice=False)
+
+    def lint(self, path: str = "", text: str = "") -> dict[str, Any]:
+        """As `check`, and what is accepted but slow, costly or fragile. The verdict of CI: settings, ignores and projects count."""
+        return self._judged(path, text, advice=True)
+
+    def fix(self, path: str, text: str = "") -> dict[str, Any]:
+        """The safe fixes of a file, as a diff that `git apply` takes, and what is left to fix by hand."""
+        name = self._name(path)
+        with _Written(self._files, name, text):
+            before = self._files.text(name)
+            after = self._files.fixed(name)
+        return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
+
+    def expand(self, path: str = "", text: str = "", overlays: Sequence[str] = (), kind: str = "") -> dict[str, Any]:
+        """The objects that operators will create for the jobs in a file or text: how many of each kind, and those of one kind in full."""
+        name, manifest = self._manifest(path, text)
+        made = api.expand(manifest, cluster=self._cluster(), overlays=self._overlays(overlays), name=name)
+        kinds = [each["kind"] for each in made.objects]
+        shown = made.of_kind(kind) if kind else []
+        return {
+            "objects": {each: kinds.count(each) for each in dict.fromkeys(kinds)},
+            "names": [f"{each['kind']} {each['metadata']['name']}" for each in made.objects][:_MOST],
+            **({"shown": shown[:_FEW], "more": max(len(shown) - _FEW, 0)} if kind else {}),
+            "findings": _findings(made.diagnostics),
+        }
+
+    def explain(self, name: str, target: Sequence[str] = ()) -> str:
+        """What a rule finds and what to do instead, what a field is (`TrainJob.spec.trainer`), or what an overlay does.
+
+        *target*: releases to explain a field for, such as `trainer=2.1`.
+        """
+        return str(_asked(lambda: explained(name, target)))
+
+    def fields(self, path: str, contains: str = "") -> list[str]:
+        """A line for each field of a kind or below a path, with type, limits and releases; only those with *contains* in them."""
+        from jobspec.schemas.explain import field_lines
+
+        found = [each for each in _asked(lambda: list(field_lines(*place_of(path, [])))) if contains.lower() in each.lower()]
+        return found[:_MOST] + ([f"{len(found) - _MOST} more: give `contains`, or a longer path"] if len(found) > _MOST else [])
+
+    def render(
+        self,
+        path: str = "",
+        text: str = "",
+        overlays: Sequence[str] = (),
+        parameters: dict[str, dict[str, Any]] | None = None,
+        variant: str = "",
+    ) -> dict[str, Any]:
+        """What overlays make of a job, given by path or text; of a project (`jobspec.yaml`) the files, with the text of one variant's."""
+        name, manifest = self._manifest(path or ("" if text else "jobspec.yaml"), text)
+        if not text and "kind: Project" in manifest:
+            tree = _asked(lambda: api.render_project(name))
+            texts = {file: each for file, each in tree.files.items() if variant and f"/{variant}/" in file}
+            return {"files": list(tree.files)[:_MOST], "texts": texts, "findings": _findings(tree.diagnostics)}
+        chosen = self._overlays(overlays)
+        made = _asked(lambda: api.render(manifest, overlays=chosen, parameters=parameters, cluster=self._cluster(), name=name))
+        return {"text": made.text, "findings": _findings(made.diagnostics)}
+
+    def diff(self, ref: str = "HEAD", project: str = "jobspec.yaml") -> dict[str, Any]:
+        """What the change of a project since a commit does: fields, new runs, pods and GPUs of each variant."""
+        name = self._name(project)
+        then, before, after = _asked(lambda: sides(Options(ref=ref, project=name)))
+        if before.state is None or after.state is None:
+            return {"findings": _findings([each for side in (before, after) for each in _said(side)])}
+        changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
+        view = View(changes, ref=ref, commit=then.commit, releases=after.releases, prices=None)
+        answer: dict[str, Any] = json.loads(json_report(view))
+        return answer
+
+    def migrate(self, path: str = "", text: str = "") -> dict[str, Any]:
+        """Each PyTorchJob of a file or text as a TrainJob: a diff, what is lost, and what becomes another value."""
+        name, manifest = self._manifest(path, text)
+        made = api.migrate(manifest, cluster=self._cluster(), name=name)
+        return {"diff": _diff(name, manifest, made.text), "lossless": made.lossless, "findings": _findings(made.diagnostics)}
+
+    def _judged(self, path: str, text: str, *, advice: bool) -> dict[str, Any]:
+        name = self._name(path or (_NEW if text else os.curdir))
+        with _Written(self._files, name, text):
+            if not text and path and not os.path.exists(name):
+                raise _error(f"{path}: no such file or folder")
+            results = _asked(lambda: self._files.results(self._names_below(name), advice=advice))
+            found = self._files.by_file(results)
+        here = {each: diagnostics for each, diagnostics in found.items() if _is_below(each, name)}
+        rows = [row for each in results if _is_below(os.path.normpath(each.path), name) for row in each.documents]
+        findings = [each for diagnostics in here.values() for each in diagnostics]
+        return {
+            "valid": not any(each.severity == "error" for each in findings),
+            "documents": [{"kind": each.kind, "name": each.name, "status": each.status, "runs": each.runs} for each in rows][:_MOST],
+            "findings": _findings(findings),
+            "releases": self._cluster().releases,
+        }
+
+    def _names_below(self, name: str) -> list[str] | None:
+        return None if os.path.isdir(name) else [name]
+
+    def _cluster(self) -> Any:
+        """What manifests meet, by the settings of the folder."""
+        if self._files.context is None:
+            _asked(lambda: self._files.results([]))
+        assert self._files.context
+        return self._files.context.cluster
+
+    def _manifest(self, path: str, text: str) -> tuple[str, str]:
+        """The name and the text of what is asked about."""
+        name = self._name(path or _NEW)
+        if text:
+            return name, text
+        if not path or not os.path.isfile(name):
+            raise _error(f"{path or 'neither path nor text'}: no such file")
+        return name, self._files.text(name)
+
+    def _overlays(self, names: Sequence[str]) -> list[str]:
+        """Overlays as the Python API takes them: shipped ones by name, those of the folder as text."""
+        return [self._files.text(self._name(each)) if "/" in each or each.endswith((".yaml", ".yml")) else each for each in names]
+
+    def _name(self, path: str) -> str:
+        """The name of a file in the folder, which no link leads out of."""
+        if "\0" in path or os.path.commonpath((os.path.realpath(path), self._root)) != self._root:
+            raise _error(f"{path} is outside of the folder that this server reads")
+        return os.path.normpath(os.path.relpath(os.path.abspath(path), os.path.abspath(os.curdir)))
+
+
+_FEW = 3  # objects that are shown in full
+
+
+class _Written:
+    """A text in place of a file's, for one question; others wait until then."""
+
+    _turn = RLock()
+
+    def __init__(self, files: Workspace, name: str, text: str) -> None:
+        self._files, self._name, self._text = files, name, text
+
+    def __enter__(self) -> None:
+        self._turn.acquire()
+        self._files.look_again()  # what the agent has written meanwhile counts
+        if self._text:
+            self._files.write(self._name, self._text)
+
+    def __exit__(self, *_: object) -> None:
+        if self._text:
+            self._files.write(self._name, None)
+        self._turn.release()
+
+
+def _is_below(name: str, folder: str) -> bool:
+    return folder in (os.curdir, name) or name.startswith(f"{folder}/")
+
+
+def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
+    """Findings with their places, the errors first, as many as anybody reads."""
+    order = sorted(diagnostics, key=lambda each: ("error", "warning", "info").index(each.severity))
+    found = [
+        {
+            "rule": each.rule,
+            "severity": each.severity,
+            "message": message_of(each),
+            "hint": each.hint,
+            "field": each.field,
+            "file": each.mark.file,
+            "line": each.mark.line,
+            "column": each.mark.column,
+            "fixable": bool(each.changes),
+        }
+        for each in order[:_MOST]
+    ]
+    return [*found, {"message": f"{len(order) - _MOST} more findings"}] if len(order) > _MOST else found
+
+
+def _said(side: DiffSide) -> list[Diagnostic]:
+    results: Sequence[FileResult] = side.results
+    return [each for result in results for each in result.diagnostics]
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    return "".join(differences({name: before.encode()}, {name: after.encode()})) if before != after else ""
+
+
+def _asked(ask: Callable[[], Any]) -> Any:
+    """The answer, or what is wrong with the question in the words of the command line."""
+    try:
+        return ask()
+    except (JobspecError, OSError) as error:
+        raise _error(str(error)) from None
+
+
+def _error(message: str) -> Exception:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    return ToolError(message)
+
+
+class _Confined:
+    """An audit hook that refuses what these tools never need."""
+
+    def __init__(self, root: str) -> None:
+        ours = (data.path("overlays"), data.path("schemas"), data.package_path(), sys.prefix, sys.base_prefix, os.devnull)
+        self._folders = tuple(dict.fromkeys(map(os.path.realpath, (root, *ours, *(each for each in sys.path if each)))))
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            path, mode, flags = arguments
+            real = os.path.realpath(os.fsdecode(path))
+            writes = any(each in (mode or "") for each in "wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+            if real != os.devnull and (writes or not any(real == each or real.startswith(f"{each}{os.sep}") for each in self._folders)):
+                raise PermissionError(13, "outside of the folder that this server reads", path)
+        elif event in _REFUSED or (event == "subprocess.Popen" and os.path.basename(str(arguments[1][0])) != "git"):
+            raise PermissionError(13, f"this server does not do that: {event}")
+
+
+_REFUSED = frozenset(
+    (
+        *(
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.remove",
+            "os.rename",
+            "os.rmdir",
+            "os.mkdir",
+            "os.truncate",
+            "os.link",
+            "os.symlink",
+        ),
+        *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request"),
+    )
+)

@@ -1,0 +1,155 @@
+"""How long an editor waits: from a key to the diagnostics of its text, for completion, for hover, beside yaml-language-server in one run.
+
+    python -m tests.bench.bench_editor [--keys N] [--yaml-language-server PROGRAM]
+
+Each row has the median and the 99th percentile in milliseconds, and the mean of the processor time that the server took (on Linux); the
+servers take turns. yaml-language-server waits 200 ms for further keys before it looks at a text, and checks a job by our JSON Schema of it.
+"""
+
+import argparse
+import asyncio
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from tests.support.editor import Editor
+from tests.support.manifests import write
+from tests.support.reference import ROOT
+
+GUIDE = (ROOT / "tests" / "cases" / "guides" / "distributed.yaml").read_text()
+SCHEMA = ROOT / "schemas" / "training-operator-1.9.4" / "kubeflow.org" / "pytorchjob_v1.json"
+_VARIANTS = 20
+_HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+PROJECT = _HEAD + "".join(
+    f"    - {{name: v{number}, base: job.yaml, overlays: [{{gpu-nccl: {{gpus: {1 + number % 8}}}}}, istio-off, own.yaml]}}\n"
+    for number in range(_VARIANTS)
+)
+OWN = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: own}\nspec: {pods: [{flags: {--epochs: 3}}]}\n"
+
+
+class Other(Editor):
+    """yaml-language-server, with our schema for every YAML file."""
+
+    async def begin(self, program: str) -> None:
+        """Start it."""
+        self.client.feature(lsp.WORKSPACE_CONFIGURATION)(lambda params: [self._setting(each.section) for each in params.items])
+        self.client.feature("custom/schema/request")(lambda _: [])
+        await self.client.start_io(program, "--stdio")
+        about = lsp.TextDocumentClientCapabilities(publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities())
+        within = lsp.WorkspaceClientCapabilities(configuration=True)
+        await self.client.initialize_async(
+            lsp.InitializeParams(lsp.ClientCapabilities(text_document=about, workspace=within), root_uri=self.uri(""))
+        )
+        self.client.initialized(lsp.InitializedParams())
+        self.client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"yaml": self._setting("yaml")}))
+
+    @staticmethod
+    def _setting(section: str | None) -> Any:
+        found = {
+            "schemas": {SCHEMA.as_uri(): "*.yaml"},
+            "validate": True,
+            "hover": True,
+            "completion": True,
+            "schemaStore": {"enable": False},
+        }
+        return found if section == "yaml" else {}
+
+    async def published(self, name: str) -> list[Any]:
+        """The next diagnostics of a file, which come without a version."""
+        self._published.clear()
+        while not any(uri == self.uri(name) for uri, _ in self._published):
+            self._waiting.clear()
+            await asyncio.wait_for(self._waiting.wait(), 60)
+        return []
+
+
+async def _timed(client: Editor, work: Callable[[], Awaitable[Any]]) -> tuple[float, float]:
+    """Milliseconds until an answer, and those that the server's processor took."""
+    start, before = time.perf_counter(), _busy(client)
+    await work()
+    return (time.perf_counter() - start) * 1000, _busy(client) - before
+
+
+def _busy(client: Editor) -> float:
+    server = client.client._server
+    about = Path(f"/proc/{server.pid}/stat") if server else Path()
+    if not about.is_file():
+        return 0
+    fields = about.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+async def _key(client: Editor, name: str, number: int) -> None:
+    client.insert(name, len(client.texts[name]), "#" if number % 2 else "\n#")
+    await client.published(name)
+
+
+async def _hover(client: Editor, name: str) -> None:
+    await client.client.text_document_hover_async(lsp.HoverParams(**client.at(name, "restartPolicy")))
+
+
+async def _complete(client: Editor, name: str) -> None:
+    await client.client.text_document_completion_async(lsp.CompletionParams(**client.at(name, "restartPolicy")))
+
+
+def _row(what: str, times: list[tuple[float, float]]) -> str:
+    waits, busy = (sorted(each) for each in zip(*times, strict=True))
+    last = waits[min(len(waits) - 1, round(len(waits) * 0.99))]
+    return f"{what:58} {statistics.median(waits):8.1f} {last:8.1f} {statistics.mean(busy):8.1f}"
+
+
+async def _measure(keys: int, program: str | None) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        single, project = Path(place, "single"), Path(place, "project")
+        write(single, {"job.yaml": GUIDE})
+        write(project, {"job.yaml": GUIDE, "own.yaml": OWN, "jobspec.yaml": PROJECT})
+        job, variants, other = Editor(single), Editor(project), Other(single)
+        clients = [(job, "job.yaml", "jobspec: a job")]
+        for client in (job, variants):
+            await client.start(asks=False, encoding="utf-16")
+        for name in ("job.yaml", "own.yaml", "jobspec.yaml"):
+            variants.open(name)
+            clients.append((variants, name, f"jobspec: {name} of {_VARIANTS} variants"))
+        job.open("job.yaml")
+        if program:
+            await other.begin(program)
+            other.open("job.yaml")
+            clients.append((other, "job.yaml", "yaml-language-server: a job"))
+        times: dict[str, list[tuple[float, float]]] = {}
+        for number in range(-3, keys):
+            for client, name, what in clients:
+                took = {f"{what}: diagnostics": await _timed(client, lambda: _key(client, name, number))}  # noqa: B023
+                if name == "job.yaml" and client is not variants:
+                    took[f"{what}: hover"] = await _timed(client, lambda: _hover(client, name))  # noqa: B023
+                    took[f"{what}: completion"] = await _timed(client, lambda: _complete(client, name))  # noqa: B023
+                for row, each in took.items() if number >= 0 else ():
+                    times.setdefault(row, []).append(each)
+        print(f"{f'{keys} keys each':58}   median      p99      CPU")
+        for row, found in times.items():
+            print(_row(row, found))
+        for client in (job, variants, *([other] if program else [])):
+            await client.client.shutdown_async(None)
+            client.client.exit(None)
+            await client.client.stop()
+
+
+def main() -> int:
+    """Measure, and print the rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keys", type=int, default=100)
+    parser.add_argument("--yaml-language-server", default=shutil.which("yaml-language-server"))
+    options = parser.parse_args()
+    asyncio.run(_measure(options.keys, options.yaml_language_server))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

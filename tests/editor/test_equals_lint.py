@@ -1,0 +1,101 @@
+"""Whatever `jobspec lint` reports of a file of any case, an editor shows, and nothing else."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobspec.commands.files import ENDINGS
+from tests.support.editor import editor, uris
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+CASES = ROOT / "tests" / "cases"
+_SEVERITIES = {1: "error", 2: "warning", 3: "info"}
+
+
+def _cases(group: Path) -> Iterator[tuple[Path, ...]]:
+    """Each case of a group: the files and folders that belong together."""
+    for each in sorted(group.iterdir()):
+        if each.is_dir() or each.suffix in ENDINGS:
+            yield (each,)
+
+
+#: The file of a finding's place, its rule, severity and range; of what stands in no file of the case, the file that it is reported for.
+Place = tuple[str, str, str, int, int, int, int]
+
+
+def _expected(folder: Path) -> tuple[set[Place], dict[str, set[str]]] | None:
+    """Where the command line reports what, and the messages of each rule with their hints; None where it does not run."""
+    done = run_here("lint", ".", "-o", "json", cwd=folder)
+    if done.returncode > 1:
+        return None
+    places: set[Place] = set()
+    messages: dict[str, set[str]] = {}
+    for file in json.loads(done.stdout)["files"]:
+        for each in file["diagnostics"]:
+            messages.setdefault(each["rule"], set()).add(each["message"])
+            for at, place in enumerate((each, *each.get("related", ()))):
+                if (folder / place["file"]).is_file() and place["line"]:
+                    span = (place["line"], place["column"], place["endLine"], place["endColumn"])
+                    places.add((os.path.normpath(place["file"]), each["rule"], each["severity"], *span))
+                elif not at:
+                    here = place["file"] if (folder / place["file"]).is_file() else file["path"]
+                    places.add((os.path.normpath(here), each["rule"], each["severity"], 1, 1, 1, 1))
+    return places, messages
+
+
+def _shown(diagnostic: Any, name: str, folder: Path, expected: set[Place]) -> Iterator[Place]:
+    """Where the editor shows a diagnostic: its place, and the related ones."""
+    about = (diagnostic.code, _SEVERITIES[diagnostic.severity])
+    first = (name, *about, *_span(diagnostic.range))
+    yield (name, *about, 1, 1, 1, 1) if first not in expected and first[3:5] == (1, 1) else first
+    for each in diagnostic.related_information or ():
+        path = Path(uris.to_fs_path(each.location.uri) or "")
+        if path.is_relative_to(folder):
+            yield (path.relative_to(folder).as_posix(), *about, *_span(each.location.range))
+
+
+def _span(place: Any) -> tuple[int, int, int, int]:
+    return place.start.line + 1, place.start.character + 1, place.end.line + 1, place.end.character + 1
+
+
+async def _compare(group: Path, folder: Path) -> tuple[int, int]:
+    compared = number = 0
+    async with editor(folder, encoding="utf-32") as client:
+        for case in _cases(group):
+            for each in case:
+                (shutil.copytree if each.is_dir() else shutil.copy)(each, folder / each.name)
+            expected = _expected(folder)
+            client.changed_on_disk()
+            names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in ENDINGS]
+            for name in names:
+                client.open(name)
+            shown: set[Place] = set()
+            for name in names if expected else ():
+                for each in await client.asked(name):
+                    message = each.message.partition("\nhint: ")[0]
+                    assert expected and any(one in message for one in expected[1].get(each.code, ())), f"{case[0].name}: {name}: {message}"
+                    shown.update(_shown(each, name, folder, expected[0]))
+                    number += 1
+                compared += 1
+            if expected:
+                assert sorted(shown) == sorted(each for each in expected[0] if each[0] in names), case[0].relative_to(CASES)
+            for name in names:
+                client.close(name)
+            for path in folder.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        assert client.messages == [] or expected is None
+    return compared, number
+
+
+@pytest.mark.parametrize("group", sorted(each.name for each in CASES.iterdir() if any(_cases(each))))
+def test_every_case(group: str, tmp_path: Path) -> None:
+    compared, number = asyncio.run(_compare(CASES / group, tmp_path))
+    print(f"{group}: {compared} files, {number} findings")  # noqa: T201 (how much is compared)
+    assert compared

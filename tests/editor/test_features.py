@@ -1,0 +1,370 @@
+"""What an editor offers besides findings, asked by a real client."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.support.editor import Editor, editor, lsp
+from tests.support.manifests import write
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+T = TypeVar("T")
+
+JOB = """apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: bert
+  labels: {kueue.x-k8s.io/queue-name: gpus}
+spec:
+  runtimeRef:
+    name: torch-distributed
+  trainer:
+    numNodes: 2
+    image: ghcr.io/example/bert:1.0
+    command: [torchrun, train.py]
+    resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+"""
+RUNTIME = """apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: ours, labels: {trainer.kubeflow.org/framework: torch}}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: node
+                      image: a:1
+                      volumeMounts: [{name: data, mountPath: /data}]
+                  volumes:
+                    - name: data
+                      persistentVolumeClaim: {claimName: images}
+"""
+CLAIM = """apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: images
+spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
+"""
+QUEUE = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: gpus, namespace: ml}\nspec: {clusterQueue: all}\n"
+OWN = """apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {name: longer}
+spec:
+  description: train longer
+  parameters:
+    epochs: {type: integer, default: 3, description: how often}
+  pods:
+    - flags: {--epochs: "${epochs}"}
+"""
+PROJECT = """apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  variants:
+    - name: a
+      base: job.yaml
+      overlays:
+        - gpu-nccl: {gpus: 8}
+        - overlays/longer.yaml
+    - {name: b, base: job.yaml, overlays: [cpu]}
+"""
+OTHER = JOB.replace("torch-distributed", "ours").replace("bert", "other")
+FILES = {
+    "job.yaml": JOB,
+    "other.yaml": OTHER,
+    "runtime.yaml": RUNTIME,
+    "claim.yaml": CLAIM,
+    "queue.yaml": QUEUE,
+    "overlays/longer.yaml": OWN,
+    "jobspec.yaml": PROJECT,
+}
+
+
+class Session:
+    """An editor with all files of the example open, which many tests ask, each for what does not change it for others."""
+
+    def __init__(self, folder: Path) -> None:
+        self._runner = asyncio.Runner()
+        self._folder = folder
+        write(folder, FILES)
+        self._ends = editor(folder)
+        self.client = self._runner.run(self._begin())
+
+    async def _begin(self) -> Editor:
+        client = await self._ends.__aenter__()
+        for name in FILES:
+            client.open(name)
+        await client.asked("job.yaml")
+        return client
+
+    def __call__(self, ask: Callable[[Editor], Awaitable[T]]) -> T:
+        """The answer to a question, before which and behind which the files are as they are in the example."""
+
+        async def answer() -> T:
+            found = await ask(self.client)
+            for name, text in FILES.items():
+                if self.client.texts[name] != text:
+                    self.client.write(name, text)
+            return found
+
+        return self._runner.run(answer())
+
+    def end(self) -> None:
+        """End the server."""
+        self._runner.run(self._ends.__aexit__(None, None, None))
+        self._runner.close()
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    made = Session(tmp_path_factory.mktemp("repository"))
+    yield made
+    made.end()
+
+
+def _places(locations: Any) -> list[tuple[str, int]]:
+    return [(each.uri.rpartition("/")[2], each.range.start.line + 1) for each in locations or ()]
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "places"),
+    [
+        ("other.yaml", "ours", [("runtime.yaml", 3)]),
+        ("job.yaml", "gpus}", [("queue.yaml", 3)]),
+        ("runtime.yaml", "images", [("claim.yaml", 4)]),
+        ("runtime.yaml", "data, mountPath", [("runtime.yaml", 20)]),
+        ("jobspec.yaml", "gpu-nccl", [("gpu-nccl.yaml", 1)]),
+        ("jobspec.yaml", "overlays/longer", [("longer.yaml", 1)]),
+        ("jobspec.yaml", "job.yaml", [("job.yaml", 1)]),
+        ("job.yaml", "numNodes", []),
+    ],
+)
+def test_definition(file: str, words: str, places: list[tuple[str, int]], session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        return await client.client.text_document_definition_async(lsp.DefinitionParams(**client.at(file, words)))
+
+    assert _places(session(ask)) == places
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "places"),
+    [
+        ("runtime.yaml", "ours", [("other.yaml", 8)]),
+        ("claim.yaml", "images", [("runtime.yaml", 21)]),
+        ("queue.yaml", "gpus", [("job.yaml", 5), ("other.yaml", 5)]),
+        ("job.yaml", "bert", [("jobspec.yaml", 6), ("jobspec.yaml", 10)]),
+        ("runtime.yaml", "data\n", [("runtime.yaml", 18)]),
+        ("overlays/longer.yaml", "longer", [("jobspec.yaml", 9)]),
+    ],
+)
+def test_references(file: str, words: str, places: list[tuple[str, int]], session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        context = lsp.ReferenceContext(include_declaration=False)
+        return await client.client.text_document_references_async(lsp.ReferenceParams(context, **client.at(file, words)))
+
+    assert _places(session(ask)) == places
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "said"),
+    [
+        ("job.yaml", "numNodes", ["**TrainJob.spec.trainer.numNodes** `integer`", "In a, b:", "is   2", "job.yaml:10"]),
+        ("job.yaml", "nvidia.com/gpu", ["quantity", "In a:", 'is   "8"', "overlay gpu-nccl", "was  4"]),
+        ("claim.yaml", "accessModes", ["PersistentVolumeClaim.spec.accessModes"]),
+        ("jobspec.yaml", "gpu-nccl", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
+        ("jobspec.yaml", "overlays/longer", ["overlay **longer**: train longer", "`epochs` (integer): how often"]),
+        ("overlays/longer.yaml", "description: train", ["**Overlay.spec.description** `string`"]),
+    ],
+)
+def test_hover(file: str, words: str, said: list[str], session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        return await client.client.text_document_hover_async(lsp.HoverParams(**client.at(file, words)))
+
+    text = session(ask).contents.value
+    assert [each for each in said if each not in text] == [], text
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "typed", "offered", "missing"),
+    [
+        ("job.yaml", "  trainer:\n", "    ", ["env", "args", "numProcPerNode"], ["image", "numNodes"]),
+        ("job.yaml", "spec:\n", "  su", ["suspend"], ["runtimeRef"]),
+        ("job.yaml", "  runtimeRef:\n", "    kind: ", [], ["name"]),
+        ("job.yaml", "    name: torch-distributed\n", "  suspend: ", ["true", "false"], []),
+        ("job.yaml", "  runtimeRef:\n    name: ", "", ["ours", "torch-distributed"], []),
+        ("job.yaml", "kueue.x-k8s.io/queue-name: gpus}\n", "  annotations:\n    a: b\n", [], []),
+        ("runtime.yaml", "                    - name: node\n", "                      imagePullPolicy: ", ["Always", "IfNotPresent"], []),
+        (
+            "runtime.yaml",
+            "                    - name: data\n",
+            "                      persistentVolumeClaim:\n                        claimName: ",
+            ["images"],
+            [],
+        ),
+        ("jobspec.yaml", "overlays:\n", "        - ", ["cpu", "gpu-nccl", "overlays/longer.yaml"], []),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - name: c\n      base: ", ["job.yaml"], []),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - name: c\n      overlays: [cpu, gp", ["gpu-nccl"], []),
+        (
+            "jobspec.yaml",
+            "{name: b, base: job.yaml, overlays: [cpu]}\n",
+            "    - name: c\n      overlays:\n      - gpu-nccl:\n          ",
+            ["gpus"],
+            [],
+        ),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - ", ["name", "base", "matrix", "flags"], []),
+    ],
+)
+def test_completion_while_a_line_is_written(
+    file: str, before: str, typed: str, offered: list[str], missing: list[str], session: Session
+) -> None:
+    async def ask(client: Editor) -> Any:
+        text = client.texts[file]
+        at = text.index(before) + len(before)
+        client.insert(file, at, f"{typed}\n" if typed else "")
+        client.texts[file] = text[:at] + typed
+        place = client.at(file, text[:at] + typed, end=True)
+        return await client.client.text_document_completion_async(lsp.CompletionParams(**place))
+
+    labels = [each.label for each in session(ask).items]
+    assert [each for each in offered if each not in labels] == [], labels
+    assert [each for each in missing if each in labels] == []
+
+
+def test_a_completion_is_written_where_the_word_begins(session: Session) -> None:
+    async def ask(client: Editor) -> str:
+        client.insert("job.yaml", len(JOB), "    arg")
+        place = client.at("job.yaml", client.texts["job.yaml"], end=True)
+        found = await client.client.text_document_completion_async(lsp.CompletionParams(**place))
+        assert isinstance(found, lsp.CompletionList)
+        client.edit("job.yaml", [next(each.text_edit for each in found.items if each.label == "args")])
+        return client.texts["job.yaml"]
+
+    assert session(ask) == JOB + "    args:\n      - "
+
+
+def test_lenses_count_pods_and_gpus(session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        return await client.client.text_document_code_lens_async(lsp.CodeLensParams(client.document("job.yaml")))
+
+    titles = [each.command.title for each in session(ask)]
+    assert titles == ["2 pods, 8 GPUs", "rendered (2 variants)", "diff against HEAD"]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "words"),
+    [
+        ("jobspec.rendered", "jobspec.yaml", ["kind: TrainJob", 'nvidia.com/gpu: "8"', "# rendered/a/"]),
+        ("jobspec.expanded", "job.yaml", ["TrainJob bert: what trainer", "bert-node-0-1"]),
+    ],
+)
+def test_commands_of_lenses(command: str, name: str, words: list[str], session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        params = lsp.ExecuteCommandParams(command, [name])
+        return await client.client.workspace_execute_command_async(params)
+
+    text = session(ask)
+    assert [each for each in words if each not in text] == [], text
+
+
+def test_hints_say_what_the_operator_and_the_api_fill_in(session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        whole = lsp.Range(lsp.Position(0, 0), lsp.Position(100, 0))
+        return await client.client.text_document_inlay_hint_async(lsp.InlayHintParams(client.document("job.yaml"), whole))
+
+    hints = {each.position.line + 1: each.label.strip() for each in session(ask)}
+    assert hints[7] == "kind: ClusterTrainingRuntime, apiGroup: trainer.kubeflow.org"
+    assert "env: PET_NNODES" in hints[8]
+
+
+def test_symbols(session: Session) -> None:
+    async def ask(client: Editor) -> Any:
+        return await client.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(client.document("jobspec.yaml")))
+
+    (project,) = session(ask)
+    (spec,) = [each for each in project.children if each.name == "spec"]
+    assert [each.name for each in spec.children[0].children] == ["a", "b"]
+
+
+# Fixes.
+
+
+_FIXED = sorted(
+    each
+    for group in ("fixes", "lint", "mutants")
+    for each in (ROOT / "tests" / "cases" / group).glob("*.*")
+    if ".fixed." not in each.name and each.suffix in (".yaml", ".json")
+)
+
+
+def test_all_fixes_equal_those_of_the_command_line(tmp_path: Path) -> None:
+    here, there = tmp_path / "editor", tmp_path / "command line"
+    here.mkdir()
+    there.mkdir()
+
+    async def fix_each() -> int:
+        changed = 0
+        async with editor(here) as client:
+            for case in _FIXED:
+                for folder in (here, there):
+                    shutil.copy(case, folder)
+                run_here("lint", ".", "--fix-only", cwd=there)
+                client.changed_on_disk()
+                client.open(case.name)
+                before = client.texts[case.name]
+                await _fix_all(client, case.name)
+                assert client.texts[case.name] == (there / case.name).read_bytes().decode(), case
+                changed += client.texts[case.name] != before
+                client.close(case.name)
+                for folder in (here, there):
+                    (folder / case.name).unlink()
+        return changed
+
+    assert asyncio.run(fix_each()) > 10
+
+
+async def _fix_all(client: Editor, name: str) -> None:
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(10_000, 0))
+    context = lsp.CodeActionContext([], only=[lsp.CodeActionKind.SourceFixAll])
+    params = lsp.CodeActionParams(client.document(name), whole, context)
+    for action in await client.client.text_document_code_action_async(params) or ():
+        assert isinstance(action, lsp.CodeAction)
+        resolved = await client.client.code_action_resolve_async(action)
+        assert resolved.edit
+        assert resolved.edit.changes
+        client.edit(name, resolved.edit.changes[client.uri(name)])
+
+
+def test_one_fix_and_a_comment_that_ignores(session: Session) -> None:
+    text = JOB.replace("numNodes", "numNodez").replace("  runtimeRef", "  runtimeReff")
+
+    async def actions(client: Editor, one: Any) -> Any:
+        params = lsp.CodeActionParams(client.document("job.yaml"), one.range, lsp.CodeActionContext([one]))
+        return await client.client.text_document_code_action_async(params)
+
+    async def ask(client: Editor) -> tuple[str, str, list[Any]]:
+        client.write("job.yaml", text)
+        (one,) = [each for each in await client.asked("job.yaml") if "numNodez" in each.message]
+        fix = await client.client.code_action_resolve_async((await actions(client, one))[0])
+        client.edit("job.yaml", fix.edit.changes[client.uri("job.yaml")])  # type: ignore[union-attr,index]
+        fixed = client.texts["job.yaml"]
+        client.write("job.yaml", JOB.replace("bert:1.0", "bert:latest"))
+        (late,) = [each for each in await client.asked("job.yaml") if each.code == "unpinned-image"]
+        (ignore,) = [each for each in await actions(client, late) if each.title.startswith("Ignore")]
+        client.edit("job.yaml", ignore.edit.changes[client.uri("job.yaml")])
+        return fixed, client.texts["job.yaml"], [each.code for each in await client.asked("job.yaml")]
+
+    fixed, after, left = session(ask)
+    assert fixed == text.replace("numNodez", "numNodes")
+    assert "bert:latest  # jobspec: ignore[unpinned-image] say why\n" in after
+    assert "unpinned-image" not in left

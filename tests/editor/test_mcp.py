@@ -1,0 +1,146 @@
+"""The tools for coding agents, called by the SDK's own client over standard input and output."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.manifests import JOB, PROJECT_HEAD, write
+from tests.support.processes import environment, run_here
+
+mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed")
+
+Call = tuple[str, dict[str, Any]]
+
+
+def _calls(folder: Path, *calls: Call) -> list[Any]:
+    """The answers to some calls: what a tool gives, or the text of its error behind `error: `."""
+
+    async def answers() -> list[Any]:
+        server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "jobspec", "mcp", str(folder)], env=environment())
+        async with mcp.Client(server) as client:
+            return [_answer(await client.call_tool(name, arguments)) for name, arguments in calls]
+
+    return asyncio.run(answers())
+
+
+def _answer(result: Any) -> Any:
+    if result.is_error:
+        return f"error: {result.content[0].text}"
+    found = result.structured_content
+    return found["result"] if isinstance(found, dict) and set(found) == {"result"} else found
+
+
+def _places(found: Sequence[dict[str, Any]]) -> list[tuple[str, str, int, str]]:
+    return [(each["rule"], each["file"], each["line"], each["message"]) for each in found]
+
+
+BROKEN = JOB.replace("spec:\n", "specc:\n", 1)
+
+
+def test_all_tools_read_only(tmp_path: Path) -> None:
+    async def tools() -> Any:
+        server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "jobspec", "mcp", str(tmp_path)], env=environment())
+        async with mcp.Client(server) as client:
+            return (await client.list_tools()).tools
+
+    found = asyncio.run(tools())
+    assert [each.name for each in found] == ["check", "lint", "fix", "expand", "explain", "fields", "render", "diff", "migrate"]
+    assert all(each.annotations.read_only_hint and not each.annotations.open_world_hint for each in found)
+
+
+def test_tools(tmp_path: Path) -> None:
+    project = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [gpu-nccl]}}]\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": project, "wrong.yaml": BROKEN})
+    for command in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    write(tmp_path, {"jobspec.yaml": project.replace("[gpu-nccl]", "[{gpu-nccl: {gpus: 4}}]")})
+    checked, linted, fixed, of_text, expanded, explained, fields, rendered, of_project, changed, migrated = _calls(
+        tmp_path,
+        ("check", {"path": "job.yaml"}),
+        ("lint", {}),
+        ("fix", {"path": "wrong.yaml"}),
+        ("lint", {"text": BROKEN}),
+        ("expand", {"path": "job.yaml", "kind": "Pod"}),
+        ("explain", {"name": "unpinned-image"}),
+        ("fields", {"path": "TrainJob.spec.trainer", "contains": "numproc"}),
+        ("render", {"path": "job.yaml", "overlays": ["gpu-nccl"], "parameters": {"gpu-nccl": {"gpus": 2}}}),
+        ("render", {"variant": "a"}),
+        ("diff", {}),
+        ("migrate", {"path": "job.yaml"}),
+    )
+    assert checked["valid"]
+    assert [each["kind"] for each in checked["documents"]] == ["PyTorchJob"]
+    report = json.loads(run_here("lint", ".", "--no-build", "-o", "json", cwd=tmp_path).stdout)
+    assert sorted(_places(linted["findings"])) == sorted(
+        (each["rule"], each["file"], each["line"], _with_layer(each)) for file in report["files"] for each in file["diagnostics"]
+    )
+    assert not linted["valid"]
+    assert "-specc:" in fixed["diff"]
+    assert "+spec:" in fixed["diff"]
+    assert of_text["findings"][0]["file"] == "manifest.yaml"
+    assert of_text["findings"][0]["rule"] == "unknown-field"
+    assert expanded["objects"]["Pod"] >= 1
+    assert expanded["shown"][0]["kind"] == "Pod"
+    assert explained.startswith("unpinned-image")
+    assert [each.split(" ")[0] for each in fields] == ["TrainJob.spec.trainer.numProcPerNode"]
+    assert "nvidia.com/gpu: 2" in rendered["text"]
+    assert {tuple(each.split("/")[:2]) for each in of_project["texts"]} == {("rendered", "a")}
+    assert [each["name"] for each in changed["variants"]] == ["a"]
+    assert "+kind: TrainJob" in migrated["diff"]
+
+
+def _with_layer(found: dict[str, Any]) -> str:
+    layer = found["layer"]
+    kind = "variant" if found["file"] == "jobspec.yaml" else "overlay"
+    return f"{found['message']} ({kind} {layer})" if layer and found["file"] != f"overlay {layer}" else found["message"]
+
+
+def test_no_file_outside_of_the_folder(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write(tmp_path, {"outside/job.yaml": BROKEN, "outside/jobspec.yaml": f"{PROJECT_HEAD}  variants: []\n", "root/job.yaml": JOB})
+    (root / "link.yaml").symlink_to(tmp_path / "outside" / "job.yaml")
+    (root / "folder").symlink_to(tmp_path / "outside")
+    write(root, {"project.yaml": f"{PROJECT_HEAD}  variants: [{{name: a, base: ../outside/job.yaml}}]\n"})
+    outside = [str(tmp_path / "outside" / "job.yaml"), "../outside/job.yaml", "link.yaml", "folder/job.yaml", "/etc/hostname", "a\0b"]
+    tools = ("check", "lint", "fix", "expand", "render", "migrate")
+    calls: list[Call] = [(tool, {"path": path}) for tool in tools for path in outside]
+    calls += [("diff", {"project": "../outside/jobspec.yaml"}), ("render", {"path": "job.yaml", "overlays": ["../outside/job.yaml"]})]
+    *answers, everything = _calls(root, *calls, ("check", {}))
+    for call, answer in zip(calls, answers, strict=True):
+        assert isinstance(answer, str), call
+        assert "outside of the folder" in answer, call
+    text = json.dumps(everything)
+    assert "specc" not in text
+    assert "leads out of the repository" in text
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "open('/etc/hostname').read()",
+        "open('../secret').read()",
+        "open('link').read()",
+        "open('new', 'w')",
+        "__import__('os').remove('job.yaml')",
+        "__import__('subprocess').run(['true'])",
+        "__import__('os').system('true')",
+        "__import__('socket').create_connection(('127.0.0.1', 9))",
+        "__import__('urllib.request').request.urlopen('http://localhost')",
+    ],
+)
+def test_the_process_is_held_to_the_folder(attempt: str, tmp_path: Path) -> None:
+    write(tmp_path, {"secret": "s", "root/job.yaml": JOB})
+    (tmp_path / "root" / "link").symlink_to(tmp_path / "secret")
+    confine = "import os, sys; from jobspec.editor.mcp import _Confined; sys.addaudithook(_Confined(os.getcwd()))"
+    code = f"{confine}; open('job.yaml').read(); {attempt}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "root", env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "PermissionError" in done.stderr
