@@ -118,6 +118,8 @@ def _difference(ours: Answer, theirs: Data) -> str:
     said = {each.name: (each.count, dict(each.flavors)) for each in ours.pod_sets}
     if assigned != said:
         return "other flavors"
+    if not theirs["reserved"]:
+        return ""  # the status of the queue came too late to say whether it borrows
     borrows = any(int(each.get("borrowed", 0) or 0) for each in theirs["reserved"])
     return "" if borrows is (ours.verdict == "borrows") else "borrows" if borrows else "does not borrow"
 
