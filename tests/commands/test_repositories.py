@@ -128,7 +128,7 @@ def test_skipped_documents_of_unknown_kinds_are_counted_by_kind(tmp_path: Path) 
     manifests = [f"apiVersion: example.com/v1\nkind: {kind}\n" for kind, number in numbers.items() for _ in range(number)]
     write(tmp_path, {"all.yaml": "---\n".join([*manifests, "services: {}\n"]), "job.yaml": JOB})
     last = run_here("lint", ".", cwd=tmp_path).stdout.splitlines()[-1]
-    assert last.startswith("10 documents: 1 valid, 9 skipped (8 of unknown kinds: 3 Wheel, 2 Axle, 1 Hub and 2 more), ")
+    assert last.startswith("10 documents: 1 valid, 9 skipped (1 not a manifest, 8 of unknown kinds: 3 Wheel, 2 Axle, 1 Hub and 2 more), ")
     for output in ("json", "sarif"):
         report = json.loads(run_here("lint", ".", "-o", output, cwd=tmp_path).stdout)
         summary = report["summary"] if output == "json" else report["runs"][0]["properties"]["summary"]

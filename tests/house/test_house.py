@@ -188,7 +188,6 @@ _ASSIGNING = {
     "jobspec.reports.ci": "ElementTree takes the text of an element no other way",
     "jobspec.server.client": "the configuration belongs to the kubernetes package",
     "jobspec.schemas.shapes": "a shape takes its attributes from a row of its compiled file",
-    "jobspec.kubernetes.admission.objects": "what is pickled leaves out what no other process can have",
     "jobspec.kubernetes.admission.mutating": "an object goes through the policies one after the other",
     "jobspec.kubernetes.cel.library": "the syntax tree belongs to protobuf",
     "jobspec.kubernetes.cel.checking": "bindings of type parameters are undone where a branch fails",

@@ -231,7 +231,7 @@ def test_a_project_migrates_as_a_whole(tmp_path: Path) -> None:
     assert run_here("render", cwd=folder).returncode == 0
     (job,) = (folder / "rendered" / "large").glob("trainjob-*.yaml")
     trainer = quick_yaml.load(job.read_text())["spec"]["trainer"]
-    assert trainer["resourcesPerNode"] == {"limits": {"nvidia.com/gpu": 1}}
+    assert trainer["resourcesPerNode"] == {"limits": {"nvidia.com/gpu": "1"}}
     assert "--epochs=4" in trainer["command"]
 
 
