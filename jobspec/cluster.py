@@ -410,7 +410,7 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
-    """Whether a server gets as far as policies with a document: it decodes it. Of what is wrong then, policies may mend what CRDs say."""
+    """Whether a server gets as far as policies with a document: it decodes it. Of what is wrong then, policies may fix what CRDs refuse."""
     if judged.by_server.status in ("valid", "partly"):
         return True
     known = find(judged.document.api_version, judged.document.kind)

@@ -1,4 +1,4 @@
-"""The language server: what an editor is told of open files, as it is typed.
+"""The language server: what an editor shows of open files as they are typed.
 
 Every change of a text starts a look at the workspace in a thread, and ends the one before it: diagnostics are those of the last text.
 A client that asks for diagnostics is not sent any.

@@ -24,7 +24,7 @@ from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant
 from jobspec.workloads import is_workload, value_at
 
-#: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
+#: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
 #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
 Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
 _RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)

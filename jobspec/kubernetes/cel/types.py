@@ -152,7 +152,7 @@ class SchemaTypes:
         return Declared(own, 0, smallest, fields=declared)
 
 
-#: The longest name of an object, and the longest beginning of one, which rules are told from 1.37 on.
+#: The longest name of an object, and the longest beginning of one, which rules know from 1.37 on.
 _LONGEST_NAMES = {"name": 253, "generateName": 252}
 
 

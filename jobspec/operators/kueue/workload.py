@@ -120,8 +120,8 @@ class Workload:
     def name(self) -> str:
         """The name of the Workload; it ends with a hash of the job's uid, which is known once the job is there."""
         uid = text(mapping(self.job, "metadata"), "uid")
-        told = "\n".join((self.kind[1], self.kind[0], self.job_name, uid))
-        end = hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()[:5] if uid else "<hash>"
+        hashed = "\n".join((self.kind[1], self.kind[0], self.job_name, uid))
+        end = hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:5] if uid else "<hash>"
         return f"{f'{self.kind[1].lower()}-{self.job_name}'[:247]}-{end}"
 
     def as_object(self) -> Data:
