@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,24 +31,42 @@ def _cases(group: Path) -> Iterator[tuple[Path, ...]]:
 Place = tuple[str, str, str, int, int, int, int]
 
 
-def _expected(folder: Path) -> tuple[set[Place], dict[str, set[str]]] | None:
-    """Where the command line reports what, and the messages of each rule with their hints; None where it does not run."""
+class _Expected:
+    """What the command line reports."""
+
+    def __init__(self) -> None:
+        self.places: set[Place] = set()
+        """Where it reports what, further places too."""
+        self.findings: Counter[tuple[Place, str]] = Counter()
+        """The errors and warnings, each at its first place, with message and hint. Equal infos are reported once for all files."""
+        self.messages: dict[str, set[str]] = {}
+        """The messages of each rule."""
+
+
+def _expected(folder: Path) -> _Expected | None:
+    """What the command line reports; None where it does not run."""
     done = run_here("lint", ".", "-o", "json", cwd=folder)
     if done.returncode > 1:
         return None
-    places: set[Place] = set()
-    messages: dict[str, set[str]] = {}
+    found = _Expected()
     for file in json.loads(done.stdout)["files"]:
         for each in file["diagnostics"]:
-            messages.setdefault(each["rule"], set()).add(each["message"])
+            found.messages.setdefault(each["rule"], set()).add(each["message"])
+            origin = ""  # in no file of the case
             for at, place in enumerate((each, *each.get("related", ()))):
                 if (folder / place["file"]).is_file() and place["line"]:
                     span = (place["line"], place["column"], place["endLine"], place["endColumn"])
-                    places.add((os.path.normpath(place["file"]), each["rule"], each["severity"], *span))
+                    here = (os.path.normpath(place["file"]), each["rule"], each["severity"], *span)
                 elif not at:
-                    here = place["file"] if (folder / place["file"]).is_file() else file["path"]
-                    places.add((os.path.normpath(here), each["rule"], each["severity"], 1, 1, 1, 1))
-    return places, messages
+                    path = place["file"] if (folder / place["file"]).is_file() else file["path"]
+                    here = (os.path.normpath(path), each["rule"], each["severity"], 1, 1, 1, 1)
+                    origin = f"{place['file']}:{place['line']}:{place['column']}: " if path != place["file"] else ""
+                else:
+                    continue
+                found.places.add(here)
+                if not at and each["severity"] != "info":
+                    found.findings[here, origin + "\nhint: ".join(filter(None, (each["message"], each["hint"])))] += 1
+    return found
 
 
 def _shown(diagnostic: Any, name: str, folder: Path, expected: set[Place]) -> Iterator[Place]:
@@ -77,15 +96,21 @@ async def _compare(group: Path, folder: Path) -> tuple[int, int]:
             for name in names:
                 client.open(name)
             shown: set[Place] = set()
+            findings: Counter[tuple[Place, str]] = Counter()
             for name in names if expected else ():
+                assert expected
                 for each in await client.asked(name):
                     message = each.message.partition("\nhint: ")[0]
-                    assert expected and any(one in message for one in expected[1].get(each.code, ())), f"{case[0].name}: {name}: {message}"
-                    shown.update(_shown(each, name, folder, expected[0]))
+                    assert any(one in message for one in expected.messages.get(each.code, ())), f"{case[0].name}: {name}: {message}"
+                    first, *further = _shown(each, name, folder, expected.places)
+                    shown.update((first, *further))
+                    findings.update([(first, each.message)] if first[2] != "info" else ())
                     number += 1
                 compared += 1
             if expected:
-                assert sorted(shown) == sorted(each for each in expected[0] if each[0] in names), case[0].relative_to(CASES)
+                assert sorted(shown) == sorted(each for each in expected.places if each[0] in names), case[0].relative_to(CASES)
+                in_names = {key: count for key, count in expected.findings.items() if key[0][0] in names}
+                assert sorted(findings.items()) == sorted(in_names.items()), case[0].relative_to(CASES)
             for name in names:
                 client.close(name)
             for path in folder.iterdir():
