@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import assets
-
 _PATIENCE = 60.0  # seconds
 _HERE = "127.0.0.1"
 
@@ -32,7 +30,7 @@ def applicationset_controller(kubeconfig: Path, folder: Path) -> Iterator[None]:
     variables |= {"ARGOCD_GPG_ENABLED": "false", "ARGOCD_FAKE_IN_CLUSTER": "true", "KUBECONFIG": str(kubeconfig), "TMPDIR": str(folder)}
     with ExitStack() as stack:
 
-        def start(name: str, *words: str, program: str = f"{assets()}/argocd") -> None:
+        def start(name: str, *words: str, program: str = "argocd") -> None:
             log = stack.enter_context(open(folder / f"{name}.log", "wb"))
             stack.enter_context(_running([program, *words], log.fileno(), {**variables, "ARGOCD_BINARY_NAME": name}))
 
@@ -64,7 +62,7 @@ def plugin_server(config: str, folder: Path) -> Iterator[None]:
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     variables = {"ARGOCD_BINARY_NAME": "argocd-cmp-server", "ARGOCD_CMP_WORKDIR": str(folder / "work"), "PATH": path, "TMPDIR": str(folder)}
     with open(folder / "cmp.log", "wb") as log:
-        command = [f"{assets()}/argocd", f"--config-dir-path={folder / 'config'}"]
+        command = ["argocd", f"--config-dir-path={folder / 'config'}"]
         with _running(command, log.fileno(), {**variables, "ARGOCD_PLUGINSOCKFILEPATH": str(sockets)}):
             deadline = time.monotonic() + _PATIENCE
             while not (sockets / "jobspec.sock").exists():
