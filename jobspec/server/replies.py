@@ -227,7 +227,7 @@ def _other_namespace(question: Question, _: re.Match[str]) -> Iterator[Diagnosti
 
 #: The known forms of a message, and the function that makes diagnostics of each; the first that matches counts.
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Question, re.Match[str]], Iterator[Diagnostic]]], ...] = (
-    (re.compile(r"(?:strict decoding error|error strict decoding YAML): (.*)", re.DOTALL), _strict_decoding),
+    (re.compile(r"(?:strict decoding error|error strict decoding (?:YAML|patch)): (.*)", re.DOTALL), _strict_decoding),
     (DENIED, _denied),
     (TYPED_PATCH, _typed_patch),
     (_GO_TYPE, _go_type),
