@@ -42,10 +42,10 @@ def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool)
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
     of_cluster = [each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
-    return RenderedDocuments([_as_stored(each, target) for each in of_cluster], results)
+    return RenderedDocuments([as_stored(each, target) for each in of_cluster], results)
 
 
-def _as_stored(document: Document, target: Target) -> Document:
+def as_stored(document: Document, target: Target) -> Document:
     """A TrainJob with its quantities as the trainer's webhook writes them: the server takes another form for a change of a fixed field.
 
     The webhook does so where the job has a patch of its runtime, and Kueue gives one to every TrainJob.

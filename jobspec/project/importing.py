@@ -22,6 +22,7 @@ from jobspec.project.import_overlays import Original, Use, difference, exists, e
 from jobspec.project.project import FILE, ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
+from jobspec.rendering import as_stored
 from jobspec.targets import Target
 from jobspec.workloads import KINDS, is_workload, value_at
 
@@ -163,7 +164,7 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
         found = whole(pipeline.Source(into.path, without_engines), read)
     rendered = {each.name: each for each in found.rendered}
     for entry in entries if found.valid else ():
-        yield from _differences(rendered[entry.name], entry, is_new=into.existing is None)
+        yield from _differences(rendered[entry.name], entry, into)
 
 
 def _without_engines(text: str) -> str:
@@ -177,18 +178,21 @@ def _without_engines(text: str) -> str:
         return ""
 
 
-def _differences(variant: RenderedVariant, entry: Entry, *, is_new: bool) -> Iterator[Diagnostic]:
-    """An error for each object of an original that a variant renders in another way, for one that is missing, and for one more."""
+def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> Iterator[Diagnostic]:
+    """An error for each object of an original that a variant renders in another way, for one that is missing, and for one more.
+
+    A quantity of a TrainJob, of which render writes the canonical form, is the same amount in any other.
+    """
     result = variant.checked.result
     if not result.valid:
         yield from (each for each in result.diagnostics if each.severity == "error")
         return
     made = [document for each in variant.objects for document in read_documents(each.text, file=each.file)[0]]
     rest = {_identity(each): each for each in made}
-    hint = "" if is_new else "the `defaults` of the project may add to it; import it into another project"
+    hint = "the `defaults` of the project may add to it; import it into another project" if into.existing else ""
     for document in entry.item.original.documents:
         other = rest.pop(_identity(document), None)
-        path = difference(document.data, other.data) if other else ("metadata",)
+        path = difference(*(as_stored(each, into.target).data for each in (document, other))) if other else ("metadata",)
         if path is not None:
             message = f"the variant `{entry.name}` would render another {f'`{spell(path)}`' if other else document.kind}"
             yield document.problem("import-differs", message, path, hint=hint)

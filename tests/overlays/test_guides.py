@@ -38,7 +38,7 @@ def test_guide_000() -> None:
     (nodes,), (cpus,), (memory,) = (re.findall(rf"{name}[=:] *(\S+),", guide) for name in ("num_nodes", '"cpu"', '"memory"'))
     (runtime,) = re.findall(r"runtime.name == \"([^\"]*)\"", guide)
     job = _render("trainjob.yaml", "--overlay", "cpu", "--set", f"cpu.cpus={cpus}", "--set", f"cpu.memory={json.loads(memory)}")
-    resources = {"cpu": int(cpus), "memory": json.loads(memory)}
+    resources = {"cpu": cpus, "memory": json.loads(memory)}
     assert job["spec"]["runtimeRef"]["name"] == runtime
     assert job["spec"]["trainer"]["numNodes"] == int(nodes)
     assert job["spec"]["trainer"]["resourcesPerNode"] == {"requests": resources, "limits": resources}

@@ -16,7 +16,9 @@ from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.project.import_overlays import difference
-from tests.support import quick_yaml
+from jobspec.rendering import as_stored
+from jobspec.targets import Target, choose
+from tests.support import manifests, quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here
 from tests.support.reference import folder
@@ -120,19 +122,19 @@ def _refused(place: Path, *arguments: str, code: int = 1) -> str:
     return done.stderr
 
 
-def _objects(texts: list[str]) -> list[Any]:
-    """The objects in texts, the items of lists among them, in an order that only their data decide."""
-    found = [each.data for text in texts for each in read(text, file="")[0]]
+def _objects(texts: list[str], target: Target | None = None) -> list[Any]:
+    """The objects in texts, the items of lists among them, ordered by their data alone; for a target, as a server stores them."""
+    found = [(as_stored(each, target) if target else each).data for text in texts for each in read(text, file="")[0]]
     items = [item for each in found for item in (each["items"] if each.get("kind") == "List" else [each])]
     return sorted(items, key=lambda each: json.dumps(each, sort_keys=True))
 
 
-def _render_equals(place: Path, originals: list[str]) -> None:
-    """That the project renders to the originals, `1` and `"1"` being two values."""
+def _render_equals(place: Path, originals: list[str], *targets: str) -> None:
+    """That the project renders to the originals, `1` and `"1"` being two values but for amounts of a TrainJob."""
     done = run_here("render", cwd=place)
     assert done.returncode == 0, done.stderr
     rendered = [path.read_text() for path in (place / "rendered").rglob("*.yaml") if path.name != "kustomization.yaml"]
-    assert difference(_objects(originals), _objects(rendered)) is None
+    assert difference(_objects(originals, choose(targets)), _objects(rendered)) is None
 
 
 def test_a_job_becomes_a_base_a_variant_and_the_overlays_that_explain_the_rest(tmp_path: Path) -> None:
@@ -286,6 +288,16 @@ def test_a_manifest_with_aliases_stays_as_it_is(tmp_path: Path) -> None:
     assert written["base/train.yaml"] == ANCHORED
     assert "overlays" not in written["jobspec.yaml"]
     _render_equals(tmp_path, [ANCHORED])
+
+
+def test_an_amount_that_is_rendered_in_its_canonical_form_is_the_same(tmp_path: Path) -> None:
+    text = manifests.TRAINJOB.replace("ours, kind: TrainingRuntime", "torch-distributed")
+    text += "  trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 1, memory: 1024Mi}}}\n"
+    _place(tmp_path, {"job.yaml": text})
+    assert "nvidia.com/gpu: 1, memory: 1024Mi" in _imported(tmp_path, "job.yaml")["base/train.yaml"]
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    (job,) = (tmp_path / "rendered").rglob("trainjob-*.yaml")
+    assert quick_yaml.load(job.read_text())["spec"]["trainer"]["resourcesPerNode"] == {"limits": {"nvidia.com/gpu": "1", "memory": "1Gi"}}
 
 
 def test_json_becomes_yaml(tmp_path: Path) -> None:
@@ -561,7 +573,7 @@ def test_import_then_render_gives_every_job_of_the_corpus_again(tmp_path: Path, 
             continue
         place = _place(tmp_path / str(number), {"old/job.yaml": text})
         written = _imported(place, "old/job.yaml", *chosen)
-        _render_equals(place, [text])
+        _render_equals(place, [text], *targets)
         assert lost(text, *written.values()) == [], path
         done += 1
     assert done > 60
