@@ -450,7 +450,8 @@ def _matches(called: _Called) -> _Found:
     if called.target is None and not is_at_least(called.of.release, "1.37"):
         return None
     text = _scaled(_plus(called.first.size.most, 1), _PER_CHARACTER)
-    return _times(text, _scaled(called.arguments[-1].size.most, _PER_CHARACTER_OF_PATTERN)), None
+    pattern = called.arguments[0 if called.target else 1]
+    return _times(text, _scaled(pattern.size.most, _PER_CHARACTER_OF_PATTERN)), None
 
 
 def _finds(called: _Called) -> _Found:
