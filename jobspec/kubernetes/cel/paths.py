@@ -90,4 +90,4 @@ def uses_old_self(text: str) -> bool:
     """Whether an expression refers to `oldSelf`, the value before an update."""
     import re
 
-    return re.search(r"(?<![\w.])oldSelf\b", without_literals(text)) is not None
+    return re.search(r"(?<![\w.`])oldSelf\b", without_literals(text)) is not None

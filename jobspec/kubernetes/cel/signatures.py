@@ -258,6 +258,8 @@ SINCE = {
 }
 #: The release from which on `all` and its like can have two variables.
 TWO_VARIABLES_SINCE = "1.33"
+#: The release from which on the name of a field can be written in backticks.
+BACKTICKS_SINCE = "1.37"
 
 
 # Semantic versions in CEL: maps with the text of the version, build metadata removed.

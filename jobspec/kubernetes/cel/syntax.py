@@ -16,8 +16,6 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as _Field
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 
-from jobspec.kubernetes.cel.paths import without_literals
-
 #: The extensions of CEL that Kubernetes has (`baseOpts`, k8s.io/apiserver pkg/cel/environment/base.go).
 EXTENSIONS = """\
 extensions:
@@ -124,8 +122,6 @@ def parse(text: str, within: cel.Env | None = None) -> SyntaxTree:
 
     Raises RuntimeError with the library's message for a syntax error, or an expression too deep for the library.
     """
-    if "`" in without_literals(text):
-        raise RuntimeError("a backtick is not supported")
     packed = Packed.FromString((within or _environment()).compile(text, disable_check=True).serialize())
     try:
         message = ParsedExpr.FromString(packed.value)

@@ -15,8 +15,8 @@ from jobspec.go import formats, regex, text_formats
 from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
-from jobspec.kubernetes.cel.paths import RESOURCE, spellings
-from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.paths import RESOURCE, spellings, without_literals
+from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, DYN, STRING, Type, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
 from jobspec.targets import is_at_least
 
@@ -54,6 +54,8 @@ def compile_text(
     except RuntimeError as error:
         first = str(error).splitlines()[0]
         raise RecursionError if syntax.is_too_deep(error) else ValueError(first.rpartition("<input>:")[2] or first) from None
+    if release and not is_at_least(release, BACKTICKS_SINCE) and "`" in without_literals(text):
+        raise ValueError(f"a name in backticks is for rules from Kubernetes {BACKTICKS_SINCE} on, and the target is {release}")
     try:
         checked = CheckedExpression(tree, variables, fields, release=release, patches=patches)
         validate(checked)
