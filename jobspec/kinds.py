@@ -1,7 +1,7 @@
 """The kinds that jobspec knows, by group and kind: versions, scope, whose release decides about the schema, and the rule for names.
 
 Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.37 API servers as they start by default; names follow the callers of
-`ValidateObjectMeta`, k8s.io/kubernetes pkg/apis and pkg/registry, 1.36.
+`ValidateObjectMeta`, k8s.io/kubernetes pkg/apis and pkg/registry, 1.37.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ VALIDATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "Validat
 MUTATING_POLICY: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicy")
 MUTATING_POLICY_BINDING: GroupKind = ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding")
 KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
+CLUSTER_TRUST_BUNDLE: GroupKind = ("certificates.k8s.io", "ClusterTrustBundle")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
@@ -174,6 +175,8 @@ autoscaling                   HorizontalPodAutoscaler           v1,v2     Namesp
 batch                         CronJob                           v1        Namespaced  -                  cronjob
 batch                         Job                               v1        Namespaced  -                  subdomain
 certificates.k8s.io           CertificateSigningRequest         v1        Cluster     -                  made-segment
+certificates.k8s.io           ClusterTrustBundle                v1        Cluster     -                  subdomain
+certificates.k8s.io           PodCertificateRequest             v1        Namespaced  -                  subdomain
 coordination.k8s.io           Lease                             v1        Namespaced  -                  subdomain
 discovery.k8s.io              EndpointSlice                     v1        Namespaced  -                  subdomain
 events.k8s.io                 Event                             v1        Namespaced  -                  subdomain
@@ -191,6 +194,7 @@ rbac.authorization.k8s.io     ClusterRoleBinding                v1        Cluste
 rbac.authorization.k8s.io     Role                              v1        Namespaced  -                  segment
 rbac.authorization.k8s.io     RoleBinding                       v1        Namespaced  -                  segment
 resource.k8s.io               DeviceClass                       v1        Cluster     -                  made-subdomain
+resource.k8s.io               DeviceTaintRule                   v1        Cluster     -                  subdomain
 resource.k8s.io               ResourceClaim                     v1        Namespaced  -                  subdomain
 resource.k8s.io               ResourceClaimTemplate             v1        Namespaced  -                  subdomain
 resource.k8s.io               ResourceSlice                     v1        Cluster     -                  subdomain

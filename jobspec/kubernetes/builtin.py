@@ -62,7 +62,14 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
         return found
     has_old_name = (known.group, known.name) == kinds.SERVICE and not is_at_least(target["kubernetes"], "1.36")
     names = "old-label" if has_old_name else known.names
-    return [*found, *metadata_problems(meta or {}, names=names, namespaced=known.namespaced, builtin=known.needs_domains)]
+    start = _signer(data) if (known.group, known.name) == kinds.CLUSTER_TRUST_BUNDLE else ""
+    return [*found, *metadata_problems(meta or {}, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
+
+
+def _signer(data: Any) -> str:
+    """How the name of a ClusterTrustBundle has to begin: `ValidateClusterTrustBundleName`, k8s.io/kubernetes pkg/apis/core/validation."""
+    signer = mapping(data, "spec").get("signerName")
+    return signer.replace("/", ":") + ":" if isinstance(signer, str) and signer else ""
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:

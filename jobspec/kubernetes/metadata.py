@@ -30,11 +30,14 @@ _METADATA: Path = ("metadata",)
 _KEPT = 8192  # answers about words, of which a repository has few
 
 
-def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: bool = True) -> Problems:
-    """The problems of an object's metadata; values of a wrong type are skipped. *names* is the kind's rule for names in `jobspec.kinds`."""
+def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: bool = True, start: str = "") -> Problems:
+    """The problems of an object's metadata; values of a wrong type are skipped.
+
+    *names* is the kind's rule for names in `jobspec.kinds`, which is for what follows *start*, where a name has to begin with that.
+    """
     if names == "-":
         return
-    yield from _names(metadata, names)
+    yield from _names(metadata, names, start)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
         yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is not a valid namespace (RFC 1123 label): {why}")
@@ -44,18 +47,22 @@ def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: 
     yield from _owners(metadata.get("ownerReferences"))
 
 
-def _names(metadata: Data, rule: str) -> Problems:
+def _names(metadata: Data, rule: str, start: str) -> Problems:
     """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
         yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
-    bad_prefix, bad_name = _NAME_RULES[rule]
+    bad_prefix, bad_name = (_after(start, bad) for bad in _NAME_RULES[rule])
     if isinstance(name, str) and name and (why := bad_name(name)):
         yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is not a valid name: {why}", _name_hint(name, bad_name))
     if isinstance(prefix, str) and prefix:
         is_generated = not name and rule != "address"
         if why := bad_prefix(prefix) or (bad_name(generated_name(prefix)) if is_generated else ""):
             yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` is not a valid prefix of a name: {why}")
+
+
+def _after(start: str, bad: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda name: bad(name.removeprefix(start)) if name.startswith(start) else f"it must begin with `{start}`"
 
 
 def generation_problems(metadata: Any) -> Problems:

@@ -141,6 +141,7 @@ def test_every_kind_has_a_shape_in_the_releases_that_serve_it(version: str, kind
         ("networking.k8s.io/v1", "ServiceCIDR", "1.33"),
         ("resource.k8s.io/v1", "ResourceClaim", "1.34"),
         ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "1.36"),
+        ("certificates.k8s.io/v1", "ClusterTrustBundle", "1.37"),
     ],
 )
 def test_a_kind_is_there_since_the_release_that_served_it_first(version: str, kind: str, since: str) -> None:
