@@ -24,7 +24,7 @@ from tests.support.checking import result
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT
 
-_FOLDERS = ("validate", "admission", "updates")
+_FOLDERS = ("validate", "admission", "updates", "kueue")
 _START = re.compile(r"^---.*\n", re.MULTILINE)
 
 
