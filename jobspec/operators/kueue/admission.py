@@ -265,7 +265,7 @@ class _Assignment:
             for each, count in zip(workload.pod_sets, counts, strict=True)
         ]
         self._assign()
-        if self.mode != _NO_FIT:
+        if self.mode != _NO_FIT and not self._is_cut_short:
             self._place()
         self.attempts = {each.pods.name: _merged((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
         if _NO_FIT < self.mode < _FIT:
@@ -293,7 +293,7 @@ class _Assignment:
     # Flavors by quota.
 
     def _assign(self) -> None:
-        self._complete = False
+        self._complete = self._is_cut_short = False
         grouped: dict[str, list[int]] = {}
         for number, each in enumerate(self.sets):
             grouped.setdefault(each.pods.topology.group or str(number), []).append(number)
@@ -309,12 +309,15 @@ class _Assignment:
                 if not each.requests and each.pods.topology.group:
                     each.flavors = {name: replace(it) for name, it in chosen.items() if self._topology_of(it.flavor)}
                 each.attempts, each.reasons = list(attempts), list(reasons)
-                each.failed = failed or (bool(each.requests) and not each.flavors)
+                each.failed = failed
                 for name, it in each.flavors.items():
                     self._own[it.flavor, name] = plus(self._own.get((it.flavor, name), 0), each.requests.get(name, 0))
-            if any(each.failed for each in together):
+            if failed:
                 return
-        self._complete = True
+            if any(each.requests and not each.flavors for each in together):  # nothing but zeros of resources without a quota
+                self._is_cut_short = True
+                break
+        self._complete = not self._is_cut_short or together[-1] is self.sets[-1]
 
     def _of_group(self, numbers: Sequence[int], requests: Mapping[str, int]) -> tuple[dict[str, _Chosen], list[Attempt], list[str], bool]:
         chosen: dict[str, _Chosen] = {}
