@@ -72,11 +72,16 @@ KEPT_BINDING: Data = {
 }
 
 
+def keep_config_maps_watched(server: Server) -> None:
+    """Store the policy for nothing, before any whose parameters are ConfigMaps is deleted."""
+    for path, kept in ((_POLICIES, KEPT), (_BINDINGS, KEPT_BINDING)):
+        server.call("POST", path, json.dumps(kept))
+
+
 @contextmanager
 def world(server: Server, random: Random, count: int) -> Iterator[World]:
     """Policies on a server, as long as they are needed."""
-    for path, kept in ((_POLICIES, KEPT), (_BINDINGS, KEPT_BINDING)):
-        server.call("POST", path, json.dumps(kept))
+    keep_config_maps_watched(server)
     made = World(server, f"rules-{random.randrange(1 << 32):08x}-{time.time_ns() % 10**9:09d}")
     try:
         surroundings(made, random)
