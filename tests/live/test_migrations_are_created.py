@@ -11,6 +11,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
 from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.workloads import QUEUE
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers
 from tests.support.reference import ROOT, folder
@@ -52,7 +53,9 @@ def _needs_more(found: Migrated) -> bool:
 
 
 def _create(server: Server, namespace: str, document: Document) -> None:
-    made = {**document.data, "metadata": {**document.data["metadata"], "namespace": namespace}}
+    metadata = document.data["metadata"]
+    labels = {name: value for name, value in metadata.get("labels", {}).items() if name != QUEUE}  # a Kueue there would have it wait
+    made = {**document.data, "metadata": {**metadata, "labels": labels, "namespace": namespace}}
     for _ in range(20):  # the trainer's webhook may learn of a new runtime late
         answer = server.call("POST", PLURALS[document.kind].format(namespace) + "?fieldValidation=Strict", json.dumps(made))
         if answer.accepted or "not found" not in answer.message:
