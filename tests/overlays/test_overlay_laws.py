@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobspec.commands.inputs import load_overlays
@@ -24,6 +24,7 @@ from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.targets import choose
+from tests.support.seeds import seed
 
 TARGET = choose([])
 pytestmark = pytest.mark.slow
@@ -82,7 +83,7 @@ def or_change(value: Any, *keys: str) -> Maker:
     def make(r: Random) -> Any:
         listed = made(value, r)
         removals = [{**{key: item[key] for key in keys if key in item}, "$remove": True} for item in listed]
-        return {"$append": listed} if r.random() < 0.4 else [pair[r.random() < 0.35] for pair in zip(listed, removals, strict=True)]
+        return {"$append": listed} if r.random() < 0.4 else [pair[r.random() < 0.5] for pair in zip(listed, removals, strict=True)]
 
     return make
 
@@ -280,6 +281,8 @@ def nodes_changes(release: str) -> Maker:
                 keyed("name", ["${training}"], {**container, "args": or_null(words), "command": or_null(words)}),
                 {"$append": keyed("name", ["side"], container)},
                 [{"name": "side", "$remove": True}],
+                [{"name": "side", "$remove": True}],
+                [{"name": "side", "$remove": True}],
             ),
             "volumes": or_null(or_change(keyed("name", ["v", "w"], nullable(volume_source)), "name")),
             "tolerations": or_null(or_append(tolerations)),
@@ -391,9 +394,11 @@ class World:
     def __init__(self, name: str, target: Mapping[str, str], base: Maker, change: Maker, *, share: float = 1) -> None:
         self.name = name
         self.target = target
+        self.base = base
+        self.pair = pair_of(change)
         self.bases = drawn(base)
         self.specs = drawn(change)
-        self.pairs = drawn(pair_of(change))
+        self.pairs = drawn(self.pair)
         self.law = settings(LAW, max_examples=int(LAW.max_examples * share))
 
 
@@ -617,10 +622,11 @@ def leaves(value: Any, marks: Marks) -> Iterator[tuple[Any, Mark]]:
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
+    """By numbers of its own: what Hypothesis draws for a test depends on the modules that happen to be loaded."""
     seen: Counter[str] = Counter()
-
-    def count(drawing: st.DataObject) -> None:
-        base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
+    r = Random(seed())
+    for _ in range(200):
+        base, pair = made(world.base, r), made(world.pair, r)
         a, b = overlays(a=pair[0], b=pair[1])
         both, problems = applied(world, documents(base), a, b)
         alone, _ = applied(world, documents(base), a)
@@ -630,11 +636,6 @@ def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
         seen["conflicts"] += conflicting(problems)
         seen["removals"] += not problems and "$remove" in json.dumps(pair)
         seen["flags"] += "flags" in json.dumps(pair)
-        for rule in {problem.rule for problem in problems}:
-            event(rule)
-
-    run: Callable[[], None] = settings(LAW, max_examples=100, derandomize=True)(given(st.data())(count))
-    run()
     shares = {name: seen[name] / seen["all"] for name in seen}
     least = 0.3 if world is WORLDS[0] else 0.15  # a TrainJob cannot say everything, and of fewer fields overlays meet in more
     assert shares["applies"] > least, shares
