@@ -49,7 +49,7 @@ def changed_manifest(
     """
     shape = custom or shapes.load(document.api_version, document.kind, target)
     tree = tree or set_by(Mark(document.file), document.data)
-    return _changed(tree, request, policies, shape, lambda data: as_admitted(document.changed(data), target, custom))
+    return _changed(tree, request, policies, shape, target, lambda data: as_admitted(document.changed(data), target, custom))
 
 
 def changed_job(job: Document, policies: PolicyObjects | None, target: Target) -> Document:
@@ -83,13 +83,15 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
     (stored,) = with_api_defaults([made], context, job.target)
     request = Request(with_generated_names(stored), namespace=job.job.namespace, user=job.creator_of(made))
     shape = shapes.load(str(made.value["apiVersion"].value), request.kind[1], job.target)
-    return _changed(made, request, policies, shape, lambda data: data)
+    return _changed(made, request, policies, shape, job.target, lambda data: data)
 
 
-def _changed(tree: MarkedTree, request: Request, policies: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data]) -> Changed:
+def _changed(
+    tree: MarkedTree, request: Request, policies: PolicyObjects, shape: Shape | None, target: Target, settle: Callable[[Data], Data]
+) -> Changed:
     from jobspec.kubernetes.admission.mutating import mutated
 
-    found = mutated(request, policies, shape, settle)
+    found = mutated(request, policies, shape, settle, target["kubernetes"])
     before = request.object
     for name, after in found.steps:
         tree, before = changed_tree(tree, before, after, Mark(f"policy `{name}`")), after

@@ -139,7 +139,11 @@ def _expected(plain: Data, data: Data, request: Request, cluster: Cluster, polic
 
     document = documents_of([data], "object")[0]
     shape = shapes.load(document.api_version, document.kind, cluster.target)
-    after = mutated(request, policies, shape, lambda each: as_admitted(document.changed(each), cluster.target)).object
+
+    def settle(each: Data) -> Data:
+        return as_admitted(document.changed(each), cluster.target)
+
+    after = mutated(request, policies, shape, settle, cluster.target["kubernetes"]).object
     here = Mark("policy")
     label = {**plain["metadata"]["labels"], "policy": data["metadata"]["labels"]["policy"]}
     tree = set_by(here, {**plain, "metadata": {**plain["metadata"], "labels": label}})

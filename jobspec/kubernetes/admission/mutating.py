@@ -29,6 +29,7 @@ from jobspec.kubernetes.admission.policies import (
     reads_unknown,
 )
 from jobspec.kubernetes.structural import schema_problems
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,18 +53,21 @@ class Mutation(NamedTuple):
     """Why it is refused, and what was not evaluated."""
 
 
-def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data]) -> Mutation:
-    """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again."""
+def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data], release: str) -> Mutation:
+    """An object as the policies among *objects* change it; *settle* gives a changed one the defaults of its type again.
+
+    *release*: that of Kubernetes.
+    """
     if not objects.change_objects or request.kind[0] == "admissionregistration.k8s.io":
         return Mutation(request.object)
     policies = concerned(request, objects, kinds.MUTATING_POLICY)
     if not policies:
         return Mutation(request.object)
-    first = _Round(request, objects, shape, settle)
+    first = _Round(request, objects, shape, settle, release)
     first.run(policies)
     if not first.again or any(each.is_evaluated for each in first.decisions):
         return first.result()
-    second = _Round(request._replace(object=first.object), objects, shape, settle, first.pruned)
+    second = _Round(request._replace(object=first.object), objects, shape, settle, release, first.pruned)
     second.run([each for each in policies if each.spec.get("reinvocationPolicy") == "IfNeeded"], first.again)
     found = second.result()
     return found._replace(steps=[*first.steps, *found.steps], decisions=list(dict.fromkeys([*first.decisions, *found.decisions])))
@@ -73,12 +77,19 @@ class _Round:
     """One way of an object through the policies."""
 
     def __init__(
-        self, request: Request, objects: PolicyObjects, shape: Shape | None, settle: Callable[[Data], Data], pruned: Sequence[str] = ()
+        self,
+        request: Request,
+        objects: PolicyObjects,
+        shape: Shape | None,
+        settle: Callable[[Data], Data],
+        release: str,
+        pruned: Sequence[str] = (),
     ) -> None:
         self._request = request
         self._objects = objects
         self._shape = shape
         self._settle = settle
+        self._release = release
         self.object = request.object
         self.steps: list[tuple[str, Data]] = []
         self.decisions: list[Decision] = []
@@ -152,7 +163,7 @@ class _Round:
             applies = mutation["patchType"] == "ApplyConfiguration"
             if applies and self.pruned:
                 raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(self.pruned)}")
-            patched = _configured(self.object, found, self._shape) if applies else _patched(self.object, found)
+            patched = _configured(self.object, found, self._shape) if applies else _patched(self.object, found, self._release)
             wrong = self._undecodable(patched)
             if wrong and applies:
                 of_kind = f"{self._request.kind[0]}/{self._request.version}, Kind={self._request.kind[1]}"
@@ -370,7 +381,7 @@ class _TestFailed(Exception):
     """A `test` of a patch does not hold, so that the patch is not applied."""
 
 
-def _patched(data: Data, operations: list[Data]) -> Data:
+def _patched(data: Data, operations: list[Data], release: str) -> Data:
     """An object with a JSON patch applied. Raises ValueError with the server's words for one that does not apply."""
     from copy import deepcopy
 
@@ -378,8 +389,10 @@ def _patched(data: Data, operations: list[Data]) -> Data:
         value = each.get("value")
         if isinstance(value, dict) and _TYPE in value:
             _check_types(value)
-        elif _has_object(value):
-            raise _Breaks("the API server crashes on an `Object` in a list or a map that is the value of a JSON patch")
+        elif _has_object(value) and not is_at_least(release, "1.37"):
+            raise _Breaks(
+                "the API server crashes on an `Object` in a list or a map that is the value of a JSON patch, before Kubernetes 1.37"
+            )
     made = deepcopy(data)
     try:
         for each in operations:
