@@ -95,14 +95,17 @@ class View:
         """All documents of the workspace, as they were last checked."""
         return [each for file in self.files.checked for each in file.documents]
 
-    def at(self, name: str, position: lsp.Position) -> tuple[Document, Path, Mark] | None:
-        """The document, the path and the place of the key or value at a position; None between them."""
+    def at(self, params: lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams) -> tuple[str, Document, Path, Mark] | None:
+        """The file of a request, and the document, the path and the place of the key or value at its position; None between them."""
+        name, position = self.name(params.text_document.uri), params.position
+        if not name:
+            return None
         line = position.line + 1
         column = self.text(name).column(position.line, position.character) + 1
         for document in self.documents(name):
             for path, mark in _spans(document.marks):
                 if (mark.line, mark.column) <= (line, column) <= (mark.end_line, mark.end_column) and mark.file == name:
-                    return document, path, mark
+                    return name, document, path, mark
         return None
 
     def jobs(self, name: str) -> list[LintedJob]:
@@ -148,11 +151,10 @@ def _files_of(variant: PlannedVariant) -> list[str]:
 
 def hover(view: View, params: lsp.HoverParams) -> lsp.Hover | None:
     """What `explain` says of the field, or of the overlay that is named; of a file in a project, where the variants' values come from."""
-    name = view.name(params.text_document.uri)
-    found = view.at(name, params.position) if name else None
+    found = view.at(params)
     if not found:
         return None
-    document, path, mark = found
+    name, document, path, mark = found
     value = value_at(document.data, path)
     parts = [_overlay_text(view, name, document, path, value) or _field_text(view, document, path), *_blame(view, name, document, path)]
     said = "\n\n".join(filter(None, parts))
@@ -353,8 +355,8 @@ def _values(view: View, name: str, outline: Outline, line: int, path: Path) -> I
         if kinds_of == kinds.CLUSTER_TRAINING_RUNTIME:
             yield from ((each, f"ships with trainer {target['trainer']}", each) for each in runtimes.shipped(target))
     if path[-1:] == ("name",) and "volumeMounts" in path:
-        pod = path[: path.index("containers" if "containers" in path else "initContainers")]
-        volumes = [value for at, value in outline.values(line) if at[:-2] == (*pod, "volumes") and at[-1] == "name"]
+        around = _volumes_for(path)
+        volumes = [value for at, value in outline.values(line) if at[:-2] == around and at[-1] == "name"]
         yield from ((each, "volume", each) for each in volumes)
     if path[-2:-1] in (("args",), ("command",)):
         yield from ((flag, said, flag) for flag, said in _flags(view))
@@ -397,11 +399,10 @@ def _referred_kinds(path: Path) -> Sequence[kinds.GroupKind]:
 
 def definition(view: View, params: lsp.DefinitionParams) -> list[lsp.Location]:
     """Where the object, volume, overlay or base that is named at a position is written."""
-    name = view.name(params.text_document.uri)
-    found = view.at(name, params.position) if name else None
+    found = view.at(params)
     if not found:
         return []
-    document, path, _ = found
+    name, document, path, _ = found
     value = value_at(document.data, path)
     if overlay := _overlay_at(view, name, document, path, value):
         return [view.location(Mark(overlay.file, 1, 1))]
@@ -416,20 +417,24 @@ def definition(view: View, params: lsp.DefinitionParams) -> list[lsp.Location]:
 
 
 def _volumes(document: Document, path: Path, value: Any) -> Iterator[Mark]:
-    pod = path[: path.index("containers" if "containers" in path else "initContainers")]
-    volumes = value_at(document.data, (*pod, "volumes"))
+    around = _volumes_for(path)
+    volumes = value_at(document.data, around)
     for number, each in enumerate(volumes if isinstance(volumes, list) else ()):
         if isinstance(each, dict) and each.get("name") == value:
-            yield document.marks.nearest((*pod, "volumes", number, "name")).place()
+            yield document.marks.nearest((*around, number, "name")).place()
+
+
+def _volumes_for(mount: Path) -> Path:
+    """The path of the volumes of a pod, by that of something in a mount of one of its containers, of whichever sort."""
+    return (*mount[: mount.index("volumeMounts") - 2], "volumes")
 
 
 def references(view: View, params: lsp.ReferenceParams) -> list[lsp.Location]:
     """Where the object, base or overlay at a position is named."""
-    name = view.name(params.text_document.uri)
-    found = view.at(name, params.position) if name else None
+    found = view.at(params)
     if not found:
         return []
-    document, path, _ = found
+    name, document, path, _ = found
     value = value_at(document.data, path)
     referred = [document.group_kind] if path == ("metadata", "name") else list(_referred_kinds(path))
     marks = [

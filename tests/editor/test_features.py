@@ -57,6 +57,14 @@ metadata:
   name: images
 spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}
 """
+DEBUGGED = """apiVersion: v1
+kind: Pod
+metadata: {name: debugged, namespace: ml}
+spec:
+  ephemeralContainers: [{name: debugger, image: "a:1", volumeMounts: [{name: dumps, mountPath: /dumps}]}]
+  containers: [{name: main, image: "a:1"}]
+  volumes: [{name: dumps, emptyDir: {}}]
+"""
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: gpus, namespace: ml}\nspec: {clusterQueue: all}\n"
 OWN = """apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
@@ -85,6 +93,7 @@ FILES = {
     "other.yaml": OTHER,
     "runtime.yaml": RUNTIME,
     "claim.yaml": CLAIM,
+    "debugged.yaml": DEBUGGED,
     "queue.yaml": QUEUE,
     "overlays/longer.yaml": OWN,
     "jobspec.yaml": PROJECT,
@@ -144,6 +153,7 @@ def _places(locations: Any) -> list[tuple[str, int]]:
         ("job.yaml", "gpus}", [("queue.yaml", 3)]),
         ("runtime.yaml", "images", [("claim.yaml", 4)]),
         ("runtime.yaml", "data, mountPath", [("runtime.yaml", 20)]),
+        ("debugged.yaml", "dumps, mountPath", [("debugged.yaml", 7)]),
         ("jobspec.yaml", "gpu-nccl", [("gpu-nccl.yaml", 1)]),
         ("jobspec.yaml", "overlays/longer", [("longer.yaml", 1)]),
         ("jobspec.yaml", "job.yaml", [("job.yaml", 1)]),
