@@ -11,7 +11,7 @@ from jobspec.go.formats import is_parsed_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Any, Literal
 
     Format = Literal["binary", "decimal", "exponent"]
 
@@ -27,6 +27,7 @@ _ENDLESS = 10_000_000
 """The exponent that takes a server seconds; with a greater one, the request times out."""
 _MAX_EXPONENT = 99
 """The longest exponent that is written out; with a longer one, a quantity stays as it is written."""
+_COMPARED_DIGITS = 4
 
 
 class Quantity:
@@ -78,6 +79,16 @@ def canonical_quantity(text: str) -> str:
         return text
     exponent = text.strip().lower().partition("e")[2].lstrip("+-")
     return text if exponent.isdecimal() and int(exponent) > _MAX_EXPONENT else str(quantity(text))
+
+
+def comparable(value: Any) -> int | str:
+    """What a quantity is compared by: its billionths; its text where Go does not parse it, or where its exponent has over four digits."""
+    text = str(value)
+    is_short = len(text.strip().lower().partition("e")[2].lstrip("+-")) <= _COMPARED_DIGITS
+    if not is_short or not is_parsed_quantity(text):
+        return text
+    found, most = quantity(text), ((1 << 63) - 1) * _ONE
+    return max(-most, min(found.nanos, most)) if found.format == "binary" else found.nanos
 
 
 def exponent_of(text: str) -> int:

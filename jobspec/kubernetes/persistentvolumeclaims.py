@@ -9,8 +9,7 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
-from jobspec.go.formats import is_parsed_quantity
-from jobspec.go.quantities import exponent_of, is_endless
+from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
 from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
@@ -19,7 +18,6 @@ from jobspec.targets import is_at_least
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
     from typing import Any
 
 
@@ -200,7 +198,6 @@ def _source(source: Any, field: str) -> Problems:
 _STORAGE: Path = (*_REQUESTS, Key("storage"))
 _CLASS = "volume.beta.kubernetes.io/storage-class"  # the annotation that came before the field
 _ANEW = "restore the old value, or create another claim"
-_MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 
 def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
@@ -271,25 +268,17 @@ def _resources(new: Data, old: Data, status: Data, release: str, *, bound: bool)
 def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
     """The problem of a smaller request: a bound claim can take back an expansion from 1.32 on, but not shrink its volume."""
     least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
-    now, was, has = _amount(new), _amount(old), _amount(least)
-    if now is not None and was is not None and has is not None and now < was and (now <= has or not is_at_least(release, "1.32")):
+    now, was, has = comparable(new), comparable(old), comparable(least)
+    if isinstance(now, str) or isinstance(was, str) or isinstance(has, str):
+        return
+    if now < was and (now <= has or not is_at_least(release, "1.32")):
         message = f"a volume cannot shrink: it has `{least}`, and `{new}` is requested"
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or create another claim")
 
 
-def _amount(quantity: Any) -> Decimal | None:
-    """The number of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
-    from jobspec.kubernetes.cel import functions
-
-    text = str(quantity).strip()
-    is_short = len(text.lower().partition("e")[2]) <= _MAX_DIGITS
-    return functions.number_of(functions.quantity(text)) if is_short and is_parsed_quantity(text) else None
-
-
 def _amounts(quantities: Any) -> Data:
-    """The numbers of quantities, by resource; the text of one that is not compared as a number."""
-    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
-    return {name: quantity if number is None else number for name, (number, quantity) in amounts.items()}
+    """What quantities are compared by, by resource."""
+    return {name: comparable(quantity or 0) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
 
 
 def _pruned(value: Any) -> Any:

@@ -9,7 +9,7 @@ account and the token.
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
-from jobspec.go.quantities import quantity
+from jobspec.go.quantities import comparable
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import REQUIRED
 from jobspec.kubernetes.problems import describe, value_at
@@ -190,7 +190,6 @@ _STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
 _AMOUNTS = ("limits", "overhead", "requests")
 _AMOUNT = ("divisor", "sizeLimit")
 _MILLI = 1_000_000
-_LONGEST = 2  # characters of an exponent; a quantity with a longer one is compared by its text
 
 
 def changes(new: Data, old: Data) -> Iterator[Path]:
@@ -223,12 +222,10 @@ def _reduced(value: Any, around: str) -> Any:
     return made
 
 
-def _amount(text: str, *, rounded: bool = False) -> Any:
-    """The amount of a quantity, up to a thousandth where it is *rounded* up by the server."""
-    if len(text.lower().partition("e")[2]) > _LONGEST:
-        return text
-    nanos = quantity(text).nanos
-    return -(-nanos // _MILLI) * _MILLI if rounded else nanos
+def _amount(text: str, *, rounded: bool = False) -> int | str:
+    """What an amount is compared by, up to a thousandth where it is *rounded* up by the server."""
+    nanos = comparable(text)
+    return -(-nanos // _MILLI) * _MILLI if rounded and isinstance(nanos, int) else nanos
 
 
 def _is_absent(value: Any, field: str, around: str) -> bool:

@@ -7,7 +7,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
-from jobspec.go.quantities import quantity
+from jobspec.go.quantities import comparable
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
 from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
@@ -151,7 +151,6 @@ _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """Maps of texts, in which an empty text differs from an absent key."""
 _SOURCES = ("dataSource", "dataSourceRef")  # objects that are pointers in Go
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
-_MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # has a default in a pod, but not in a template
 
 
@@ -182,7 +181,7 @@ def _normalized(value: Any, field: str = "") -> Any:
     """A value of a field with the defaults of its type, without what is empty."""
     if isinstance(value, dict):
         if field in _QUANTITIES:
-            return {name: _amount(each) for name, each in value.items()}
+            return {name: comparable(each) for name, each in value.items()}
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
@@ -196,9 +195,3 @@ def _normalized_claim(claim: Data) -> Any:
     kept = {name: each for name, each in claim.items() if name not in ("apiVersion", "kind")}
     spec, status = {**_CLAIM, **(claim.get("spec") or {})}, {"phase": "Pending", **(claim.get("status") or {})}
     return _normalized({**kept, "spec": spec, "status": status})
-
-
-def _amount(value: Any) -> Any:
-    """The number of a quantity, or the value itself where its exponent is too long to write it out."""
-    text = str(value)
-    return value if len(text.lower().partition("e")[2].strip("+-")) > _MOST_DIGITS else quantity(text).nanos
