@@ -27,7 +27,8 @@ from jobspec.operators.life import (
     leaves_finished_pods,
     leaves_running_pods,
 )
-from jobspec.operators.training_operator.job import PORT
+from jobspec.operators.trainer import train_job
+from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.targets import Target
@@ -223,8 +224,6 @@ _OWN = frozenset((*_NAMES, "restartPolicy", "containers", "initContainers"))
 _PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
 #: What operators write on pods to find them again.
 _OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("jobset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/")}
-#: The init container by which Workers wait for the name of the Master; the names of a TrainJob's nodes are known from the beginning.
-_WAITING = "init-pytorch"
 
 
 def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
@@ -261,7 +260,7 @@ def is_of_job(label: str) -> bool:
 
 def _container(node: JobNode, container: MarkedTree, field: str, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     name = str(container.value["name"].value)
-    if name == _WAITING and job.operator in str(container.mark):
+    if name == WAITING_CONTAINER and job.operator in str(container.mark):
         return
     is_training = node.training is not None and field == "containers" and name == node.training.value["name"].value
     label = TRAINING if is_training else f"{'init container' if field == 'initContainers' else 'container'} {name}"
@@ -452,7 +451,7 @@ def _seen(name: str, value: str, job: JobContext) -> str:
 
 def known_port(operator: str) -> str:
     """The port at which an operator has processes meet, unless the job says another one."""
-    return "29500" if operator == "trainer" else "23456"
+    return str(train_job.PORT if operator == "trainer" else PORT_NUMBER)
 
 
 def _words(container: MarkedTree, field: str, known: dict[str, str], job: JobContext) -> list[str]:

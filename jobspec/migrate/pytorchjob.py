@@ -16,7 +16,7 @@ from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
-from jobspec.operators.training_operator.job import PORT
+from jobspec.operators.training_operator import PORT
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS

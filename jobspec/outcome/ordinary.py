@@ -7,12 +7,13 @@ to judge its objects takes three times as long; a property test holds what is sa
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, has_error
-from jobspec.kinds import TRAINJOB, UNKNOWN
+from jobspec.kinds import PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
 from jobspec.targets import RELEASES, Target
-from jobspec.workloads import QUEUE, resumed, suspension, value_at
+from jobspec.workloads import CONTAINERS, QUEUE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -497,10 +498,6 @@ def _is_harmless(word: CommandWord) -> bool:
 # PyTorchJobs.
 
 
-_TRAINING_CONTAINER = "pytorch"
-_OPERATORS_PORT = ("pytorchjob-port", 23456)
-_ADDED = "init-pytorch"
-"""The init container that the operator adds."""
 _LONGEST_PYTORCHJOB_NAME = 40
 is_count_of_pods = between(1, 9999)
 """So short that it may stand in a name."""
@@ -556,9 +553,13 @@ def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> boo
 
 def _is_ordinary_role(role: dict[str, Any]) -> bool:
     template = role["template"]
-    training = containers_of(template).get(_TRAINING_CONTAINER)
+    training = containers_of(template).get(CONTAINERS[PYTORCHJOB])
     names = [each["name"] for each in template["spec"].get("initContainers", ())]
-    return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_OPERATORS_PORT)
+    return (
+        training is not None
+        and WAITING_CONTAINER not in (*names, *containers_of(template))
+        and has_room_for_port(training, PORT, PORT_NUMBER)
+    )
 
 
 def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
@@ -569,7 +570,7 @@ def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
 
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
-    return all(_has_rendezvous(containers_of(each["template"])[_TRAINING_CONTAINER], data["spec"]) for each in _roles(data).values())
+    return all(_has_rendezvous(containers_of(each["template"])[CONTAINERS[PYTORCHJOB]], data["spec"]) for each in _roles(data).values())
 
 
 def _roles(data: dict[str, Any]) -> dict[str, Any]:

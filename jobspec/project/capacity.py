@@ -1,28 +1,27 @@
-"""How many pods a job asks for, with which resources, and for how long at most.
-
-`operators/` makes every pod whole; here pods are counted without making them, since a project has thousands, and a test holds both equal.
-"""
+"""How many pods a job asks for, with which resources, for how long at most, and what they cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from jobspec.documents.document import Document
+from jobspec.go.quantities import Quantity, quantity
+from jobspec.go.values import mapping
 from jobspec.kinds import PYTORCHJOB
-from jobspec.kubernetes.cel.functions import number_of, quantity
+from jobspec.kubernetes.pods.resources import needs_together
+from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
-from jobspec.operators.trainer.policies import changes
-from jobspec.operators.trainer.runtimes import TRAINER, ancestor, merges_resources, nodes_of, runtime_of
+from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
+from jobspec.operators.training_operator import WAITING_CONTAINER
 from jobspec.targets import Target
-from jobspec.workloads import Role, Workload, roles_in, value_at
+from jobspec.workloads import value_at
 
 Amounts = Mapping[str, Decimal]
 
 
-_NODE = "node"
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 
@@ -81,18 +80,17 @@ def is_accelerator(resource: str) -> bool:
     return name.startswith("gpu") or "/gpu" in name or f"{vendor}/{name}".startswith(_DEVICES)
 
 
-def capacity_of(job: Document, context: Iterable[Document], target: Target) -> Capacity:
-    """What a training job asks for once it runs; its runtime is looked for *context* it."""
+def capacity_of(job: Document, context: Sequence[Document], target: Target) -> Capacity:
+    """What a training job that a server accepts asks for once it runs. *context*: the documents that it may refer to."""
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
-        return Capacity(list(_of_roles(job)), deadline, list(_outliving(job, target)) if deadline is not None else ())
+        return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
-    runtime = runtime_of(job, context, target)
-    if runtime is None:
-        nodes = nodes_of(job.data, None)
-        own = AlikePods(nodes, nodes, _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
-        return Capacity([own], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
-    return Capacity(list(_of_replicated_jobs(job, runtime, target)), deadline)
+    if runtime_of(job, context, target) is None:
+        nodes, own = nodes_of(job.data, None), _amounts({"resources": value_at(job.data, ("spec", "trainer", "resourcesPerNode"))})
+        pods = AlikePods(nodes, nodes, {name: _number(each) for name, each in own.items()}, {})
+        return Capacity([pods], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
+    return Capacity(list(_pods_of(job, context, target)), deadline)
 
 
 def _outliving(job: Document, target: Target) -> Iterator[str]:
@@ -102,88 +100,25 @@ def _outliving(job: Document, target: Target) -> Iterator[str]:
         yield f"with `cleanPodPolicy: None`, training-operator {release} leaves pods running at the deadline; `Running` deletes them"
 
 
-def _of_roles(job: Document) -> Iterator[AlikePods]:
-    for role in roles_in(job):
-        replicas = value_at(role.data, ("replicas",))
-        is_scaled = role.name == "Worker" and value_at(job.data, ("spec", "elasticPolicy", "metrics")) is not None
-        most = int(value_at(job.data, ("spec", "elasticPolicy", "maxReplicas")) or 0) if is_scaled else 0
-        number = 1 if replicas is None else int(replicas)
-        yield AlikePods(number, max(most, number), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")))
+def _pods_of(job: Document, context: Sequence[Document], target: Target) -> Iterator[AlikePods]:
+    expansion = expand(job, context, target, first_and_last_only=True, skip_server_checks=True)
+    expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
+    scaled = {"Worker": value_at(job.data, ("spec", "elasticPolicy", "maxReplicas"))} if expanded.of_kind("HorizontalPodAutoscaler") else {}
+    for role in expanded.roles:
+        pod = role.pod_tree.data()["spec"]
+        pod["initContainers"] = [each for each in pod.get("initContainers") or () if each["name"] != WAITING_CONTAINER]
+        resources = {name: _number(each) for name, each in needs_together(pod, _amounts).items()}
+        yield AlikePods(role.count, max(int(scaled.get(role.name) or 0), role.count), resources, pod.get("nodeSelector") or {})
 
 
-def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Iterator[AlikePods]:
-    patches = list(changes(Workload(job, runtime=runtime)))
-    for role in roles_in(runtime):
-        own = _own_resources(job, runtime, role, target)
-        selector = _selector(role.in_pod("nodeSelector"))
-        for patch in patches:
-            if patch.job == role.name:
-                selector |= _selector(value_at(patch.spec, ("nodeSelector",)))
-        number = _number(job, runtime, role)
-        yield AlikePods(number, number, _of_pod(role, own, merged=merges_resources(target["trainer"])), selector)
-
-
-def _number(job: Document, runtime: Document, role: Role) -> int:
-    """The pods of a replicated job of a runtime."""
-    policy = value_at(runtime.data, ("spec", "mlPolicy"))
-    said = value_at(job.data, ("spec", "trainer", "numNodes"))
-    mpi = value_at(policy, ("mpi",))
-    if mpi is not None and role.name == _NODE and said:
-        return max(int(said) - 1, 1) if value_at(mpi, ("runLauncherAsNode",)) else int(said)
-    if ancestor(role) == TRAINER and mpi is None:
-        return nodes_of(job.data, runtime)
-    if ancestor(role) == TRAINER:
-        return int(value_at(policy, ("numNodes",)) or 1)
-    parallelism = value_at(role.data, ("template", "spec", "parallelism"))
-    replicas = value_at(role.data, ("replicas",))
-    return max(int(parallelism or 1), 1) * (1 if replicas is None else int(replicas))
-
-
-def _own_resources(job: Document, runtime: Document, role: Role, target: Target) -> dict[str, Any]:
-    """The `resourcesPerNode` of a TrainJob where they reach the pods of a replicated job; empty where they do not."""
-    policy = value_at(runtime.data, ("spec", "mlPolicy"))
-    if policy is None and merges_resources(target["trainer"]):
-        return {}
-    context = role.name == _NODE and value_at(policy, ("mpi", "runLauncherAsNode")) is True
-    found = value_at(job.data, ("spec", "trainer", "resourcesPerNode")) if ancestor(role) == TRAINER or context else None
-    return found or {}
-
-
-def _of_pod(role: Role, own: dict[str, Any], *, merged: bool = True) -> Amounts:
-    """What a pod may use: its containers together, or its largest init container where that is more."""
-    together: dict[str, Decimal] = {}
-    for _, container in role.items("containers"):
-        resources = container.get("resources") or {}
-        if own and container.get("name") == _NODE:
-            resources = _merged(resources, own) if merged else own
-        _add(together, _amounts(resources))
-    largest: dict[str, Decimal] = {}
-    for _, container in role.items("initContainers"):
-        amounts = _amounts(container.get("resources"))
-        if container.get("restartPolicy") == "Always":
-            _add(together, amounts)
-        else:
-            largest |= {name: max(amount, largest.get(name, amount)) for name, amount in amounts.items()}
-    return together | {name: max(amount, together.get(name, amount)) for name, amount in largest.items()}
-
-
-def _add(total: dict[str, Decimal], amounts: Amounts) -> None:
-    for name, amount in amounts.items():
-        total[name] = total.get(name, Decimal(0)) + amount
-
-
-def _merged(resources: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    return {part: {**(resources.get(part) or {}), **(own.get(part) or {})} for part in ("limits", "requests")}
-
-
-def _amounts(resources: Any) -> dict[str, Decimal]:
+def _amounts(container: Any) -> dict[str, Quantity]:
     """The limits of a container by resource, and the requests where it has no limit."""
-    said = {**(value_at(resources, ("requests",)) or {}), **(value_at(resources, ("limits",)) or {})}
-    return {name: number_of(quantity(str(amount))) for name, amount in said.items()}
+    resources = mapping(container, "resources")
+    return {name: quantity(str(each)) for name, each in {**mapping(resources, "requests"), **mapping(resources, "limits")}.items()}
 
 
-def _selector(labels: Any) -> dict[str, str]:
-    return dict(labels) if isinstance(labels, dict) else {}
+def _number(amount: Quantity) -> Decimal:
+    return Decimal(amount.nanos).scaleb(-9)
 
 
 # What a job costs at most: its pods, by a price list, for as long as its deadline lets them run.

@@ -8,13 +8,15 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Key, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
+from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
+from jobspec.operators.training_operator import PORT, PORT_NUMBER
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import job_name
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import Workload, roles_in, value_at
+from jobspec.workloads import CONTAINERS, Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-CONTAINER = "pytorch"
-PORT = "pytorchjob-port"
-_PORT_NUMBER = 23456
 _TYPES = ("Master", "Worker")
 
 
@@ -49,7 +48,7 @@ class Replicas:
 
     def _training(self) -> list[MarkedTree]:
         """The containers named `pytorch`."""
-        return [each for each in items(self.template.get("spec", "containers")) if each.value["name"].value == CONTAINER]
+        return [each for each in items(self.template.get("spec", "containers")) if each.value["name"].value == CONTAINERS[PYTORCHJOB]]
 
     def ports(self) -> list[MarkedTree] | None:
         """The ports of the first container named `pytorch`; None where there is no such container."""
@@ -129,10 +128,10 @@ def _replica_type(name: str, spec: MarkedTree, shape: Shape | None, operator: Ma
 def _with_port(template: MarkedTree, operator: Mark) -> MarkedTree:
     """The template with the operator's port in the training container, or in the first where none has its name."""
     containers = items(template.get("spec", "containers"))
-    at = next((number for number, each in enumerate(containers) if each.value["name"].value == CONTAINER), 0)
+    at = next((number for number, each in enumerate(containers) if each.value["name"].value == CONTAINERS[PYTORCHJOB]), 0)
     if not containers or any(text(port, "name") == PORT for port in items(containers[at].get("ports"))):
         return template
-    port = set_by(operator, {"name": PORT, "containerPort": _PORT_NUMBER})
+    port = set_by(operator, {"name": PORT, "containerPort": PORT_NUMBER})
     containers[at] = with_appended(containers[at], "ports", [port], operator)
     return template.replace_at(("spec", "containers"), lambda before: before.with_value(containers))
 

@@ -11,6 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.operators.made import as_go_writes
+from jobspec.operators.training_operator import WAITING_CONTAINER
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
 from jobspec.programs.command_lines import ENDPOINT, NNODES, NODE_RANK, NPROC_PER_NODE
 from jobspec.schemas import shapes
@@ -45,7 +46,7 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
     if "Master" not in job.replicas or replicas.type != "Worker":
         return spec
     container = {
-        "name": "init-pytorch",
+        "name": WAITING_CONTAINER,
         "image": "alpine:3.10",
         "imagePullPolicy": "IfNotPresent",
         "command": ["sh", "-c", _WAIT.format(f"{job.name.value}-master-0")],
