@@ -1,4 +1,4 @@
-"""What `jobspec explain FILE` says of admission policies: which of the given objects and of the coming pods they are for."""
+"""What `jobspec explain FILE` says of admission policies: which of the given objects and of the coming pods they match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobspec.kinds import find as find_kind
 from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
 from jobspec.kubernetes.admission.policies import Request, matching
 from jobspec.pipeline import Checked, context_of
-from jobspec.workloads import is_workload
+from jobspec.workloads import is_workload, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iter
         if not is_workload(each):
             continue
         context = context_of(file, files, cluster)
-        expansion = expand(each, context, cluster.target, first_and_last_only=True)
+        expansion = expand(resumed(each), context, cluster.target, first_and_last_only=True)
         job = ExpandedJob(each, expansion.objects, cluster.target, expansion.counts)
         for role in job.roles:
             (pod,) = with_api_defaults([role.pod_tree], context, cluster.target)
@@ -67,7 +67,7 @@ def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tupl
     own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
     yield f"{policy.kind} `{policy.name}` ({policy.file}): {_number(len(own), 'binding')}"
     if not own:
-        yield "  without a binding it is for nothing"
+        yield "  no binding, so that it applies to nothing"
     for name, spec in own:
         actions = ", ".join(spec.get("validationActions") or ("changes objects",))
         yield f"  binding `{name}` ({actions})"

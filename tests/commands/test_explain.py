@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Annotated, Any, ClassVar
 
@@ -401,7 +402,7 @@ def test_the_paths_of_lines_can_be_explained(capsys: pytest.CaptureFixture[str])
     assert [path for path in paths if main(["explain", path]) != 0] == []
 
 
-def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_is_for() -> None:
+def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_matches() -> None:
     path = ROOT / "tests" / "cases" / "outcome" / "validating-policies.yaml"
     lines = run_here("explain", str(path)).stdout.splitlines()
     assert [line.partition("  /")[0].strip() for line in lines] == [
@@ -412,6 +413,13 @@ def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_is_for() -> None
         "2 pods of TrainJob `b`: node",
         "3 matches among 5 objects and coming pods",
     ]
+
+
+def test_a_policy_matches_the_pods_that_a_suspended_job_will_have(tmp_path: Path) -> None:
+    text = (ROOT / "tests" / "cases" / "outcome" / "validating-policies.yaml").read_text()
+    suspended = tmp_path / "suspended.yaml"
+    suspended.write_text(text.replace("  pytorchReplicaSpecs:", "  runPolicy: {suspend: true}\n  pytorchReplicaSpecs:"))
+    assert "2 pods of PyTorchJob `a`: Worker" in run_here("explain", str(suspended)).stdout
 
 
 def test_a_file_without_a_policy_is_not_explained() -> None:
