@@ -11,6 +11,7 @@ from functools import cache
 
 from jobspec.data import package_path
 from jobspec.diagnostics import Data, Path, Problem, Problems
+from jobspec.go.formats import integer
 from jobspec.go.values import is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
 from jobspec.kubernetes.problems import closest, missing, one_of
@@ -72,7 +73,6 @@ _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
     ("day of the week", 0, 6, _DAYS),
 )
 NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-_LARGEST = 2**63 - 1
 
 
 def bad_schedule(schedule: str) -> str:
@@ -139,9 +139,7 @@ def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, 
 def _number(text: str, names: Mapping[str, int]) -> int | None:
     if text.lower() in names:
         return names[text.lower()]
-    digits = text.removeprefix("+")
-    is_number = digits.isascii() and digits.isdecimal() and len(digits.lstrip("0")) < 20 and int(digits) <= _LARGEST
-    return int(digits) if is_number else None
+    return None if text.startswith("-") else integer(text)
 
 
 # The time zones that a CronJob can name: those of the IANA database as the server carries it.

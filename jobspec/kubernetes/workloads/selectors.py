@@ -7,6 +7,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.formats import integer
 from jobspec.go.quantities import comparable
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import selector_problems
@@ -61,27 +62,17 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Pr
 # Follows `Convert_v1_Deployment_To_apps_Deployment` and `Convert_v1_DaemonSet_To_apps_DaemonSet`, k8s.io/kubernetes pkg/apis/apps/v1, 1.36.
 
 
-_LARGEST = 2**63 - 1
-
-
 def number_in_annotation(data: Data, name: str, *, least: int | None = None, may_be_empty: bool = True) -> Problems:
     """The problem of an annotation that holds no number of 64 bits, or one below *least*."""
     value = string_map(mapping(data, "metadata"), "annotations").get(name)
     if value is None or (not value and may_be_empty):
         return
-    found = _integer(value)
+    found = integer(value)
     path = ("metadata", "annotations", Key(name))
     if found is None:
         yield Problem("wrong-format", path, f'the annotation `{name}` holds a number, not "{value}"', "remove the annotation")
     elif least is not None and found < least:
         yield Problem("out-of-range", path, f"the annotation `{name}` is at least {least}, not {found}", "remove the annotation")
-
-
-def _integer(text: str) -> int | None:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isascii() or not digits.isdecimal():
-        return None
-    return value if len(digits.lstrip("0")) < 20 and -_LARGEST - 1 <= (value := int(text)) <= _LARGEST else None
 
 
 # A workload's selector, which has to be right and to select the pods of the workload's own template.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jobspec.go.formats import integer
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.operators.kueue.world import HOSTNAME, amount
@@ -345,13 +346,9 @@ def _tolerates(toleration: Data, taint: Data) -> bool:
     if text(toleration, "effect") not in ("", text(taint, "effect")) or key not in ("", text(taint, "key")):
         return False
     if operator in ("Lt", "Gt"):
-        numbers = _whole(text(taint, "value")), _whole(value)
+        numbers = integer(text(taint, "value")), integer(value)
         return None not in numbers and _compared(operator, *numbers)  # type: ignore[arg-type]  # both are there
     return operator == "Exists" or (operator == "Equal" and value == text(taint, "value"))
-
-
-def _whole(value: str) -> int | None:
-    return int(value) if value.lstrip("+-").isdecimal() and len(value) < 20 else None
 
 
 def _compared(operator: str, one: int, other: int) -> bool:
@@ -379,6 +376,6 @@ def matches_expression(expression: Data, labels: Mapping[str, str]) -> bool:
     if operator == "NotIn":
         return key not in labels or labels[key] not in values
     if operator in ("Gt", "Lt"):
-        one, other = _whole(labels.get(key, "")), _whole(values[0] if values else "")
+        one, other = integer(labels.get(key, "")), integer(values[0] if values else "")
         return one is not None and other is not None and _compared(operator, one, other)
     return (key in labels) == (operator == "Exists")

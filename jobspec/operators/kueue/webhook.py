@@ -10,6 +10,7 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
+from jobspec.go.formats import integer
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import encode_as_go, mapping, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB
@@ -288,15 +289,6 @@ _QUEUE, _PREBUILT, _PRIORITY, _SECONDS, _FEWEST, _SYNCED, _ELASTIC, _GATED = (
 _LONGEST_GATE = 63
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _BOOLEANS = (*_TRUE, "0", "f", "F", "FALSE", "false", "False")
-_LIMITS = {bits: range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (32, 64)}
-
-
-def _integer(text: str, bits: int) -> int | None:
-    """The integer of a text as Go's strconv reads it; None for a text that is none."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
-        return None
-    return number if (number := int(text)) in _LIMITS[bits] else None
 
 
 def _label(name: str) -> Path:
@@ -335,7 +327,7 @@ def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
 def execution_time(workload: Workload, target: Target) -> Iterator[Finding]:
     """The longest time that a job may run, in its label, is a number of seconds above 0."""
     text = _metadata(workload.document.data, "labels").get(_SECONDS)
-    if text is not None and (_integer(text, 64) or 0) <= 0:
+    if text is not None and (integer(text) or 0) <= 0:
         yield Finding(_label(_SECONDS), f"`{text}` is not a number of seconds above 0")
 
 
@@ -419,7 +411,7 @@ def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
     name, data = _FEWEST, workload.document.data
     text = _metadata(data, "annotations").get(name)
     if text is not None and not (workload.old and _metadata(workload.old.data, "annotations").get(name, "") == text):
-        number, pods = _integer(text, 64), _pods_of_job(data)
+        number, pods = integer(text), _pods_of_job(data)
         in_32_bits = ((number or 0) + 2**31) % 2**32 - 2**31
         if number is None or number <= 0 or in_32_bits >= pods:
             yield Finding(_annotation(name), f"`{text}` is not a number of pods from 1 to {pods - 1}")
@@ -559,7 +551,7 @@ def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
         if (_SLICE in said) != (_SIZE in said):
             there, missing = (_SLICE, _SIZE) if _SLICE in said else (_SIZE, _SLICE)
             yield pods.finding(there, f"`{there}` needs `{missing}`")
-        size = _integer(said[_SIZE], 32) if _SIZE in said else 1
+        size = integer(said[_SIZE], 32) if _SIZE in said else 1
         if size is None or size < 1:
             yield pods.finding(_SIZE, f"`{said[_SIZE]}` is not a number of pods above 0")
         elif _SIZE in said and size > pods.count:
@@ -625,7 +617,7 @@ def _layers(text: str) -> list[tuple[str, int]] | None:
             return None
         fields = {key.lower(): value for key, value in (each or {}).items() if value is not None}
         level, size = fields.get("topology", ""), fields.get("size", 0)
-        if not isinstance(level, str) or type(size) is not int or size not in _LIMITS[32]:
+        if not isinstance(level, str) or type(size) is not int or integer(str(size), 32) is None:
             return None
         found.append((level, size))
     return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Mark
 from jobspec.documents.marked_tree import as_document, marked, set_by
+from jobspec.go.formats import integer
 from jobspec.go.values import mapping, number, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.classes import priority_of
@@ -257,8 +258,7 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                 )
     elif job.group_kind == kinds.JOB:
         least = string_map(mapping(job.data, "metadata"), "annotations").get(f"{GROUP}/job-min-parallelism", "")
-        found = int(least) if least.lstrip("+-").isdecimal() else None
-        yield _with_topology(PodSet("main", _pods_of(spec), mapping(spec, "template"), found, index_label=_INDEX))
+        yield _with_topology(PodSet("main", _pods_of(spec), mapping(spec, "template"), integer(least), index_label=_INDEX))
     else:
         yield from map(
             _of_replicated_job, structs(_jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec, "replicatedJobs")

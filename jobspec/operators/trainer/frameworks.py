@@ -7,6 +7,7 @@ in no fixed order; a runtime has one policy, and what the plugin for plain jobs 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, set_by, text, with_appended
+from jobspec.go.formats import integer
 from jobspec.operators.made import RANDOM, with_items, with_variables
 from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import (
@@ -220,15 +221,10 @@ def slots_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
     """The number of processes of a node; from 2.1 on a 1 of the runtime stands for the number of GPUs."""
     own = job.trainer("numProcPerNode")
     if own:
-        return own.with_value(own.value if isinstance(own.value, int) else _number(own.value))
+        return own.with_value(own.value if isinstance(own.value, int) else integer(own.value) or 0)
     slots = job.policy("mpi", "numProcPerNode") or MarkedTree(1, job.mark)
     amount = gpus(resources_per_node(job, sets)) if slots.value == 1 and job.is_at_least("2.1.0") else None
     return amount.with_value(max(1, whole(amount))) if amount else slots
-
-
-def _number(words: str) -> int:
-    """A text as Go reads it for a number: 0 where it is none."""
-    return int(words) if words.lstrip("+-").isdecimal() and words.isascii() else 0
 
 
 def _with_mounts(pod_set: PodSet, job: JobOfTrainer, slots: MarkedTree) -> PodSet:
