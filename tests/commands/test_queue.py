@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
+from tests.support.manifests import JOB as PYTORCHJOB
 from tests.support.manifests import PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -88,3 +89,38 @@ def test_a_project_names_the_queue_and_its_variants_are_asked_together(tmp_path:
     assert found == [("nlp", "fits"), ("nlp", "fits"), ("other", "never")], done.stderr
     text = run_here("queue", "--queues", "queues.yaml", cwd=tmp_path).stdout
     assert "8 own, 8 at most, 12 wanted together: more than there is at once" in text
+
+
+_CLUSTER = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Cluster
+metadata: {name: prod}
+spec:
+  releases: {kueue: 0.18.2}
+  objects:
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: any}}
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: nlp, namespace: nlp}, spec: {clusterQueue: research}}
+    - apiVersion: kueue.x-k8s.io/v1beta2
+      kind: ClusterQueue
+      metadata: {name: research}
+      spec:
+        namespaceSelector: {}
+        resourceGroups: [{coveredResources: [cpu], flavors: [{name: any, resources: [{name: cpu, nominalQuota: 4}]}]}]
+"""
+
+
+def test_a_project_is_asked_by_its_own_releases_and_the_queues_of_its_own_cluster(tmp_path: Path) -> None:
+    head = f"{PROJECT_HEAD}  defaults: {{base: job.yaml, queue: nlp, namespace: nlp}}\n  variants: [{{name: a}}]\n"
+    write(
+        tmp_path,
+        {"jobspec.yaml": f"{head}  target: {{kueue: 0.18.2}}\n", "job.yaml": PYTORCHJOB, "queues.yaml": QUEUES, "prod.yaml": _CLUSTER},
+    )
+    (tmp_path / ".git").mkdir()
+    by_target = run_here("queue", "--queues", "queues.yaml", cwd=tmp_path).stdout
+    assert "fits in queue nlp → research" in by_target
+    assert "(Kueue 0.18.2)" in by_target
+    assert "kind-not-queued" not in by_target
+    write(tmp_path, {"jobspec.yaml": f"{head}  cluster: prod.yaml\n"})
+    by_cluster = run_here("queue", cwd=tmp_path).stdout
+    assert "4 own, 4 at most" in by_cluster
+    assert "(Kueue 0.18.2)" in by_cluster
