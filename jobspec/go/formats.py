@@ -1,7 +1,7 @@
-"""Check times, numbers, quantities, bytes and addresses: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
+"""Check times, quantities, bytes and addresses: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
 
 Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON` and `MicroTime.UnmarshalJSON`, k8s.io/apimachinery
-pkg/apis/meta/v1, `time.Parse`, `strconv.ParseInt` and `base64.StdEncoding`.
+pkg/apis/meta/v1, `time.Parse`, and `base64.StdEncoding`.
 """
 
 from __future__ import annotations
@@ -53,15 +53,6 @@ def is_parsed_quantity(text: str) -> bool:
     suffix = match[1]
     exponent = re.fullmatch(r"[eE]([+-]?)0*(\d{1,19})", suffix, re.ASCII)
     return suffix in _SUFFIXES or (exponent is not None and -(2**63) <= int(exponent[1] + exponent[2]) < 2**63)
-
-
-def integer(text: str, bits: int = 64) -> int | None:
-    """The decimal number that `strconv.ParseInt` reads in a text; None for another text, and for a number of more bits."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isascii() or not digits.isdecimal() or len(digits.lstrip("0")) > 19:
-        return None
-    number = int(digits.lstrip("0") or "0") * (-1 if text[0] == "-" else 1)
-    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def is_time(text: str) -> bool:

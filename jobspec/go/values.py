@@ -260,6 +260,15 @@ def number(data: dict[str, Any], name: str) -> int | None:
     return None if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
 
 
+def integer(text: str, bits: int = 64) -> int | None:
+    """The decimal number that `strconv.ParseInt` reads in a text; None for another text, and for a number of more bits."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdecimal() or len(digits.lstrip("0")) > 19:
+        return None
+    number = int(digits.lstrip("0") or "0") * (-1 if text[0] == "-" else 1)
+    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
+
+
 def string_map(data: dict[str, Any], name: str) -> dict[str, str]:
     """The map of texts in a field: labels, annotations."""
     return {key: value if isinstance(value, str) else "" for key, value in mapping(data, name).items()}

@@ -8,16 +8,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.values import integer, mapping, string_map, structs, text, texts
 from jobspec.kubernetes.problems import closest, describe, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
 #: Metadata that the server writes.
 WRITTEN_BY_SERVER = frozenset(("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"))
+#: The label of a namespace that holds its name.
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
 #: The annotation in which kubectl keeps the whole object that it has applied last, as text.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -350,3 +353,37 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
         if name not in kept:
             message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
             yield Problem("immutable-field", (*_METADATA, "finalizers", index), message)
+
+
+# Whether an object's labels are those that a selector wants; of nodes, numbers can be compared, too.
+#
+# Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Requirement.Matches`, pkg/labels, 0.36.
+
+
+def selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """Whether a right selector selects an object with these labels; an empty one selects all."""
+    return all(meets(labels, each) for each in requirements(selector))
+
+
+def requirements(selector: Any) -> list[Data]:
+    """All that a selector requires, each as an item of `matchExpressions`."""
+    pairs = [{"key": key, "operator": "In", "values": [value]} for key, value in string_map(mapping(selector), "matchLabels").items()]
+    return pairs + structs(selector, "matchExpressions")
+
+
+def meets(labels: Mapping[str, str], requirement: Data) -> bool:
+    """Whether labels meet a requirement."""
+    key, operator, values = text(requirement, "key"), text(requirement, "operator"), texts(requirement, "values")
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    if operator in ("Gt", "Lt"):
+        return is_beyond(operator, labels.get(key, ""), values[0] if values else "")
+    return (key in labels) == (operator == "Exists")
+
+
+def is_beyond(operator: str, value: str, limit: str) -> bool:
+    """Whether one number in a text is above another one (`Gt`), or below it (`Lt`)."""
+    one, other = integer(value), integer(limit)
+    return one is not None and other is not None and (one > other if operator == "Gt" else one < other)

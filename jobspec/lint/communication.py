@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
+from jobspec.kubernetes.metadata import selects
 from jobspec.lint.linted import OTHER_ACCELERATORS, LintedContainer, LintedJob, written
 from jobspec.programs import command_lines
 from jobspec.workloads import items_at, value_at
@@ -335,7 +336,7 @@ def _isolates(policy: Document, labels: Mapping[str, str], direction: Literal["I
     """Whether pods with these labels have only the traffic of a direction that policies allow, because of this one."""
     types = value_at(policy.data, ("spec", "policyTypes"))
     isolated = direction in types if types else direction == "Ingress" or bool(value_at(policy.data, ("spec", "egress")))
-    return isolated and _selects(value_at(policy.data, ("spec", "podSelector")), labels)
+    return isolated and selects(value_at(policy.data, ("spec", "podSelector")), labels)
 
 
 def _allows(policy: Document, rules: str, field: str, peer: Mapping[str, str]) -> bool:
@@ -366,14 +367,7 @@ def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
     """Whether a pod is a peer; one by its namespace's labels or its address may be."""
     if value_at(peer, ("podSelector",)) is None:
         return True
-    return _selects(peer["podSelector"], pod)
-
-
-def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """Whether a label selector selects labels; an empty one selects all."""
-    from jobspec.kubernetes.workloads.selectors import misses
-
-    return not misses(selector or {}, labels)
+    return selects(peer["podSelector"], pod)
 
 
 RULES = (

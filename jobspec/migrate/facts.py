@@ -15,7 +15,7 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import GroupKind
-from jobspec.kubernetes.metadata import LAST_APPLIED
+from jobspec.kubernetes.metadata import LAST_APPLIED, selects
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
@@ -312,7 +312,7 @@ def selector_facts(node: JobNode, nodes: Sequence[JobNode]) -> Iterator[tuple[Ke
     spec = node.pod.tree.value["spec"]
     found = [each for field in _FIELDS if field in spec.value for each in _selectors(spec.value[field])]
     for number, selector in enumerate(found):
-        chosen = [each.name for each in nodes if _matches(selector, _labels(each))]
+        chosen = [each.name for each in nodes if selects(selector.data(), _labels(each))]
         yield (node.name, "pod", f"labelSelector {number}"), Fact(chosen, selector.place())
 
 
@@ -328,19 +328,6 @@ def _selectors(tree: MarkedTree) -> Iterator[MarkedTree]:
 
 def _labels(node: JobNode) -> dict[str, str]:
     return {name: str(each.value) for name, each in node.pod.tree.value["metadata"].entries("labels")}
-
-
-def _matches(selector: MarkedTree, labels: Mapping[str, str]) -> bool:
-    wanted = all(labels.get(name) == str(each.value) for name, each in selector.entries("matchLabels"))
-    return wanted and all(_fits(each.data(), labels) for each in items(selector.get("matchExpressions")))
-
-
-def _fits(expression: dict[str, object], labels: Mapping[str, str]) -> bool:
-    key, operator, values = str(expression["key"]), expression["operator"], expression.get("values") or []
-    assert isinstance(values, list)
-    if operator in ("Exists", "DoesNotExist"):
-        return (key in labels) == (operator == "Exists")
-    return (labels.get(key) in values) == (operator == "In")
 
 
 def with_new_names(tree: MarkedTree) -> MarkedTree:

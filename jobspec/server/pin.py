@@ -13,6 +13,7 @@ from typing import Any
 
 from jobspec.diagnostics import Data, JobspecError
 from jobspec.go.quantities import amount_of
+from jobspec.kubernetes.metadata import NAMESPACE_NAME
 from jobspec.server.client import Client
 
 #: A component to its releases, the newest first, each with the CRD of one of its kinds.
@@ -57,7 +58,7 @@ _IMAGES = {
     "kueue": "kueue",
 }
 _RELEASE = re.compile(r":v?(\d+\.\d+\.\d+)(?:[-+@].*)?$")
-_IDENTITIES = ("kubernetes.io/hostname", "kubernetes.io/metadata.name")
+_IDENTITIES = ("kubernetes.io/hostname", NAMESPACE_NAME)
 _GIB = 2**30
 
 

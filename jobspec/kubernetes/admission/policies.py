@@ -16,10 +16,11 @@ from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
 from jobspec.kinds import group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
+from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any, Literal
 
     from jobspec.diagnostics import Severity
@@ -339,46 +340,24 @@ def _selects_object(selector: Data, request: Request) -> bool:
     return any(selects(selector, mapping(each, "metadata", "labels")) for each in sides)
 
 
-_NAME = "kubernetes.io/metadata.name"
-
-
 def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects) -> bool:
     """Whether the labels of the object's namespace are selected; of a namespace that is not at hand, its name alone is known."""
     if request.kind == kinds.NAMESPACE:
-        return selects(selector, {**mapping(request.object, "metadata", "labels"), _NAME: request.name})
-    if not request.is_namespaced or not any(selector.get(each) for each in ("matchLabels", "matchExpressions")):
+        return selects(selector, {**mapping(request.object, "metadata", "labels"), NAMESPACE_NAME: request.name})
+    required = requirements(selector)
+    if not request.is_namespaced or not required:
         return True
     namespace = objects.find(kinds.NAMESPACE, "", request.namespace) if request.namespace else None
     if namespace is not None:
-        return selects(selector, {**mapping(namespace, "metadata", "labels"), _NAME: request.namespace})
-    known = {_NAME: request.namespace} if request.namespace else {}
-    labels = {key for key, _, _ in _requirements(selector)} - known.keys()
-    if any(not _is_met(each, known) for each in _requirements(selector) if each[0] in known):
+        return selects(selector, {**mapping(namespace, "metadata", "labels"), NAMESPACE_NAME: request.namespace})
+    known = {NAMESPACE_NAME: request.namespace} if request.namespace else {}
+    labels = {each["key"] for each in required} - known.keys()
+    if not all(meets(known, each) for each in required if each["key"] in known):
         return False
     if not labels:
         return True
     where = f"the labels of the namespace `{request.namespace}` are" if request.namespace else "the namespace of the object is"
     raise NotKnown(f"{where} not known: its namespaceSelector reads {', '.join(f'`{each}`' for each in sorted(labels))}")
-
-
-def selects(selector: Data, labels: Mapping[str, Any]) -> bool:
-    """Whether a label selector selects an object with these labels; an empty one selects all."""
-    return all(_is_met(each, labels) for each in _requirements(selector))
-
-
-def _requirements(selector: Data) -> list[tuple[str, str, list[Any]]]:
-    """Key, operator and values of each requirement."""
-    pairs = [(key, "In", [value]) for key, value in mapping(selector, "matchLabels").items()]
-    return pairs + [(each["key"], each["operator"], sequence(each, "values")) for each in sequence(selector, "matchExpressions")]
-
-
-def _is_met(requirement: tuple[str, str, list[Any]], labels: Mapping[str, Any]) -> bool:
-    key, operator, values = requirement
-    if operator == "In":
-        return key in labels and labels[key] in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    return (key in labels) == (operator == "Exists")
 
 
 # The objects that a binding has for parameters.
@@ -704,7 +683,7 @@ def _with_name(namespace: Data | None, name: str) -> Data | None:
     if not name:
         return None
     metadata = mapping(namespace, "metadata")
-    labels = {_NAME: name, **mapping(metadata, "labels")}
+    labels = {NAMESPACE_NAME: name, **mapping(metadata, "labels")}
     return {**(namespace or {}), "metadata": {**metadata, "name": name, "labels": labels}}
 
 

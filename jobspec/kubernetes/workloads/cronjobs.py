@@ -11,8 +11,7 @@ from functools import cache
 
 from jobspec.data import package_path
 from jobspec.diagnostics import Data, Path, Problem, Problems
-from jobspec.go.formats import integer
-from jobspec.go.values import is_given, mapping, text
+from jobspec.go.values import integer, is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
 from jobspec.kubernetes.problems import closest, missing, one_of
 from jobspec.kubernetes.workloads.jobs import job_spec

@@ -7,10 +7,9 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
-from jobspec.go.formats import integer
 from jobspec.go.quantities import comparable
-from jobspec.go.values import mapping, number, string_map, structs, text, texts
-from jobspec.kubernetes.metadata import selector_problems
+from jobspec.go.values import integer, mapping, number, string_map, structs, text, texts
+from jobspec.kubernetes.metadata import meets, selector_problems
 from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
 from jobspec.kubernetes.problems import missing, name_of, outside, within
@@ -76,8 +75,6 @@ def number_in_annotation(data: Data, name: str, *, least: int | None = None, may
 
 
 # A workload's selector, which has to be right and to select the pods of the workload's own template.
-#
-# Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Requirement.Matches`, pkg/labels, 0.36.
 
 
 _SELECTOR: Path = ("spec", "selector")
@@ -112,19 +109,10 @@ def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
     wanted = string_map(selector, "matchLabels")
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
     for each in structs(selector, "matchExpressions"):
-        if not _matches(each, labels):
+        if not meets(labels, each):
             values = texts(each, "values")
             missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
     return missed
-
-
-def _matches(condition: Data, labels: Mapping[str, str]) -> bool:
-    key, operator, values = text(condition, "key"), text(condition, "operator"), texts(condition, "values")
-    if operator == "In":
-        return key in labels and labels[key] in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    return (key in labels) == (operator == "Exists")
 
 
 # Whether two states of a part of a workload mean the same to the server.

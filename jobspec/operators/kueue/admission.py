@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
+from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
-from jobspec.operators.kueue.topology import Placement, has_level, matches_expression, place, required_terms, untolerated, used_by
+from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import Workload, inadmissible
 from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
 
@@ -154,22 +155,15 @@ def _selects(queue: ClusterQueue, namespace: str, world: World) -> tuple[bool | 
     if not isinstance(selector, dict):
         return False, f"the ClusterQueue `{queue.name}` has no `namespaceSelector`, so that it admits no namespace"
     known = world.others.find(("", "Namespace"), "", namespace)
-    labels = {**string_map(mapping(known, "metadata"), "labels"), "kubernetes.io/metadata.name": namespace}
+    labels = {**string_map(mapping(known, "metadata"), "labels"), NAMESPACE_NAME: namespace}
     missed = misses(selector, labels)
     if not missed:
         return True, ""
-    by_name = misses(_of_name(selector), labels)
+    by_name = not all(meets(labels, each) for each in requirements(selector) if each["key"] == NAMESPACE_NAME)
     why = f"the ClusterQueue `{queue.name}` admits namespaces with {', '.join(missed)}, which `{namespace}` is not"
     if known or by_name:
         return False, why
     return None, f"{why} known to be"
-
-
-def _of_name(selector: Data) -> Data:
-    """The conditions of a selector on the name of a namespace alone."""
-    key = "kubernetes.io/metadata.name"
-    labels = {name: value for name, value in string_map(selector, "matchLabels").items() if name == key}
-    return {"matchLabels": labels, "matchExpressions": [each for each in structs(selector, "matchExpressions") if text(each, "key") == key]}
 
 
 def _admitted(workload: Workload, queue: ClusterQueue, usage: Usage, *, is_empty: bool) -> Answer:
@@ -563,6 +557,6 @@ def _affinity(flavor: Flavor, pods: PodSet) -> str:
         return f"node labels {own} do not match the node selector {', '.join(wrong)}"
     terms = required_terms(pods.spec) or []
     known = [[it for it in structs(each, "matchExpressions") if text(it, "key") in flavor.labels] for each in terms]
-    if not known or not all(known) or any(all(matches_expression(it, flavor.labels) for it in each) for each in known):
+    if not known or not all(known) or any(all(meets(flavor.labels, it) for it in each) for each in known):
         return ""
     return "node labels do not match the required node affinity"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jobspec.go.formats import integer
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.kubernetes.metadata import is_beyond, meets
 from jobspec.operators.kueue.world import HOSTNAME, amount
 
 TYPE_CHECKING = False
@@ -346,13 +346,8 @@ def _tolerates(toleration: Data, taint: Data) -> bool:
     if text(toleration, "effect") not in ("", text(taint, "effect")) or key not in ("", text(taint, "key")):
         return False
     if operator in ("Lt", "Gt"):
-        numbers = integer(text(taint, "value")), integer(value)
-        return None not in numbers and _compared(operator, *numbers)  # type: ignore[arg-type]  # both are there
+        return is_beyond(operator, text(taint, "value"), value)
     return operator == "Exists" or (operator == "Equal" and value == text(taint, "value"))
-
-
-def _compared(operator: str, one: int, other: int) -> bool:
-    return one > other if operator == "Gt" else one < other
 
 
 def required_terms(spec: Data) -> list[Data] | None:
@@ -364,18 +359,5 @@ def required_terms(spec: Data) -> list[Data] | None:
 def matches_term(term: Data, labels: Mapping[str, str], name: str = "") -> bool:
     """Whether a node matches a term, which matches none where it is empty."""
     expressions, fields = structs(term, "matchExpressions"), structs(term, "matchFields")
-    right = all(matches_expression(each, labels) for each in expressions)
-    return bool(expressions or fields) and right and all(matches_expression(each, {"metadata.name": name}) for each in fields)
-
-
-def matches_expression(expression: Data, labels: Mapping[str, str]) -> bool:
-    """Whether labels meet one requirement."""
-    key, operator, values = text(expression, "key"), text(expression, "operator"), texts(expression, "values")
-    if operator == "In":
-        return key in labels and labels[key] in values
-    if operator == "NotIn":
-        return key not in labels or labels[key] not in values
-    if operator in ("Gt", "Lt"):
-        one, other = integer(labels.get(key, "")), integer(values[0] if values else "")
-        return one is not None and other is not None and _compared(operator, one, other)
-    return (key in labels) == (operator == "Exists")
+    right = all(meets(labels, each) for each in expressions)
+    return bool(expressions or fields) and right and all(meets({"metadata.name": name}, each) for each in fields)

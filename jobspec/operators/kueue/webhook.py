@@ -10,9 +10,8 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
-from jobspec.go.formats import integer
 from jobspec.go.quantities import amount_of, is_endless, quantity
-from jobspec.go.values import encode_as_go, mapping, structs
+from jobspec.go.values import encode_as_go, integer, mapping, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB
 from jobspec.kubernetes.metadata import (
     annotation_problems,

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Mark
 from jobspec.documents.marked_tree import as_document, marked, set_by
-from jobspec.go.formats import integer
-from jobspec.go.values import mapping, number, string_map, structs, text
+from jobspec.go.values import integer, mapping, number, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests

@@ -7,7 +7,7 @@ in no fixed order; a runtime has one policy, and what the plugin for plain jobs 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, set_by, text, with_appended
-from jobspec.go.formats import integer
+from jobspec.go.values import integer
 from jobspec.operators.made import RANDOM, with_items, with_variables
 from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, each_item, items, set_by, text, with_appended, with_fields, with_missing
-from jobspec.go.formats import integer
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator import WAITING_CONTAINER
@@ -127,8 +126,9 @@ def node_count(job: TrainingJob) -> int:
 
 def _processes(job: TrainingJob) -> int:
     """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number."""
-    found = integer(text(job.processes))
-    return 1 if found is None else found
+    said = text(job.processes)
+    digits = said[1:] if said[:1] in ("+", "-") else said
+    return int(said) if digits.isdecimal() and digits.isascii() else 1
 
 
 # The variables by which `torchrun` finds the other nodes of an elastic job.
