@@ -6,6 +6,9 @@ The protocol is that of functions-spec.md, kustomize cmd/config/docs/api-convent
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -16,16 +19,9 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY
+from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
 from jobspec.targets import parse_target
 from jobspec.workloads import KINDS, is_workload
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _SEVERITIES = ("error", "warning", "info")

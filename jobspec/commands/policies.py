@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jobspec.cluster import Cluster
 from jobspec.commands.files import find
 from jobspec.commands.inputs import load_setting
 from jobspec.commands.options import Options
@@ -16,10 +17,6 @@ from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
 from jobspec.kubernetes.admission.policies import Request, matching
 from jobspec.pipeline import Checked, context_of
 from jobspec.workloads import is_workload, resumed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.cluster import Cluster
 
 
 def explained(options: Options) -> Iterator[str]:

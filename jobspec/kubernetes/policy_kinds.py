@@ -7,12 +7,15 @@ pkg/apis/admissionregistration/validation, and `TypeChecker.Check`, k8s.io/apise
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
+from jobspec.kubernetes.cel.signatures import BOOL, DYN, INT, STRING, Type, declared_type, list_of, map_of
 from jobspec.kubernetes.metadata import (
     bad_dns1035_label,
     bad_path_segment,
@@ -33,15 +36,8 @@ from jobspec.kubernetes.problems import (
     required_name,
 )
 from jobspec.schemas import shapes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from typing import Any
-
-    from jobspec.kubernetes.cel.signatures import Type
-    from jobspec.schemas.shapes import Shape
-    from jobspec.targets import Target
+from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 
 _FAILURE_POLICIES = ("Fail", "Ignore")
 _MATCH_POLICIES = ("Equivalent", "Exact")
@@ -295,8 +291,6 @@ def _actions(spec: Data, path: Path) -> Problems:
 
 def _types() -> tuple[dict[str, Type], dict[str, dict[str, Type]]]:
     """The types of what any expression of a policy reads, and the fields of objects among them."""
-    from jobspec.kubernetes.cel.signatures import BOOL, DYN, INT, STRING, Type, list_of, map_of
-
     texts, time = map_of(STRING, STRING), Type("timestamp")
     request, namespace = Type("kubernetes.AdmissionRequest"), Type("kubernetes.Namespace")
     kind, resource, user = Type("kubernetes.GroupVersionKind"), Type("kubernetes.GroupVersionResource"), Type("kubernetes.UserInfo")
@@ -357,8 +351,6 @@ class _Expressions:
         is_trimmed: bool = False,
     ) -> Generator[Problem, None, Type]:
         """The problems of an expression in a field, which has to give one of some types; an empty one is any. Returns its type."""
-        from jobspec.kubernetes.cel.signatures import DYN
-
         text, at = around.get(field, ""), (*path, field)
         if not text.strip():
             yield missing(field, around, path)
@@ -370,8 +362,6 @@ class _Expressions:
             return DYN
         types, fields = _types()
         if self._has_variables and has_variables:
-            from jobspec.kubernetes.cel.signatures import Type
-
             types["variables"] = Type(_VARIABLES)
             fields[_VARIABLES] = self.variables
         types |= _optional_types(has_params=self._has_params, has_authorizer=has_authorizer)
@@ -391,21 +381,7 @@ class _Expressions:
         return declared_type(checked.result)
 
 
-def declared_type(kind: Type) -> Type:
-    """The type that a variable has whose expression has a type: anything but scalars, lists and maps may be anything."""
-    from jobspec.kubernetes.cel.signatures import DYN, Type
-
-    if kind.name in ("list", "map"):
-        return Type(kind.name, tuple(map(declared_type, kind.inside)))
-    return kind if kind.name in _DECLARED else DYN
-
-
-_DECLARED = ("bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint")
-
-
 def _optional_types(*, has_params: bool, has_authorizer: bool) -> dict[str, Type]:
-    from jobspec.kubernetes.cel.signatures import DYN, Type
-
     found = {"params": DYN} if has_params else {}
     return {**found, "authorizer": Type("authorizer"), "authorizer.requestResource": Type("resourceCheck")} if has_authorizer else found
 
@@ -455,8 +431,6 @@ class _Typed:
     """Compiles the expressions of a policy for objects of one kind."""
 
     def __init__(self, spec: Data, shape: Shape, target: Target, *, is_builtin: bool) -> None:
-        from jobspec.kubernetes.cel.signatures import DYN, Type
-
         types, self._fields = _types()
         self.unseen: set[str] = set()
         """The fields that a server does not see."""
@@ -479,7 +453,6 @@ class _Typed:
         return found if isinstance(found, str) else ""
 
     def _compiled(self, text: str) -> Type | str:
-        from jobspec.kubernetes.cel.signatures import DYN
         from jobspec.kubernetes.cel.types import compile_text
 
         try:
@@ -491,8 +464,6 @@ class _Typed:
 
     def _type_of(self, shape: Shape, known: dict[int, Type | None], *, is_builtin: bool) -> Type | None:
         """The CEL type of a structure; None where expressions do not see its values."""
-        from jobspec.kubernetes.cel.signatures import DYN, STRING, list_of, map_of
-
         if id(shape) in known:
             return known[id(shape)]
         if shape.type == "int-or-string":
@@ -506,8 +477,6 @@ class _Typed:
         return _scalar(shape)
 
     def _object(self, shape: Shape, known: dict[int, Type | None], *, is_builtin: bool) -> Type:
-        from jobspec.kubernetes.cel.signatures import Type
-
         own = known[id(shape)] = Type(f"object {len(self._fields)}")
         fields = self._fields[own.name] = dict[str, Type]()
         for name, child in (shape.fields or {}).items():
@@ -519,8 +488,6 @@ class _Typed:
 
 
 def _scalar(shape: Shape) -> Type | None:
-    from jobspec.kubernetes.cel.signatures import Type
-
     formats = {"date-time": "timestamp", "date": "timestamp", "duration": "duration", "byte": "bytes"}
     names = {"boolean": "bool", "integer": "int", "number": "double", "string": formats.get(shape.format, "string")}
     return Type(names[shape.type]) if shape.type in names else None

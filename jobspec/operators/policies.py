@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics import Data, Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, set_by
-from jobspec.kubernetes.admission.policies import Request
+from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob
 from jobspec.operators.made import with_generated_names
 from jobspec.schemas import shapes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from jobspec.diagnostics import Data
-    from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.kubernetes.admission.policies import Decision
-    from jobspec.schemas.shapes import Shape
-    from jobspec.targets import Target
+from jobspec.schemas.shapes import Shape
+from jobspec.targets import Target
 
 
 class Changed(NamedTuple):

@@ -7,10 +7,11 @@ their names. Plugins in between, such as webhooks, are not asked again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from jobspec import kinds
-from jobspec.diagnostics import Data, spell
+from jobspec.diagnostics import Data, Path, spell
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import (
@@ -29,18 +30,11 @@ from jobspec.kubernetes.admission.policies import (
     reads_unknown,
 )
 from jobspec.kubernetes.structural import schema_problems
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
-
-    #: A policy, its binding, and the name and namespace of its parameter.
-    Key = tuple[str, str, str, str]
+#: A policy, its binding, and the name and namespace of its parameter.
+Key = tuple[str, str, str, str]
 
 
 class Mutation(NamedTuple):

@@ -8,29 +8,28 @@ and so are objects in other versions than their own. Where an expression reads s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
-from jobspec.kinds import group_kind, is_cluster_scoped
+from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
+from jobspec.kubernetes.cel.paths import without_literals
+from jobspec.kubernetes.cel.signatures import DYN, Type, declared_type
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any, Literal
-
     from jobspec.diagnostics import Severity
-    from jobspec.kinds import GroupKind
     from jobspec.kubernetes.cel.library import Program
-    from jobspec.kubernetes.cel.signatures import Type
 
-    Operation = Literal["CREATE", "UPDATE"]
-    #: The names on the way to a value in an expression, from a variable on.
-    Names = tuple[str, ...]
+Operation = Literal["CREATE", "UPDATE"]
+#: The names on the way to a value in an expression, from a variable on.
+Names = tuple[str, ...]
 
 
 class Request(NamedTuple):
@@ -468,9 +467,6 @@ class _Expressions:
         self._patches = policy.is_mutating
         self._types: dict[str, Type] = {}
         self._compiled: dict[str, _Expression | str] = {}
-        from jobspec.kubernetes.cel.signatures import DYN
-        from jobspec.kubernetes.policy_kinds import declared_type
-
         for name, text in self.of_variables.items():
             found = self.compiled(text)
             self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.result)
@@ -690,15 +686,10 @@ def _with_name(namespace: Data | None, name: str) -> Data | None:
 @lru_cache(maxsize=2000)
 def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozenset[Names], *, patches: bool) -> Program | str:
     """The compiled expression, or why it cannot be compiled here."""
-    import re
-
-    from jobspec.kubernetes.cel.paths import without_literals
-
     if re.search(r"(?<![\w.])authorizer\b", without_literals(text)):
         return "asks the authorizer of the server"
     try:
         from jobspec.kubernetes.cel.library import Program
-        from jobspec.kubernetes.cel.signatures import DYN, Type
 
         types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: Type("kubernetes.variables")}
         return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown, patches=patches)
@@ -765,8 +756,6 @@ def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) ->
 
 def _as_server(message: str, of_null: str) -> str:
     """The library's message in the server's words."""
-    import re
-
     if of_null and message.endswith("Applying SELECT to non-message type"):
         return f"no such key: {of_null}"
     plain = re.sub("^[A-Z_]+: ", "", message)
@@ -795,8 +784,6 @@ def reads_unknown(failure: Failure) -> str:
 @lru_cache(maxsize=2000)
 def _conjuncts(text: str) -> list[str]:
     """The parts of an expression that are joined by `&&`, where that is what it is at the top."""
-    from jobspec.kubernetes.cel.paths import without_literals
-
     depth, starts, plain = 0, [0], without_literals(text)
     for at, character in enumerate(plain):
         depth += (character in "([{") - (character in ")]}")

@@ -63,6 +63,16 @@ def map_of(key: Type, value: Type) -> Type:
     return Type("map", (key, value))
 
 
+def declared_type(kind: Type) -> Type:
+    """The type that a variable has whose expression has a type: anything but scalars, lists and maps may be anything."""
+    if kind.name in ("list", "map"):
+        return Type(kind.name, tuple(map(declared_type, kind.inside)))
+    return kind if kind.name in _DECLARED else DYN
+
+
+_DECLARED = ("bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint")
+
+
 def optional_of(inside: Type) -> Type:
     """The type of optional values."""
     return Type("optional", (inside,))

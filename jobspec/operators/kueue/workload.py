@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError, Mark
-from jobspec.documents.marked_tree import as_document, marked, set_by
+from jobspec.diagnostics import Data, JobspecError, Mark
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, as_document, marked, set_by
 from jobspec.go.values import integer, mapping, number, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
+from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
-from jobspec.operators.kueue.world import amount
-from jobspec.targets import is_at_least
+from jobspec.operators.kueue.world import World, amount
+from jobspec.targets import Target, is_at_least
 from jobspec.workloads import QUEUE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Data
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.kinds import GroupKind
-    from jobspec.operators.kueue.world import World
-    from jobspec.targets import Target
 
 PRIORITY = f"{GROUP}/priority-class"
 RELEASE = "0.19.2"
