@@ -83,7 +83,11 @@ _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 TEMPLATE = ("template", "spec", "template")
 
 #: The label of a job that names its queue, a LocalQueue of Kueue.
-QUEUE = "kueue.x-k8s.io/queue-name"
+QUEUE = f"{kinds.QUEUE_GROUP}/queue-name"
+#: The annotations of a pod template that name the level of a topology of which one place is to hold all its pods, or a slice of them.
+REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
+    f"{kinds.QUEUE_GROUP}/podset-{name}-topology" for name in ("required", "preferred", "slice-required")
+)
 #: The container that trains, which the operator requires, by the kind of the job.
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
 

@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 from jobspec import data, pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
-from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import Data, Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -22,8 +21,13 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Source, items_of
 from jobspec.programs.command_lines import Contract
 from jobspec.project.project import LoadedProject, Unreadable
-from jobspec.rules.ignores import ReportFilter
-from jobspec.targets import CHOSEN, Target, nearest_known
+from jobspec.targets import CHOSEN, nearest_known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.commands.trees import ProjectFiles
+    from jobspec.rules.ignores import ReportFilter
+    from jobspec.targets import Target
 
 
 def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:

@@ -10,19 +10,18 @@ from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERV
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.targets import is_at_least
-from jobspec.workloads import is_workload, items_at, value_at
+from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
 
 _LONGEST = 20
 _OF_PODS = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "k8s.v1.cni.cncf.io/networks",
     "karpenter.sh/do-not-disrupt",
-    "kueue.x-k8s.io/podset-preferred-topology",
-    "kueue.x-k8s.io/podset-required-topology",
+    PREFERRED_TOPOLOGY,
+    REQUIRED_TOPOLOGY,
     "prometheus.io/port",
     "prometheus.io/scrape",
 )
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _LABELS_OF_PODS = ("azure.workload.identity/use",)
 #: Kind of an object -> the labels by which it looks for pods.
 _SELECTORS = {
@@ -81,7 +80,7 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it"
     if "training-operator" not in job.documents.cluster.installed:
         yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
-    elif kueue and is_at_least(kueue, "0.19") and job.get("metadata", "labels", _QUEUE):
+    elif kueue and is_at_least(kueue, "0.19") and job.get("metadata", "labels", QUEUE):
         message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job starts past all queues"
         yield Finding(("kind",), message, hint, severity="warning")
     else:

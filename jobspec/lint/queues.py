@@ -11,7 +11,7 @@ from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.targets import is_at_least
-from jobspec.workloads import QUEUE, items_at, suspend_of, value_at
+from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, items_at, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -293,8 +293,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
 
 
 _TOPOLOGY = ("kueue.x-k8s.io", "Topology")
-_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
-_LEVELS = (_REQUIRED, "kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-slice-required-topology")
+_LEVELS = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY)
 _HOST = "kubernetes.io/hostname"
 _USUAL, _MOST = 8, 16  # GPUs of one node
 
@@ -309,7 +308,7 @@ def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#3211
     """
     for role in job.roles:
-        level = role.pod_tree.get("metadata", "annotations", _REQUIRED)
+        level = role.pod_tree.get("metadata", "annotations", REQUIRED_TOPOLOGY)
         number = role.count * sum(each.gpus for each in job.containers if each.role is role and not each.is_init)
         if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
             message = f"{role.count} pods with {number} GPUs each must fit on one host"
@@ -350,6 +349,6 @@ RULES = (
     Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[QUEUE]),
 )
 TOPOLOGY_RULES = (
-    Rule(topology_too_narrow, "info", reads=[_REQUIRED]),
+    Rule(topology_too_narrow, "info", reads=[REQUIRED_TOPOLOGY]),
     Rule(unknown_topology_level, "warning", reads=_LEVELS),
 )

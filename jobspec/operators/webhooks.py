@@ -16,6 +16,7 @@ from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import QUEUES, Target, is_at_least, release_of
+from jobspec.workloads import QUEUE, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.verdict import Verdict
-    from jobspec.workloads import Workload
 
 
 def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
@@ -295,11 +295,11 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     """Whether Kueue's webhook adds something to a new object: a finalizer, a runtime patch to a TrainJob, `suspend` to other jobs."""
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
-        return kind in _OF_KUEUE[:2] and "kueue.x-k8s.io/resource-in-use" not in (metadata.get("finalizers") or ())
+        return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in (metadata.get("finalizers") or ())
     if QUEUES not in target or (kind == PYTORCHJOB and is_at_least(target[QUEUES], "0.19.0")):
         return False
     policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))
-    return kind == TRAINJOB or bool(mapping(metadata, "labels").get("kueue.x-k8s.io/queue-name") and policy.get("suspend") is not True)
+    return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
 
 
 def _has_jobset_defaults(spec: dict[str, Any]) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import encode_as_go, integer, mapping, structs
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
     annotation_problems,
     bad_label_value,
@@ -21,13 +22,14 @@ from jobspec.kubernetes.metadata import (
     label_problems,
     selector_problems,
 )
+from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.trainer.policies import PATCHES
 from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import QUEUES, Target, is_at_least, release_of
-from jobspec.workloads import TEMPLATE, Workload, items_at, value_at
+from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, TEMPLATE, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ WITHOUT_WEBHOOK = (
     *("AdmissionCheck", "LocalQueue", "MultiKueueCluster", "MultiKueueConfig"),
     *("ProvisioningRequestConfig", "Topology", "WorkloadPriorityClass"),
 )
-_DOMAIN = QUEUE_GROUP
 _GROUPS: Path = ("spec", "resourceGroups")
 _MOST_OF_ALL_GROUPS = 256
 _MOST_QUOTAS = 512
@@ -142,7 +143,7 @@ def check_flavors(workload: Workload, target: Target) -> Iterator[Finding]:
     for path, check in [] if spec.get("admissionChecks") else items_at(workload.document.data, checks):
         for inner, name in items_at(check, ("onFlavors",)):
             if name not in known and kept.get(check["name"]) != set(check["onFlavors"]):
-                yield Finding((*path, *inner), f"the queue has no flavor `{name}`", f"it has {_listed(known)}" if known else "")
+                yield Finding((*path, *inner), f"the queue has no flavor `{name}`", f"it has {listed(known)}" if known else "")
 
 
 def _flavors_of_checks(spec: Data) -> dict[str, set[str]]:
@@ -151,17 +152,8 @@ def _flavors_of_checks(spec: Data) -> dict[str, set[str]]:
     return {each["name"]: set(each.get("onFlavors") or ()) for each in structs(spec, "admissionChecksStrategy", "admissionChecks")}
 
 
-def _mapping_at(data: Any, path: Path) -> dict[str, Any]:
-    found = value_at(data, path)
-    return found if isinstance(found, dict) else {}
-
-
 def _flavors(spec: Data) -> list[str]:
     return [flavor["name"] for group in structs(spec, "resourceGroups") for flavor in structs(group, "flavors")]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def concurrent_admission_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -179,7 +171,7 @@ def flavor_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
     """The labels, taints and tolerations of a flavor are ones that nodes and pods can have."""
     data = workload.document.data
     labels: Path = ("spec", "nodeLabels")
-    for key, value in _mapping_at(data, labels).items():
+    for key, value in mapping(data, "spec", "nodeLabels").items():
         if why := bad_qualified_name(key):
             yield Finding((*labels, Key(key)), f"`{key}` cannot be a label of a node: {why}")
         if why := bad_label_value(value):
@@ -210,7 +202,7 @@ def workload_resources(workload: Workload, target: Target) -> Iterator[Finding]:
         containers = [each for field in ("initContainers", "containers") for each, _ in items_at(pod_set, (*pod, field))]
         for place in (*containers, *([pod] if is_later else ())):
             for field in ("requests", "limits") if is_later else ("requests",):
-                for name, value in _mapping_at(pod_set, (*place, "resources", field)).items():
+                for name, value in mapping(value_at(pod_set, (*place, "resources", field))).items():
                     at = (*path, *place, "resources", field, Key(name))
                     if name == "pods":
                         yield Finding(at, "`pods` is a resource that Kueue counts itself", "remove it")
@@ -242,7 +234,7 @@ def workload_slices(workload: Workload, target: Target) -> Iterator[Finding]:
 def workload_metadata(workload: Workload, target: Target) -> Iterator[Finding]:
     """The labels and annotations of a Workload's pods are ones that pods can have; 0.19 looks at them first."""
     for path, pod_set in items_at(workload.document.data, _POD_SETS):
-        at, said = (*path, "template", "metadata"), _mapping_at(pod_set, ("template", "metadata"))
+        at, said = (*path, "template", "metadata"), mapping(pod_set, "template", "metadata")
         for each in (*label_problems(said.get("labels"), at), *annotation_problems(said.get("annotations"), at)):
             yield Finding(each.path, each.message, each.hint)
 
@@ -278,16 +270,12 @@ def _is_later(target: Target) -> bool:
 # Jobs, by their labels and annotations. A webhook looks at all jobs, those without a queue, too.
 
 
-_QUEUE, _PREBUILT, _PRIORITY, _SECONDS, _FEWEST, _SYNCED, _ELASTIC, _GATED = (
-    f"{_DOMAIN}/{name}"
-    for name in (
-        *("queue-name", "prebuilt-workload-name", "priority-class", "max-exec-time-seconds"),
-        *("job-min-parallelism", "job-completions-equal-parallelism", "elastic-job", "admission-gated-by"),
-    )
-)
+PRIORITY, FEWEST = f"{GROUP}/priority-class", f"{GROUP}/job-min-parallelism"
+_PREBUILT, _SECONDS = f"{GROUP}/prebuilt-workload-name", f"{GROUP}/max-exec-time-seconds"
+_SYNCED, _ELASTIC, _GATED = (f"{GROUP}/{name}" for name in ("job-completions-equal-parallelism", "elastic-job", "admission-gated-by"))
 _LONGEST_GATE = 63
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_BOOLEANS = (*_TRUE, "0", "f", "F", "FALSE", "false", "False")
+TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_BOOLEANS = (*TRUE, "0", "f", "F", "FALSE", "false", "False")
 
 
 def _label(name: str) -> Path:
@@ -300,7 +288,7 @@ def _annotation(name: str) -> Path:
 
 def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
     """The labels that name a job's queue and its Workload hold names of objects: lower-case letters, digits, `-` and `.`."""
-    yield from _bad_name(workload, _QUEUE, "queue")
+    yield from _bad_name(workload, QUEUE, "queue")
 
 
 def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -340,17 +328,17 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     labels, labels_before = _metadata(now, "labels"), _metadata(before, "labels")
     suspended, was_suspended = (_is_suspended(workload.document.group_kind, each) for each in (now, before))
     hint = "suspend the job, or create a new one"
-    if not suspended and labels.get(_QUEUE, "") != labels_before.get(_QUEUE, ""):
-        yield Finding(_label(_QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
+    if not suspended and labels.get(QUEUE, "") != labels_before.get(QUEUE, ""):
+        yield Finding(_label(QUEUE), "the queue of a job that is not suspended cannot be changed", hint)
     if not suspended and not _is_elastic(before) and _prebuilt(now) != _prebuilt(before):
         yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
     if not (suspended and was_suspended) and labels.get(_SECONDS, "") != labels_before.get(_SECONDS, ""):
         yield Finding(_label(_SECONDS), "the longest time of a job that is not suspended cannot be changed", hint)
-    priority, priority_before = labels.get(_PRIORITY, ""), labels_before.get(_PRIORITY, "")
+    priority, priority_before = labels.get(PRIORITY, ""), labels_before.get(PRIORITY, "")
     if priority and not priority_before and not suspended:
-        yield Finding(_label(_PRIORITY), "a job that is not suspended cannot get a priority class", hint)
+        yield Finding(_label(PRIORITY), "a job that is not suspended cannot get a priority class", hint)
     elif priority_before and not priority:
-        yield Finding(_label(_PRIORITY), "the priority class of a job cannot be removed", f"keep `{priority_before}`, or name another one")
+        yield Finding(_label(PRIORITY), "the priority class of a job cannot be removed", f"keep `{priority_before}`, or name another one")
 
 
 def _prebuilt(data: Data) -> str:
@@ -369,11 +357,11 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(name, f"a {workload.document.kind} cannot be elastic", "remove the annotation")
         return
     template: Path = ("spec", "template", "metadata", "annotations")
-    for level in (each for each in (_REQUIRED, _PREFERRED) if each in _mapping_at(data, template)):
+    for level in (each for each in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY) if each in mapping(value_at(data, template))):
         yield Finding((*template, Key(level)), f"`{level}` cannot be asked for by an elastic job")
-    fewest, before = _metadata(data, "annotations").get(_FEWEST), _metadata(workload.old.data, "annotations") if workload.old else {}
-    if fewest is not None and not (workload.old and before.get(_FEWEST, "") == fewest):
-        yield Finding(_annotation(_FEWEST), "an elastic job cannot start with fewer pods")
+    fewest, before = _metadata(data, "annotations").get(FEWEST), _metadata(workload.old.data, "annotations") if workload.old else {}
+    if fewest is not None and not (workload.old and before.get(FEWEST, "") == fewest):
+        yield Finding(_annotation(FEWEST), "an elastic job cannot start with fewer pods")
 
 
 def _is_elastic(data: Data) -> bool:
@@ -407,10 +395,10 @@ def _is_suspended(kind: GroupKind, data: Data) -> bool:
 
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
     """The fewest pods that a Job can start with are at least 1, and fewer than it has; they are looked at where they change."""
-    name, data = _FEWEST, workload.document.data
+    name, data = FEWEST, workload.document.data
     text = _metadata(data, "annotations").get(name)
     if text is not None and not (workload.old and _metadata(workload.old.data, "annotations").get(name, "") == text):
-        number, pods = integer(text), _pods_of_job(data)
+        number, pods = integer(text), pods_at_once(mapping(data, "spec"))
         in_32_bits = ((number or 0) + 2**31) % 2**32 - 2**31
         if number is None or number <= 0 or in_32_bits >= pods:
             yield Finding(_annotation(name), f"`{text}` is not a number of pods from 1 to {pods - 1}")
@@ -424,7 +412,7 @@ def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
         return
     if text not in _BOOLEANS:
         yield Finding(_annotation(_SYNCED), f"`{text}` is not a boolean", "write `true`, or remove it")
-    elif text in _TRUE:
+    elif text in TRUE:
         spec = mapping(data, "spec")
         if spec.get("completionMode") != "Indexed":
             yield Finding(_annotation(_SYNCED), "the completions of a Job that is not `Indexed` cannot follow `parallelism`")
@@ -438,10 +426,10 @@ def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     now, before = workload.document.data, workload.old.data
     was_suspended, suspended = (value_at(each, ("spec", "suspend")) is True for each in (before, now))
     parallelism, parallelism_before = (_one_if_absent(mapping(each, "spec"), "parallelism") for each in (now, before))
-    if _FEWEST in _metadata(before, "annotations") and not was_suspended and parallelism != parallelism_before:
+    if FEWEST in _metadata(before, "annotations") and not was_suspended and parallelism != parallelism_before:
         message = "`parallelism` of a Job that can start with fewer pods cannot be changed while it runs"
         yield Finding(("spec", "parallelism"), message, "suspend the Job")
-    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in _TRUE for each in (now, before))
+    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in TRUE for each in (now, before))
     if not suspended and not was_suspended and synced != synced_before:
         yield Finding(_annotation(_SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
 
@@ -451,9 +439,8 @@ def _one_if_absent(spec: Data, field: str) -> int:
     return 1 if value is None else int(value)
 
 
-def _pods_of_job(data: Data, *path: str) -> int:
+def pods_at_once(spec: Data) -> int:
     """How many pods a Job has at a time."""
-    spec = mapping(data, *path, "spec")
     parallelism, completions = _one_if_absent(spec, "parallelism"), spec.get("completions")
     return parallelism if completions is None else min(parallelism, int(completions))
 
@@ -462,19 +449,15 @@ def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
     """Kueue adds a runtime patch of its own to every new TrainJob, so that a manifest cannot have one of the same manager."""
     assert not workload.old
     for path, patch in items_at(workload.document.data, PATCHES):
-        if patch["manager"] == f"{_DOMAIN}/manager":
+        if patch["manager"] == f"{GROUP}/manager":
             yield Finding((*path, "manager"), "Kueue adds the patch of this manager itself", "remove the patch")
 
 
 # Where pods have to stand, by annotations of their templates.
 
 
-_REQUIRED, _PREFERRED, _ANYWHERE, _SLICE, _SIZE, _LAYERS, _GROUP = (
-    f"{_DOMAIN}/podset-{name}"
-    for name in (
-        *("required-topology", "preferred-topology", "unconstrained-topology", "slice-required-topology", "slice-size"),
-        *("slice-required-topology-constraints", "group-name"),
-    )
+ANYWHERE, SIZE, LAYERS, PLACED_TOGETHER = (
+    f"{GROUP}/podset-{name}" for name in ("unconstrained-topology", "slice-size", "slice-required-topology-constraints", "group-name")
 )
 
 
@@ -501,16 +484,16 @@ def _pods(workload: Workload) -> list[_Pods]:
     data, kind = workload.document.data, workload.document.group_kind
     if kind == JOB:
         at: Path = ("spec", "template", "metadata", "annotations")
-        found = [_Pods(_mapping_at(data, at), at, _pods_of_job(data))]
+        found = [_Pods(mapping(value_at(data, at)), at, pods_at_once(mapping(data, "spec")))]
     elif kind == TRAINJOB:
         found = list(_pods_of_trainjob(workload))
     else:
         found = []
         for role in workload.roles:
             at = (*role.path, *role.template, "metadata", "annotations")
-            alone = 1 if kind == PYTORCHJOB else _pods_of_job(role.data, "template")
-            found.append(_Pods(_mapping_at(data, at), at, _one_if_absent(role.data, "replicas") * alone))
-    return [each for each in found if any(name.startswith(f"{_DOMAIN}/podset-") for name in each.annotations)]
+            alone = 1 if kind == PYTORCHJOB else pods_at_once(mapping(role.data, "template", "spec"))
+            found.append(_Pods(mapping(value_at(data, at)), at, _one_if_absent(role.data, "replicas") * alone))
+    return [each for each in found if any(name.startswith(f"{GROUP}/podset-") for name in each.annotations)]
 
 
 def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
@@ -525,7 +508,8 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
                 annotations |= own
                 path = (*job, *TEMPLATE, "metadata", "annotations") if own else path
         trains = ancestor(role) == "trainer"
-        count = nodes_of(data, workload.runtime) if trains else _one_if_absent(role.data, "replicas") * _pods_of_job(role.data, "template")
+        of_role = _one_if_absent(role.data, "replicas") * pods_at_once(mapping(role.data, "template", "spec"))
+        count = nodes_of(data, workload.runtime) if trains else of_role
         yield _Pods(annotations, path, count, field=f"job[{role.name}].annotations")
 
 
@@ -533,57 +517,57 @@ def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
     """Pods ask for one kind of topology, by a level that is a label of nodes, or say by a boolean that they ask for none."""
     for pods in _pods(workload):
         said = pods.annotations
-        asked = [name for name in (_REQUIRED, _PREFERRED, _ANYWHERE) if name in said]
+        asked = [name for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, ANYWHERE) if name in said]
         if len(asked) > 1:
             yield pods.finding(asked[1], f"`{asked[0]}` and `{asked[1]}` exclude each other", "keep one of them")
-        for name in (_REQUIRED, _PREFERRED, _SLICE):
+        for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY):
             if why := bad_qualified_name(said[name]) if name in said else "":
                 yield pods.finding(name, f"`{said[name]}` cannot be a level of a topology: {why}", "name the label of the level")
-        if said.get(_ANYWHERE, "true") not in _BOOLEANS:
-            yield pods.finding(_ANYWHERE, f"`{said[_ANYWHERE]}` is not a boolean", "write `true`")
+        if said.get(ANYWHERE, "true") not in _BOOLEANS:
+            yield pods.finding(ANYWHERE, f"`{said[ANYWHERE]}` is not a boolean", "write `true`")
 
 
 def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
     """Slices of pods have a level and a size, from 1 to the number of pods; a group of pod sets has no slices."""
     for pods in _pods(workload):
         said = pods.annotations
-        if (_SLICE in said) != (_SIZE in said):
-            there, missing = (_SLICE, _SIZE) if _SLICE in said else (_SIZE, _SLICE)
+        if (SLICE_TOPOLOGY in said) != (SIZE in said):
+            there, missing = (SLICE_TOPOLOGY, SIZE) if SLICE_TOPOLOGY in said else (SIZE, SLICE_TOPOLOGY)
             yield pods.finding(there, f"`{there}` needs `{missing}`")
-        size = integer(said[_SIZE], 32) if _SIZE in said else 1
+        size = integer(said[SIZE], 32) if SIZE in said else 1
         if size is None or size < 1:
-            yield pods.finding(_SIZE, f"`{said[_SIZE]}` is not a number of pods above 0")
-        elif _SIZE in said and size > pods.count:
-            yield pods.finding(_SIZE, f"slices of {size} pods, and there are {pods.count}")
-        if _GROUP in said:
-            if said[_GROUP].isascii() and said[_GROUP].isdigit() and int(said[_GROUP]) < 2**64:
-                yield pods.finding(_GROUP, f"the name of a group, `{said[_GROUP]}`, is a number")
-            for name in (_SIZE, _SLICE, _LAYERS):
+            yield pods.finding(SIZE, f"`{said[SIZE]}` is not a number of pods above 0")
+        elif SIZE in said and size > pods.count:
+            yield pods.finding(SIZE, f"slices of {size} pods, and there are {pods.count}")
+        if PLACED_TOGETHER in said:
+            if said[PLACED_TOGETHER].isascii() and said[PLACED_TOGETHER].isdigit() and int(said[PLACED_TOGETHER]) < 2**64:
+                yield pods.finding(PLACED_TOGETHER, f"the name of a group, `{said[PLACED_TOGETHER]}`, is a number")
+            for name in (SIZE, SLICE_TOPOLOGY, LAYERS):
                 if name in said:
-                    yield pods.finding(_GROUP, f"pods of a group have no `{name}`")
-            if _REQUIRED not in said and _PREFERRED not in said:
-                yield pods.finding(_GROUP, "pods of a group ask for a required or a preferred topology")
+                    yield pods.finding(PLACED_TOGETHER, f"pods of a group have no `{name}`")
+            if REQUIRED_TOPOLOGY not in said and PREFERRED_TOPOLOGY not in said:
+                yield pods.finding(PLACED_TOGETHER, "pods of a group ask for a required or a preferred topology")
 
 
 def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
     """Layers of slices are a JSON list of one to three levels and sizes: different levels, each size dividing the one before."""
     for pods in _pods(workload):
-        if _LAYERS not in pods.annotations:
+        if LAYERS not in pods.annotations:
             continue
         if not _is_later(target):
-            yield pods.finding(_LAYERS, "layers of slices need Kueue 0.19, or a feature gate")
+            yield pods.finding(LAYERS, "layers of slices need Kueue 0.19, or a feature gate")
             continue
-        for name in (_SLICE, _SIZE):
+        for name in (SLICE_TOPOLOGY, SIZE):
             if name in pods.annotations:
-                yield pods.finding(_LAYERS, f"`{_LAYERS}` and `{name}` exclude each other")
-        layers = _layers(pods.annotations[_LAYERS])
+                yield pods.finding(LAYERS, f"`{LAYERS}` and `{name}` exclude each other")
+        layers = layers_in(pods.annotations[LAYERS])
         if layers is None or not 1 <= len(layers) <= 3:
-            yield pods.finding(_LAYERS, "layers of slices are a JSON list of one to three objects with `topology` and `size`")
+            yield pods.finding(LAYERS, "layers of slices are a JSON list of one to three objects with `topology` and `size`")
             continue
         for message in _bad_layers(layers):
-            yield pods.finding(_LAYERS, message)
+            yield pods.finding(LAYERS, message)
         if layers[0][1] > pods.count:
-            yield pods.finding(_LAYERS, f"slices of {layers[0][1]} pods, and there are {pods.count}")
+            yield pods.finding(LAYERS, f"slices of {layers[0][1]} pods, and there are {pods.count}")
 
 
 def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
@@ -598,7 +582,7 @@ def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
             yield f"the size {size} of a layer does not divide the one before, {layers[index - 1][1]}"
 
 
-def _layers(text: str) -> list[tuple[str, int]] | None:
+def layers_in(text: str) -> list[tuple[str, int]] | None:
     """The levels and sizes of layers as Go reads them; None where it cannot."""
     import json
 
@@ -626,23 +610,23 @@ def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
     """A group of replicated jobs that are placed as one has two of them, one with a single pod, that ask for the same topology."""
     groups: dict[str, list[_Pods]] = {}
     for pods in _pods(workload):
-        if _GROUP in pods.annotations and (_REQUIRED in pods.annotations or _PREFERRED in pods.annotations):
-            groups.setdefault(pods.annotations[_GROUP], []).append(pods)
+        if PLACED_TOGETHER in pods.annotations and (REQUIRED_TOPOLOGY in pods.annotations or PREFERRED_TOPOLOGY in pods.annotations):
+            groups.setdefault(pods.annotations[PLACED_TOGETHER], []).append(pods)
     for name, members in groups.items():
         if len(members) != 2:
             for pods in members:
-                yield pods.finding(_GROUP, f"the group `{name}` has {len(members)} replicated jobs, and needs two")
+                yield pods.finding(PLACED_TOGETHER, f"the group `{name}` has {len(members)} replicated jobs, and needs two")
             continue
         if all(pods.count != 1 for pods in members):
-            yield members[0].finding(_GROUP, f"no replicated job of the group `{name}` has a single pod")
+            yield members[0].finding(PLACED_TOGETHER, f"no replicated job of the group `{name}` has a single pod")
         one, other = (_level(pods) for pods in members)
         if one != other:
-            yield members[1].finding(_GROUP, f"the replicated jobs of the group `{name}` ask for different topologies")
+            yield members[1].finding(PLACED_TOGETHER, f"the replicated jobs of the group `{name}` ask for different topologies")
 
 
 def _level(pods: _Pods) -> tuple[str, str]:
     """What a topology is asked for: a required one counts for more than a preferred one."""
-    name = _REQUIRED if _REQUIRED in pods.annotations else _PREFERRED
+    name = REQUIRED_TOPOLOGY if REQUIRED_TOPOLOGY in pods.annotations else PREFERRED_TOPOLOGY
     return name, pods.annotations[name]
 
 
@@ -668,10 +652,10 @@ _OF_PYTORCHJOBS, _OF_CHANGED_PYTORCHJOBS = (
 
 #: Kind -> the rules for a new object, and those for an update.
 RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
-    (_DOMAIN, "ClusterQueue"): (_OF_QUEUES, [*_OF_QUEUES, Rule(concurrent_admission_frozen)]),
-    (_DOMAIN, "Cohort"): (_OF_QUOTAS, _OF_QUOTAS),
-    (_DOMAIN, "ResourceFlavor"): ([*_DECODED, Rule(flavor_nodes)], [*_DECODED, Rule(flavor_nodes)]),
-    (_DOMAIN, "Workload"): (_OF_WORKLOADS, [*_OF_WORKLOADS, Rule(workload_frozen)]),
+    (GROUP, "ClusterQueue"): (_OF_QUEUES, [*_OF_QUEUES, Rule(concurrent_admission_frozen)]),
+    (GROUP, "Cohort"): (_OF_QUOTAS, _OF_QUOTAS),
+    (GROUP, "ResourceFlavor"): ([*_DECODED, Rule(flavor_nodes)], [*_DECODED, Rule(flavor_nodes)]),
+    (GROUP, "Workload"): (_OF_WORKLOADS, [*_OF_WORKLOADS, Rule(workload_frozen)]),
     JOB: (_OF_JOBS, [*_OF_JOBS, *_FROZEN, Rule(partial_job_frozen)]),
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
@@ -684,9 +668,9 @@ def objections(document: Document, target: Target, objects: Objects, *, old: Doc
 
     Of the kinds without a webhook the older version is decoded all the same: another one converts it to the version that is stored.
     """
-    if document.group_kind[0] != _DOMAIN and (document.group_kind not in RULES or QUEUES not in target):
+    if document.group_kind[0] != GROUP and (document.group_kind not in RULES or QUEUES not in target):
         return []
-    if document.group_kind not in RULES and document.api_version != f"{_DOMAIN}/v1beta1":
+    if document.group_kind not in RULES and document.api_version != f"{GROUP}/v1beta1":
         return []
     runtime = runtime_of(document, objects.in_file, target, elsewhere=objects.elsewhere) if document.group_kind == TRAINJOB else None
     workload, release = Workload(document, runtime=runtime, old=old), release_of(QUEUES, target)

@@ -7,7 +7,6 @@ pkg/controller/jobs, and `AdjustResources`, pkg/workload, 0.19.2.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,11 +20,11 @@ from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, TRUE, layers_in, pods_at_once
 from jobspec.operators.kueue.world import World, amount
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import QUEUE
+from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
 
-PRIORITY = f"{GROUP}/priority-class"
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
 KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, kinds.JOB)
@@ -234,9 +233,6 @@ def _merged(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:
 # The pod sets of a job, by its kind.
 
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
-
-
 def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodSet]:
     spec = mapping(job.data, "spec")
     if job.group_kind == kinds.PYTORCHJOB:
@@ -248,8 +244,8 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                     PodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
                 )
     elif job.group_kind == kinds.JOB:
-        least = string_map(mapping(job.data, "metadata"), "annotations").get(f"{GROUP}/job-min-parallelism", "")
-        yield _with_topology(PodSet("main", _pods_of(spec), mapping(spec, "template"), integer(least), index_label=_INDEX))
+        least = string_map(mapping(job.data, "metadata"), "annotations").get(FEWEST, "")
+        yield _with_topology(PodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
     else:
         yield from map(
             _of_replicated_job, structs(_jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec, "replicatedJobs")
@@ -277,40 +273,29 @@ def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
 def _of_replicated_job(each: Data) -> PodSet:
     replicas, spec = number(each, "replicas"), mapping(each, "template", "spec")
     replicas = 1 if replicas is None else replicas
-    found = PodSet(text(each, "name").lower(), replicas * _pods_of(spec), mapping(spec, "template"), index_label=_INDEX)
+    found = PodSet(text(each, "name").lower(), replicas * pods_at_once(spec), mapping(spec, "template"), index_label=JOB_INDEX)
     return _with_topology(replace(found, group_label="jobset.sigs.k8s.io/job-index", group_count=replicas))
-
-
-def _pods_of(spec: Data) -> int:
-    """How many pods of a Job run at once."""
-    parallelism, completions = number(spec, "parallelism"), number(spec, "completions")
-    found = 1 if parallelism is None else parallelism
-    return found if completions is None else min(found, completions)
 
 
 # The annotations of a pod template that say where the pods have to stand.
 
 
-_PODSET = f"{GROUP}/podset-"
-
-
 def _with_topology(pods: PodSet) -> PodSet:
     said = string_map(mapping(pods.template, "metadata"), "annotations")
-    required, preferred = said.get(f"{_PODSET}required-topology"), said.get(f"{_PODSET}preferred-topology")
-    preferred = None if required is not None else preferred
-    unconstrained = said.get(f"{_PODSET}unconstrained-topology") if required is None and preferred is None else None
-    level, size = said.get(f"{_PODSET}slice-required-topology"), said.get(f"{_PODSET}slice-size")
-    layers = said.get(f"{_PODSET}slice-required-topology-constraints")
-    try:
-        slices = tuple((each["topology"], int(each["size"])) for each in json.loads(layers)) if layers is not None else ()
-        if layers is None and level is not None and size is not None:
-            slices = ((level, int(size)),)
-    except (ValueError, TypeError, KeyError):
-        raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read") from None
-    group = said.get(f"{GROUP}/podset-group-name", "") if required is not None or preferred is not None else ""
-    is_free = None if unconstrained is None else unconstrained in ("1", "t", "T", "true", "TRUE", "True")
-    request = TopologyRequest(required, preferred, is_free, slices, group)
-    return replace(pods, topology=request)
+    required = said.get(REQUIRED_TOPOLOGY)
+    preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
+    unconstrained = said.get(ANYWHERE) if required is None and preferred is None else None
+    slices: list[tuple[str, int]] | None = []
+    if LAYERS in said:
+        slices = layers_in(said[LAYERS])
+    elif SLICE_TOPOLOGY in said and SIZE in said:
+        size = integer(said[SIZE], 32)
+        slices = None if size is None else [(said[SLICE_TOPOLOGY], size)]
+    if slices is None:
+        raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read")
+    group = said.get(PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
+    is_free = None if unconstrained is None else unconstrained in TRUE
+    return replace(pods, topology=TopologyRequest(required, preferred, is_free, tuple(slices), group))
 
 
 # What pods request, once the overhead of their runtime class, the namespace's LimitRanges and their limits are looked at.
