@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
 
-from jobspec import models
 from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import PROJECT, Found, content_of, reader
 from jobspec.commands.inputs import project_among
@@ -15,20 +13,14 @@ from jobspec.commands.options import Option, Options, add_paths, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.writer import write
-from jobspec.kinds import COMPONENTS
 from jobspec.pipeline import Source
 from jobspec.project.tree import differences
-from jobspec.schemas.files import crd
-from jobspec.targets import OPERATORS, RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Data
     from jobspec.server.pin import Pinned
 
 _HEADER = "# Written by `jobspec pin`; no content of a Secret or ConfigMap, and no workload, is in it.\n"
-_RECOGNISED = {"training-operator": "PyTorchJob", "trainer": "TrainJob", "jobset": "JobSet", "kueue": "Workload"}
-"""The kinds by whose CRDs a release of an operator is recognised."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,18 +82,10 @@ def _read(context: str, name: str) -> Pinned:
     except ModuleNotFoundError as error:
         raise missing_package(error, "pin") from None
     client = of_context(context, os.environ.get("KUBECONFIG") or None)
-    groups = {version.rpartition("/")[0] for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     try:
-        return pinned(client, name, groups, _known_crds, f"{name}-crds")
+        return pinned(client, name, f"{name}-crds")
     finally:
         client.close()
-
-
-def _known_crds(component: str) -> Iterator[tuple[str, Data]]:
-    """The releases of a component, the newest first, each with the CRD by which it is recognised; none where no CRD of ours does that."""
-    if component in _RECOGNISED:
-        for release in reversed(list(RELEASES[component])):
-            yield release, crd(getattr(models, _RECOGNISED[component]), release)
 
 
 def _files(pinned: Pinned, path: str) -> dict[str, bytes]:

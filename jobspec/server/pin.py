@@ -7,41 +7,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobspec import models
 from jobspec.diagnostics import Data, JobspecError
 from jobspec.go.quantities import amount_of
+from jobspec.kinds import COMPONENTS, JOBSET, PYTORCHJOB, QUEUE_GROUP, TRAINJOB, plural_of
 from jobspec.kubernetes.metadata import NAMESPACE_NAME
+from jobspec.schemas.files import crd
 from jobspec.server.client import Client
+from jobspec.targets import OPERATORS, RELEASES
 
-#: A component to its releases, the newest first, each with the CRD of one of its kinds.
-KnownCRDs = Callable[[str], Iterable[tuple[str, Data]]]
-
-#: API version and kind of the objects that are kept, in the order in which they are written.
-_KINDS = (
-    ("v1", "Namespace"),
-    ("v1", "LimitRange"),
-    ("v1", "ResourceQuota"),
-    ("v1", "ServiceAccount"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("node.k8s.io/v1", "RuntimeClass"),
-    ("storage.k8s.io/v1", "StorageClass"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"),
-    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"),
-    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"),
-    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
-    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
-    ("kueue.x-k8s.io/v1beta2", "Cohort"),
-    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"),
-    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
-    ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"),
-    ("kueue.x-k8s.io/v1beta1", "Topology"),
-)
+#: API version -> the kinds of it whose objects are kept, all in the order in which they are written.
+_KINDS = {
+    "v1": ("Namespace", "LimitRange", "ResourceQuota", "ServiceAccount"),
+    "scheduling.k8s.io/v1": ("PriorityClass",),
+    "node.k8s.io/v1": ("RuntimeClass",),
+    "storage.k8s.io/v1": ("StorageClass",),
+    "admissionregistration.k8s.io/v1": (
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+        *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+    ),
+    "trainer.kubeflow.org/v1alpha1": ("ClusterTrainingRuntime", "TrainingRuntime"),
+    "kueue.x-k8s.io/v1beta2": (
+        *("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "AdmissionCheck", "Topology"),
+    ),
+}
 _PAGE = 500  # objects of one reply
 #: What a server or somebody's tool writes into metadata, and what says nothing to a manifest.
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
@@ -72,24 +65,24 @@ class Pinned:
     """The CRDs of kinds that jobspec does not know, by name."""
 
 
-def pinned(client: Client, name: str, known_groups: Iterable[str], known_crds: KnownCRDs, crds_in: str) -> Pinned:
-    """What a server says of its cluster. Raises JobspecError where it is no API server.
+def pinned(client: Client, name: str, crds_in: str) -> Pinned:
+    """What a server says of its cluster; *crds_in*: the folder that the manifest names for CRDs.
 
-    *known_groups*: the groups whose CRDs are not kept. *known_crds*: by which CRD a release is recognised where no Deployment shows it.
-    *crds_in*: the folder that the manifest names for CRDs.
+    Raises JobspecError where it is no API server.
     """
     version = client.get("/version")
     if not version.ok and version.status != 403:
         raise JobspecError(f"{client.name}: what answers at {client.url} is not a Kubernetes API server: {version.message}")
     reader = _Reader(client)
-    objects = [_kept(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
-    known = set(known_groups)
+    wanted = [(version, kind) for version, several in _KINDS.items() for kind in several]
+    objects = [_kept(each, kind) for version, kind in wanted for each in reader.objects(version, kind)]
+    known = {_group(version) for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     foreign = {name: _definition(each) for name, each in sorted(definitions.items()) if each["spec"]["group"] not in known}
-    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions, known_crds)}
+    releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions)}
     spec = {
         "releases": {each: releases[each] for each in sorted(releases)},
-        "complete": [f"{kind}.{_group(api_version)}".rstrip(".") for api_version, kind in _KINDS if (api_version, kind) in reader.complete],
+        "complete": [f"{kind}.{_group(each)}".rstrip(".") for each, kind in wanted if (each, kind) in reader.complete],
         "crds": [f"{crds_in}/{each}.yaml" for each in foreign],
         "objects": objects,
         "nodes": _shapes(reader.objects("v1", "Node")),
@@ -188,7 +181,7 @@ def _release_of_server(version: Data) -> str | None:
     return found[1] if found else None
 
 
-def _operators(reader: _Reader, definitions: Mapping[str, Data], known_crds: KnownCRDs) -> dict[str, str | None]:
+def _operators(reader: _Reader, definitions: Mapping[str, Data]) -> dict[str, str | None]:
     """The release of each operator that is there: by the image of its Deployment, else by its CRD; None where neither says it.
 
     Where CRDs may not be read, an operator counts as there whose group the server has.
@@ -196,21 +189,17 @@ def _operators(reader: _Reader, definitions: Mapping[str, Data], known_crds: Kno
     from_images = dict(_from_images(reader.objects("apps/v1", "Deployment")))
     reader.complete.discard(("apps/v1", "Deployment"))
     found: dict[str, str | None] = {}
-    for component, crd in _CRDS.items():
-        if crd in definitions:
-            found[component] = from_images.get(component) or _from_crd(definitions[crd], known_crds(component))
-        elif "CustomResourceDefinition" in reader.unread and reader.has_group(crd.partition(".")[2]):
+    for component, (group, kind) in _RECOGNISED.items():
+        definition = definitions.get(f"{plural_of(kind)}.{group}")
+        if definition:
+            found[component] = from_images.get(component) or _from_crd(definition, component, kind)
+        elif "CustomResourceDefinition" in reader.unread and reader.has_group(group):
             found[component] = from_images.get(component)
     return found
 
 
-#: The CRD by which an operator is known to be there.
-_CRDS = {
-    "training-operator": "pytorchjobs.kubeflow.org",
-    "trainer": "trainjobs.trainer.kubeflow.org",
-    "jobset": "jobsets.jobset.x-k8s.io",
-    "kueue": "workloads.kueue.x-k8s.io",
-}
+#: The kind by whose CRD an operator, and the release of one, is recognised.
+_RECOGNISED = {"training-operator": PYTORCHJOB, "trainer": TRAINJOB, "jobset": JOBSET, "kueue": (QUEUE_GROUP, "Workload")}
 
 
 def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
@@ -223,10 +212,11 @@ def _from_images(deployments: Iterable[Data]) -> Iterator[tuple[str, str]]:
                 yield component, release[1]
 
 
-def _from_crd(definition: Data, known: Iterable[tuple[str, Data]]) -> str | None:
-    """The first release whose CRD has the same schema; None where none has."""
+def _from_crd(definition: Data, component: str, kind: str) -> str | None:
+    """The newest release whose CRD of a kind has the same schema; None where none has."""
     schemas = _schemas(definition)
-    return next((release for release, crd in known if _schemas(crd) == schemas), None)
+    newest_first = reversed(list(RELEASES[component]))
+    return next((release for release in newest_first if _schemas(crd(getattr(models, kind), release)) == schemas), None)
 
 
 def _schemas(definition: Data) -> str:
