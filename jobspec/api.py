@@ -8,7 +8,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error, severity_counts
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, has_error, severity_counts
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.pipeline import Checked
@@ -215,7 +215,7 @@ class RenderedTree:
     diagnostics: Sequence[Diagnostic]
 
     def __repr__(self) -> str:
-        return f"<RenderedTree: {len(self.files)} file{'' if len(self.files) == 1 else 's'}, {severity_counts(self.diagnostics)}>"
+        return f"<RenderedTree: {counted(len(self.files), 'file')}, {severity_counts(self.diagnostics)}>"
 
     @property
     def valid(self) -> bool:
@@ -284,7 +284,7 @@ def render(
 
 def _repr(result: object, text: str, diagnostics: Sequence[Diagnostic]) -> str:
     lines = text.count("\n")
-    return f"<{type(result).__name__}: {lines} line{'' if lines == 1 else 's'} of YAML, {severity_counts(diagnostics)}>"
+    return f"<{type(result).__name__}: {counted(lines, 'line')} of YAML, {severity_counts(diagnostics)}>"
 
 
 def _checked(

@@ -185,8 +185,13 @@ class Diagnostic:
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
     numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in ("error", "warning", "info")}
-    said = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in numbers.items() if number]
+    said = [counted(number, severity) for severity, number in numbers.items() if number]
     return ", ".join(said) or "nothing found"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: `1 pod`, `2 pods`, `2 matches`."""
+    return f"{number} {what}{'' if number == 1 else 'es' if what.endswith(('ch', 's')) else 's'}"
 
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -497,7 +502,7 @@ class FileResult:
 
     def __repr__(self) -> str:
         number = len(self.documents)
-        return f"<{self.path}: {number} document{'' if number == 1 else 's'}, {severity_counts(self.diagnostics)}>"
+        return f"<{self.path}: {counted(number, 'document')}, {severity_counts(self.diagnostics)}>"
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""
@@ -558,13 +563,13 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     parts += [f"{lost} accepted but will not run"] if lost else []
     for severity in ("error", "warning", "info"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
-        parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
+        parts += [counted(number, severity)] if number else []
     unknown = counts.get("policiesNotEvaluated", 0)
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
     number = sum(bool(diagnostic.changes) for each in files for diagnostic in each.diagnostics) if fixable else 0
     parts += [f"{number} fixable with --fix"] if number else []
-    documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
+    documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
 
 
@@ -607,7 +612,7 @@ def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
 
 def _counted(number: int, noun: str) -> str:
     noun, colon, why = noun.partition(":")
-    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}{colon}{why}"
+    return f"{counted(number, noun)}{colon}{why}"
 
 
 # Where the values of a document were written: a tree of marks, made of the nodes that the reader made.

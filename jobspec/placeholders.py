@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, span_of
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import resolve
 from jobspec.kustomize import InBuild
@@ -272,7 +272,7 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     if len(kept) == len(result.diagnostics):
         return result
     places = list(dict.fromkeys(str(each.mark) for each in (*unjudged, *dropped)))
-    number = f"{len(places)} value{'' if len(places) == 1 else 's'}"
+    number = counted(len(places), "value")
     first = min(
         (each.mark for each in (*unjudged, *dropped)), key=lambda mark: (mark.file != result.path, mark.line, mark.column), default=None
     )
@@ -283,7 +283,7 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
         hint = f"Flux's Kustomizations of this folder have several values for {', '.join(f'`{each}`' for each in differing[:_SHOWN])}"
     notes = [Diagnostic(_NOTE, message, Mark(first.file, first.line, first.column), severity="info", hint=hint)] if first else []
     if unset:
-        message = f"a template: {len(unset)} required field{'' if len(unset) == 1 else 's'} not set"
+        message = f"a template: {counted(len(unset), 'required field')} not set"
         notes.append(Diagnostic(_NOTE, message, unset[0].mark, severity="info", hint="check what it renders to"))
     if within.application and (encrypted := next((each for each in (*unjudged, *dropped) if each.field == "sops"), None)):
         notes.append(_not_decrypted(encrypted, within.application))

@@ -10,7 +10,7 @@ from typing import Any
 from jobspec.commands.files import Found, Patterns, content_of, folders_above, mentions, reader
 from jobspec.commands.options import Options
 from jobspec.commands.output import write_whole
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
@@ -122,7 +122,7 @@ def verdict_of(
 
         write_whole(options.write_baseline, written(reported, _placed(options.write_baseline)))
         number = sum(each.stage != "decoding" for result in reported for each in result.diagnostics)
-        sys.stderr.write(f"jobspec: {number} finding{'' if number == 1 else 's'} written to {options.write_baseline}\n")
+        sys.stderr.write(f"jobspec: {counted(number, 'finding')} written to {options.write_baseline}\n")
         return reported, False
     if settings.baseline:
         reported = _beyond_baseline(reported, settings.baseline, asked)

@@ -16,7 +16,7 @@ from jobspec.commands.inputs import RunContext
 from jobspec.commands.options import Options
 from jobspec.commands.output import complete_earlier, how_to_run, with_progress
 from jobspec.commands.project import plans_in
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted
 from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
@@ -102,7 +102,7 @@ def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str, each_
     for each in fixed:
         number = len(each.after.done)
         if number:
-            stream.write(f"{each.found.path}: {number} problem{'s' if number > 1 else ''} {done}\n")
+            stream.write(f"{each.found.path}: {counted(number, 'problem')} {done}\n")
         if each_one:
             stream.writelines(f"  {one.mark}: {visible(one.message)} [{one.rule}]\n" for one in each.after.done)
         for diagnostic in each.after.refused:

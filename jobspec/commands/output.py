@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.diagnostics import FileResult, JobspecError, counted
 from jobspec.pipeline import one_by_one
 from jobspec.reports.formats import report
 
@@ -156,7 +156,7 @@ def shown(
     done = mmap.mmap(-1, max(len(items), 1))
     drawn = False
     verb, noun = done_to_each
-    total = f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+    total = counted(len(items), noun)
 
     def mark_done(numbered: tuple[int, T]) -> R:
         number, item = numbered

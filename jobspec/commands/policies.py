@@ -9,7 +9,7 @@ from jobspec.commands.files import find
 from jobspec.commands.inputs import load_setting
 from jobspec.commands.options import Options
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, counted
 from jobspec.documents.document import Document
 from jobspec.kinds import ADMISSION_POLICIES, MUTATING_POLICY, VALIDATING_POLICY
 from jobspec.kinds import find as find_kind
@@ -56,13 +56,13 @@ def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iter
         for role in job.roles:
             (pod,) = with_api_defaults([role.pod_tree], context, cluster.target)
             request = Request(with_generated_names(pod), namespace=each.namespace, user=job.creator_of(pod))
-            yield place, f"{role.count} pod{'s' * (role.count != 1)} of {name}: {role.name}", request
+            yield place, f"{counted(role.count, 'pod')} of {name}: {role.name}", request
 
 
 def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tuple[str, str, Request]]) -> Iterator[str]:
     bindings = objects.in_namespace((policy.group_kind[0], f"{policy.kind}Binding"), "")
     own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
-    yield f"{policy.kind} `{policy.name}` ({policy.file}): {_number(len(own), 'binding')}"
+    yield f"{policy.kind} `{policy.name}` ({policy.file}): {counted(len(own), 'binding')}"
     if not own:
         yield "  no binding, so that it applies to nothing"
     for name, spec in own:
@@ -76,8 +76,4 @@ def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tupl
         ]
         for place, what, unknown in found:
             yield f"    {what}  {place}{f'  not known: {unknown}' if unknown else ''}"
-        yield f"    {_number(len(found), 'match', 'matches')} among {_number(len(requests), 'object')} and coming pods"
-
-
-def _number(count: int, what: str, several: str = "") -> str:
-    return f"{count} {what if count == 1 else several or f'{what}s'}"
+        yield f"    {counted(len(found), 'match')} among {counted(len(requests), 'object')} and coming pods"

@@ -16,7 +16,7 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all, counted
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import with_marks
 from jobspec.documents.text_edits import origins
@@ -29,7 +29,7 @@ from jobspec.project.comparison import compare
 from jobspec.project.project import FILE
 from jobspec.project.variants import PlannedVariant
 from jobspec.rendering import text_of
-from jobspec.reports.diff import View, counted, spelt
+from jobspec.reports.diff import View, spelt
 from jobspec.reports.expansion import containers_text
 from jobspec.reports.page import ObjectText, Page, Row, object_text, page_report
 from jobspec.reports.text import from_here

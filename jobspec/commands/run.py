@@ -17,7 +17,7 @@ from jobspec.commands.inputs import load_setting
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, counted
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.operators.life import RestartRules, restart_rules
@@ -214,5 +214,5 @@ async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Se
         restarts += once.restarts
         if condition == "Succeeded" or once.is_out_of_time:
             break
-    say(f"the job has {condition.lower()}" + (f" after {restarts} restart{'' if restarts == 1 else 's'}" if restarts else ""))
+    say(f"the job has {condition.lower()}" + (f" after {counted(restarts, 'restart')}" if restarts else ""))
     return condition

@@ -13,7 +13,7 @@ from jobspec.commands.files import Found, find_for, is_judged_in_build, reader, 
 from jobspec.commands.inputs import RunContext, load_setting, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, deduplicated, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, deduplicated, has_error
 from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
@@ -201,4 +201,4 @@ def _refuse_missing_verdicts(answers: Mapping[Question, ServerAnswer]) -> None:
 
 def _places(questions: Sequence[Question]) -> str:
     first, more = questions[0].document, len(questions) - 1
-    return f"{first.marks.mark}" + (f" and {more} more document{'s' if more > 1 else ''}" if more else "")
+    return f"{first.marks.mark}" + (f" and {counted(more, 'more document')}" if more else "")

@@ -13,7 +13,7 @@ from pygls import uris
 from jobspec import kinds, rendering
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import decode, is_json, read
@@ -525,13 +525,13 @@ def lenses(view: View, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     found = []
     for each in view.jobs(name):
         pods = sum(role.count for role in each.roles)
-        title = f"{pods} pod{'' if pods == 1 else 's'}, {each.gpus} GPU{'' if each.gpus == 1 else 's'}"
+        title = f"{counted(pods, 'pod')}, {counted(each.gpus, 'GPU')}"
         line = each.given.marks.mark.line
         found.append((line, lsp.Command(title, command=EXPANDED, arguments=[name])))
     first = min((line for line, _ in found), default=1)
     projects = {plan.files.project.path: len(plan.variants) for plan, _ in view.variants(name)}
     for path, number in projects.items():
-        found.append((first, lsp.Command(f"rendered ({number} variant{'' if number == 1 else 's'})", command=RENDERED, arguments=[path])))
+        found.append((first, lsp.Command(f"rendered ({counted(number, 'variant')})", command=RENDERED, arguments=[path])))
         found.append((first, lsp.Command("diff against HEAD", command=DIFFERING, arguments=[path])))
     return [lsp.CodeLens(lsp.Range(lsp.Position(line - 1, 0), lsp.Position(line - 1, 0)), command) for line, command in found]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Edit, Finding, Rule, counted
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.kubernetes.metadata import selects
@@ -204,7 +204,7 @@ def elastic_range(job: LintedJob) -> Iterator[Finding]:
     if least and low is not None and high is not None and low > high:
         yield Finding(least, f"`minReplicas` ({low}) is above `maxReplicas` ({high})", "raise `maxReplicas`")
     elif least and low is not None and 0 < workers < low:
-        yield Finding(least, f"{workers} Worker{'' if workers == 1 else 's'} wait for {low}", "add Workers, or lower `minReplicas`")
+        yield Finding(least, f"{counted(workers, 'Worker')} wait for {low}", "add Workers, or lower `minReplicas`")
     elif most and high is not None and workers > high:
         yield Finding(most, f"only {high} of {workers} Workers can join", "remove Workers, or raise `maxReplicas`")
 
@@ -406,8 +406,8 @@ def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
     """
     for container, processes, place in _counted(job):
         if 0 < container.gpus < processes:
-            message = f"{processes} processes per pod, but only {_gpus(container.gpus)}"
-            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for as many GPUs as processes")
+            message = f"{processes} processes per pod, but only {counted(container.gpus, 'GPU')}"
+            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for as many GPUs as processes")
 
 
 def idle_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -425,8 +425,8 @@ def idle_gpus(job: LintedJob) -> Iterator[Finding]:
     """
     for container, processes, place in _counted(job):
         if 0 < processes < container.gpus:
-            message = f"idle GPUs: {_processes(processes)} for {_gpus(container.gpus)} per pod"
-            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for {_gpus(processes)}")
+            message = f"idle GPUs: {counted(processes, 'process')} for {counted(container.gpus, 'GPU')} per pod"
+            yield Finding(place, message, f"start {counted(container.gpus, 'process')}, or ask for {counted(processes, 'GPU')}")
 
 
 def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
@@ -446,7 +446,7 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
         processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")
         for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
             if number and processes != str(number):
-                message = f"the trainer does not count `{name}`: {_processes(int(processes))} for {number} per pod"
+                message = f"the trainer does not count `{name}`: {counted(int(processes), 'process')} for {number} per pod"
                 yield Finding(place, message, f"write `numProcPerNode: {number}`")
 
 
@@ -534,14 +534,6 @@ def _says_processes(job: LintedJob) -> bool:
 def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:
     for container in job.training_containers:
         yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
-
-
-def _processes(number: int) -> str:
-    return f"{number} process{'' if number == 1 else 'es'}"
-
-
-def _gpus(number: int) -> str:
-    return f"{number} GPU{'' if number == 1 else 's'}"
 
 
 ACCELERATOR_RULES = (

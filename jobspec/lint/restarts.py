@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Edit, Finding, Rule, counted
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.batch import UNLIMITED
@@ -197,7 +197,7 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get(*policy, "activeDeadlineSeconds")
     can_have_one = job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
     if job.gpus and can_have_one and not (said and said.value is not None):
-        message = f"no deadline: a hanging job holds {job.gpus} GPU{'' if job.gpus == 1 else 's'} forever"
+        message = f"no deadline: a hanging job holds {counted(job.gpus, 'GPU')} forever"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule
+from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule, counted
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.kinds import TRAINING_RUNTIME
@@ -306,7 +306,7 @@ def partial_gang(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     number = job.training_pods
     if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
-        message = f"`minAvailable` differs from the job's {number} pod{'' if number == 1 else 's'}"
+        message = f"`minAvailable` differs from the job's {counted(number, 'pod')}"
         yield Finding(said, message, "remove it: all pods together are the group")
 
 

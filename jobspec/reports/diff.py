@@ -8,7 +8,7 @@ from functools import partial
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Mark
+from jobspec.diagnostics import Mark, counted
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
@@ -424,11 +424,6 @@ def names_of(changes: Sequence[ObjectChange]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Some names, and the number of the others."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _range(number: int, most: int) -> str:

@@ -15,7 +15,7 @@ from os.path import normpath
 from typing import Any
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all, counted
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
@@ -24,7 +24,7 @@ from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
 from jobspec.project.comparison import VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
-from jobspec.reports.diff import NONE, WORDS, View, counted, duration, listed, spelt
+from jobspec.reports.diff import NONE, WORDS, View, duration, listed, spelt
 from jobspec.reports.text import clean, layer_of
 from jobspec.reports.topology import JOB_NAME, WIDTH, Topology, drawing, sentence
 from jobspec.rules.catalogue import rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jobspec.diagnostics import counted
 from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, not_queued
 from jobspec.operators.kueue.world import plus, spelt
 from jobspec.reports.text import paint, visible
@@ -69,7 +70,7 @@ def _of_job(each: Asked, how: Text) -> Iterator[str]:
     if note := remark_on_kind(each, how.release):
         yield f"  {note}"
     for pods in answer.pod_sets:
-        yield f"  {pods.name}, {pods.count} pod{'' if pods.count == 1 else 's'}: {_coloured(pods.verdict, _flavors(pods), how)}"
+        yield f"  {pods.name}, {counted(pods.count, 'pod')}: {_coloured(pods.verdict, _flavors(pods), how)}"
         for tried in pods.tried:
             why = f": {'; '.join(tried.reasons)}" if tried.reasons else ""
             yield visible(f"    {tried.flavor}: {tried.verdict}{why}")
@@ -120,7 +121,7 @@ def _remarks(asked: Sequence[Asked], world: World, how: Text) -> Iterator[str]:
         counts[verdict] = counts.get(verdict, 0) + 1
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage else "; no status says what runs: asked of the empty cluster, where only `never` is certain"
-    yield f"{len(asked)} job{'' if len(asked) == 1 else 's'}: {said} (Kueue {how.release}){empty}"
+    yield f"{counted(len(asked), 'job')}: {said} (Kueue {how.release}){empty}"
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:

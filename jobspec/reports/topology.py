@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
+from jobspec.diagnostics import counted
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, ExpandedRole, value_of
 from jobspec.project.capacity import is_accelerator
@@ -204,8 +205,8 @@ def sentence(topology: Topology) -> str:
     """The same in words, for those who do not see the drawing."""
     parts = [f"queue {name}" for word, name in topology.chain if word]
     for lane in topology.lanes:
-        pods = f"{lane.count} pod{'' if lane.count == 1 else 's'}"
-        gpus = f" with {lane.gpus} GPU{'' if lane.gpus == 1 else 's'} each" if lane.gpus else ""
+        pods = counted(lane.count, "pod")
+        gpus = f" with {counted(lane.gpus, 'GPU')} each" if lane.gpus else ""
         uses = "; ".join(f"{'Service' if each.kind == 'service' else 'volume'} {each.name}, {each.about}" for each in lane.items)
         parts.append(f"{lane.name}: {pods}{_of_ranks(lane)}{gpus}{f', uses {uses}' if uses else ''}")
     return ". ".join(parts)
@@ -284,11 +285,11 @@ def _lines(lane: Lane, top: int, places: Mapping[Item, int]) -> Iterator[str]:
 
 def _drawn_lane(lane: Lane, top: int) -> Iterator[str]:
     yield f'<rect class="lane" x="1" y="{top}" width="{_LANE}" height="{_LANE_HEIGHT}" rx="10"/>'
-    about = f"{lane.count} pod{'' if lane.count == 1 else 's'}"
+    about = counted(lane.count, "pod")
     name = _cut(lane.name, 24)
     yield f'<text class="label" x="{1 + _PAD}" y="{top + 22}">{escape(name)}<tspan class="faint" dx="8">{about}</tspan></text>'
     total = lane.count * lane.gpus
-    said = f"{total} GPU{'' if total == 1 else 's'}" if total else "no GPU"
+    said = counted(total, "GPU") if total else "no GPU"
     yield f'<text class="faint" x="{1 + _LANE - _PAD}" y="{top + 22}" text-anchor="end">{said}</text>'
     shown = lane.count if lane.count <= _MOST else _MOST - 2
     left = 1 + _PAD
