@@ -76,6 +76,14 @@ def kueue_resource(kind: str, plural: str, *short_names: str, columns: tuple[Any
     return Resource(kind=kind, plural=plural, short_names=short_names, columns=columns, **(group | more))
 
 
+class KueueObject(Model):
+    """An object of Kueue."""
+
+    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
+    kind: str
+    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
+
+
 # Quotas, which a ClusterQueue and a Cohort declare alike.
 
 
@@ -329,7 +337,7 @@ class ClusterQueueStatus(Model):
     fair_sharing: ClusterQueueFairSharingStatus | None = optional_field("how much it has of what is shared")
 
 
-class ClusterQueue(Model):
+class ClusterQueue(KueueObject):
     """Quotas of flavors, for the workloads of the LocalQueues that name it."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource(
@@ -352,9 +360,7 @@ class ClusterQueue(Model):
         ),
     )
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["ClusterQueue"] = constant("kind of the object", "ClusterQueue")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: ClusterQueueSpec | None = optional_field("quotas, and who gets them when")
     status: ClusterQueueStatus | None = optional_field("what is in use, and who waits; written by Kueue")
 
@@ -412,7 +418,7 @@ class LocalQueueStatus(Model):
     fair_sharing: QueueFairSharingStatus | None = optional_field("how much it has of what is shared")
 
 
-class LocalQueue(Model):
+class LocalQueue(KueueObject):
     """A queue of a namespace, which jobs name in their label `kueue.x-k8s.io/queue-name`."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource(
@@ -430,7 +436,6 @@ class LocalQueue(Model):
         ),
     )
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["LocalQueue"] = constant("kind of the object", "LocalQueue")
     metadata: ObjectMeta | None = optional_field("name, labels and so on; the name `default` takes jobs that name no queue")
     spec: LocalQueueSpec | None = optional_field("where the workloads of a namespace wait")
@@ -454,14 +459,12 @@ class CohortStatus(Model):
     fair_sharing: ClusterQueueFairSharingStatus | None = optional_field("how much it has of what is shared")
 
 
-class Cohort(Model):
+class Cohort(KueueObject):
     """ClusterQueues, and other cohorts, that lend their quotas to each other."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("Cohort", "cohorts", "co", status=True)
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["Cohort"] = constant("kind of the object", "Cohort")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: CohortSpec | None = optional_field("what it has, and to which it belongs")
     status: CohortStatus | None = optional_field("how much it has of what is shared; written by Kueue")
 
@@ -491,14 +494,12 @@ class ResourceFlavorSpec(Model):
     topology_name: Name | None = optional_field("the Topology of its nodes; without one, pods are placed by the scheduler alone")
 
 
-class ResourceFlavor(Model):
+class ResourceFlavor(KueueObject):
     """A kind of nodes: a model of GPU, spot or reserved, a zone."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("ResourceFlavor", "resourceflavors", "flavor", "flavors", "rf")
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["ResourceFlavor"] = constant("kind of the object", "ResourceFlavor")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: ResourceFlavorSpec | None = optional_field("the nodes of the flavor; any node where left out")
 
 
@@ -523,18 +524,16 @@ class TopologySpec(Model):
     ] = Field(description="the levels, the widest first, such as block, rack, host; they cannot change")
 
 
-class Topology(Model):
+class Topology(KueueObject):
     """How near to each other nodes are, by their labels."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("Topology", "topologies", "topo")
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["Topology"] = constant("kind of the object", "Topology")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: TopologySpec | None = optional_field("levels of places, each inside of the one before")
 
 
-class WorkloadPriorityClass(Model):
+class WorkloadPriorityClass(KueueObject):
     """A priority in the queue, which the pods of a job do not have: jobs name it in the label `kueue.x-k8s.io/priority-class`."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource(
@@ -544,9 +543,7 @@ class WorkloadPriorityClass(Model):
         columns=(Column("Value", "integer", ".value", "Value of workloadPriorityClass's Priority"),),
     )
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["WorkloadPriorityClass"] = constant("kind of the object", "WorkloadPriorityClass")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     value: Int32 = Field(description="the priority: the highest is first in line")
     description: Annotated[str | None, V1BETA2(MaxLen(2048))] = optional_field("what it is for, in words for people")
 
@@ -582,14 +579,12 @@ class AdmissionCheckStatus(Model):
     conditions: Conditions | None = optional_field("`Active`: whether its controller is there and its parameters are right")
 
 
-class AdmissionCheck(Model):
+class AdmissionCheck(KueueObject):
     """A check that a workload passes between its quota and its start."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("AdmissionCheck", "admissionchecks", "ac", status=True)
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["AdmissionCheck"] = constant("kind of the object", "AdmissionCheck")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: AdmissionCheckSpec | None = optional_field("who makes the check")
     status: AdmissionCheckStatus | None = optional_field("whether the check can be made; written by its controller")
 
@@ -639,14 +634,12 @@ class ProvisioningRequestConfigSpec(Model):
     )
 
 
-class ProvisioningRequestConfig(Model):
+class ProvisioningRequestConfig(KueueObject):
     """What an AdmissionCheck asks a cluster autoscaler for."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("ProvisioningRequestConfig", "provisioningrequestconfigs", "prc")
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["ProvisioningRequestConfig"] = constant("kind of the object", "ProvisioningRequestConfig")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: ProvisioningRequestConfigSpec | None = optional_field("what an autoscaler is asked for")
 
 
@@ -665,14 +658,12 @@ class MultiKueueConfigSpec(Model):
     )
 
 
-class MultiKueueConfig(Model):
+class MultiKueueConfig(KueueObject):
     """The clusters that an AdmissionCheck sends workloads to."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource("MultiKueueConfig", "multikueueconfigs", "mkconf", older_warning="")
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["MultiKueueConfig"] = constant("kind of the object", "MultiKueueConfig")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: MultiKueueConfigSpec | None = optional_field("the clusters")
 
 
@@ -720,7 +711,7 @@ class MultiKueueClusterStatus(Model):
     conditions: Conditions | None = optional_field("`Active`: whether it is connected")
 
 
-class MultiKueueCluster(Model):
+class MultiKueueCluster(KueueObject):
     """Another cluster, which workloads are sent to."""
 
     RESOURCE: ClassVar[Resource] = kueue_resource(
@@ -734,8 +725,6 @@ class MultiKueueCluster(Model):
         ),
     )
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["MultiKueueCluster"] = constant("kind of the object", "MultiKueueCluster")
-    metadata: ObjectMeta | None = optional_field("name, labels and so on; it has no namespace")
     spec: MultiKueueClusterSpec | None = optional_field("how it is reached")
     status: MultiKueueClusterStatus | None = optional_field("whether it is reached; written by Kueue")

@@ -31,11 +31,11 @@ from jobspec.models.kueue import (
     ClusterName,
     Conditions,
     IndexLabel,
+    KueueObject,
     Name,
     PodSetName,
     Short,
     TolerationList,
-    Versions,
     kueue_resource,
 )
 from jobspec.models.meta import ObjectMeta
@@ -378,7 +378,7 @@ _RESERVED = "is immutable while workload quota reserved"
 _OLD_SOURCE = "kueue.x-k8s.io/workloadpriorityclass"
 
 
-class Workload(Model):
+class Workload(KueueObject):
     """What Kueue makes of a job that waits in a queue, and admits or evicts as a whole."""
 
     FACTS = (
@@ -460,7 +460,6 @@ class Workload(Model):
         ),
     )
 
-    api_version: Versions = constant("version of the API", "kueue.x-k8s.io/v1beta2")
     kind: Literal["Workload"] = constant("kind of the object", "Workload")
     metadata: ObjectMeta | None = optional_field("name, labels and so on; Kueue makes the name of the job's kind and name")
     spec: WorkloadSpec | None = optional_field("the pods of a job, and where it waits")
