@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Rule, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_error
 from jobspec.documents.document import Document
 from jobspec.kinds import (
     ADMISSION_POLICIES,
@@ -62,10 +62,8 @@ class StoredObjects:
     __slots__ = ("_by_name",)
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        self._by_name: dict[tuple[str, str, str], list[Document]] = {}
-        for document in documents:
-            if document.name:
-                self._by_name.setdefault((document.api_version, document.kind, document.name), []).append(document)
+        named = [each for each in documents if each.name]
+        self._by_name = grouped(named, lambda each: (each.api_version, each.kind, each.name))
 
     def all(self) -> list[Document]:
         """All of them."""

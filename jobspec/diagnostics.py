@@ -5,10 +5,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal, Protocol, TypeAlias
+    from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
     from jobspec.explanations import Stage as Stage
 
+    T = TypeVar("T")
+    K = TypeVar("K")
     Severity = Literal["error", "warning", "info"]
     Action = Literal["set", "rename", "move", "remove", "quote"]
     Children = dict[str, "Marks"] | list["Marks"] | None
@@ -224,10 +226,15 @@ def by_cause(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 
 def joined(diagnostics: Sequence[Diagnostic], key: Callable[[Diagnostic], object]) -> list[Diagnostic]:
     """The diagnostics, those of one *key* as one with its further places."""
-    groups: dict[object, list[Diagnostic]] = {}
-    for each in diagnostics:
+    return [several[0] if len(several) == 1 else _joined(several) for several in grouped(diagnostics, key).values()]
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Things by what they have in common, in the order in which that first appears."""
+    groups: dict[K, list[T]] = {}
+    for each in things:
         groups.setdefault(key(each), []).append(each)
-    return [several[0] if len(several) == 1 else _joined(several) for several in groups.values()]
+    return groups
 
 
 def reasons_of(several: Sequence[Diagnostic] | Sequence[Problem]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from jobspec.diagnostics import Change, Diagnostic, Piece
+from jobspec.diagnostics import Change, Diagnostic, Piece, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.reader import is_json, pieces, read_piece
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, Unfit, all_applied, edited, edits_of, unquoted
@@ -142,9 +142,7 @@ def _attempts(remedies: Sequence[Diagnostic]) -> Attempts:
 
     So the number of attempts depends on the remedies of one document, not on the number of documents.
     """
-    by_document: dict[int, list[Diagnostic]] = {}
-    for each in remedies:
-        by_document.setdefault(_index_of(each), []).append(each)
+    by_document = grouped(remedies, _index_of)
     turns = {index: [several, *([each] for each in several if len(several) > 1)] for index, several in by_document.items()}
     while chosen := [each for turn in turns.values() for each in turn[0]]:
         failed = (yield chosen) & turns.keys()
@@ -192,9 +190,7 @@ def with_remedies(text: str, remedies: Sequence[Remedy], *, file: str) -> tuple[
     plain = text.removeprefix("\ufeff")
     parts: list[str] = [text.removesuffix(plain)]
     made: list[Remedy] = []
-    by_document: dict[int, list[Remedy]] = {}
-    for each in remedies:
-        by_document.setdefault(each[0], []).append(each)
+    by_document = grouped(remedies, lambda each: each[0])
     index = 0
     for piece in pieces(plain, file=file):
         documents, problems = list[Document](), list[Diagnostic]()
@@ -247,10 +243,7 @@ def _text_of(piece: Piece, planned: Sequence[_Planned]) -> str:
 
 def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
     """The remedies that make the same edits, as where an alias or a merge key stands for what is written once."""
-    groups: dict[tuple[tuple[int, int, str], ...], list[_Planned]] = {}
-    for each in planned:
-        groups.setdefault(tuple((edit.start, edit.end, edit.text) for edit in each.edits), []).append(each)
-    return list(groups.values())
+    return list(grouped(planned, lambda each: tuple((edit.start, edit.end, edit.text) for edit in each.edits)).values())
 
 
 def _largest(

@@ -6,7 +6,7 @@ Each step takes values and gives values; files, streams and processes belong to 
 from __future__ import annotations
 
 from jobspec.cluster import MOUNTED, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, has_error
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, grouped, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
@@ -696,9 +696,7 @@ def whole(results: Sequence[FileResult]) -> list[FileResult]:
     """The results of files, those of the parts of a file together, with the documents counted from its beginning."""
     if not any(PART in each.path for each in results):
         return list(results)
-    parts: dict[str, list[FileResult]] = {}
-    for each in results:
-        parts.setdefault(each.path.partition(PART)[0], []).append(each)
+    parts = grouped(results, lambda each: each.path.partition(PART)[0])
     return [_joined(path, several) for path, several in parts.items()]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, grouped
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document
@@ -240,9 +240,7 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
 
 def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
     """What several variants have lost at one place, reported once; with the variants' names where not all of them have."""
-    groups: dict[tuple[str, str, str], list[tuple[str, Diagnostic]]] = {}
-    for name, each in found:
-        groups.setdefault((each.rule, str(each.mark), each.message), []).append((name, each))
+    groups = grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message))
     return [_named(group, count) for group in groups.values()]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
@@ -210,9 +210,7 @@ def _templates(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
     """An entry for each template, with all the replicated jobs of a change that have it."""
     entries: list[MarkedTree] = []
     for change in changes:
-        by_template: dict[int, list[JobChange]] = {}
-        for job in change.jobs:
-            by_template.setdefault(id(job.template), []).append(job)
+        by_template = grouped(change.jobs, lambda job: id(job.template))
         entries += [_entry(jobs, change, jobs[0].template.value) for jobs in by_template.values() if jobs[0].template]
     return entries
 
@@ -225,16 +223,12 @@ def _specs(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
             spec = job.template.get("spec") if job.template else None
             if spec:
                 by_job.setdefault(str(job.name.value), (job, [], change))[1].append(spec)
-    groups: dict[tuple[int, ...], list[JobChange]] = {}
-    for job, specs, _ in by_job.values():
-        groups.setdefault(tuple(map(id, specs)), []).append(job)
     entries = []
-    for jobs in groups.values():
-        _, specs, change = by_job[str(jobs[0].name.value)]
-        whole = specs[0]
-        for spec in specs[1:]:
+    for several in grouped(by_job.values(), lambda each: tuple(map(id, each[1]))).values():
+        _, (whole, *specs), change = several[0]
+        for spec in specs:
             whole = merged(whole, spec)
-        entries.append(_entry(jobs, change, whole.value))
+        entries.append(_entry([job for job, _, _ in several], change, whole.value))
     return entries
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, Reasons, has_error
+from jobspec.diagnostics import Change, Diagnostic, Finding, JobspecError, Mark, Path, Problem, Reasons, grouped, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, child_of, items, place_in, place_of, text
 from jobspec.kinds import TRAINJOB
@@ -185,9 +185,7 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
 
 def _first_and_last(objects: Sequence[MarkedTree]) -> Iterator[Sequence[MarkedTree]]:
     """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
-    alike: dict[str, list[MarkedTree]] = {}
-    for each in objects:
-        alike.setdefault(text(each, "metadata", "name").rstrip("0123456789"), []).append(each)
+    alike = grouped(objects, lambda each: text(each, "metadata", "name").rstrip("0123456789"))
     yield from (several if len(several) < 3 else (several[0], several[-1]) for several in alike.values())
 
 

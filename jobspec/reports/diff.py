@@ -8,7 +8,7 @@ from functools import partial
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Mark, counted
+from jobspec.diagnostics import Mark, counted, grouped
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
@@ -341,10 +341,7 @@ def notes(view: View) -> list[str]:
 
 def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
     """The variants that differ, in groups of those whose changes read the same."""
-    groups: dict[object, list[VariantChange]] = {}
-    for each in changes:
-        groups.setdefault(_likeness(each), []).append(each)
-    return list(groups.values())
+    return list(grouped(changes, _likeness).values())
 
 
 def _likeness(change: VariantChange) -> object:

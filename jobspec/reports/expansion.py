@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Path
+from jobspec.diagnostics import Mark, Path, grouped
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
@@ -148,10 +148,7 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
 
 def groups(pods: Sequence[ExpandedPod]) -> list[list[ExpandedPod]]:
     """The pods, those together that differ in nothing but values of variables, and the numbers in their names."""
-    found: dict[str, list[ExpandedPod]] = {}
-    for pod in pods:
-        found.setdefault(_signature(pod), []).append(pod)
-    return list(found.values())
+    return list(grouped(pods, _signature).values())
 
 
 def _signature(pod: ExpandedPod) -> str:
