@@ -172,12 +172,10 @@ def _admitted(workload: Workload, queue: ClusterQueue, usage: Usage, *, is_empty
     last: dict[tuple[int, str], int] = {}
     seen: list[dict[tuple[int, str], int]] = []
     found = _Assignment(workload, queue, usage, counts, last)
-    while True:
-        if found.mode == _FIT or (found.mode >= _NO_CANDIDATES and found.preempted):
-            break
-        reduced = _reduced(workload, queue, usage, last)
-        if reduced:
-            found = reduced
+    while not found.is_last:
+        if not found.is_skipped:
+            found = _reduced(workload, queue, usage, last) or found
+        if found.is_last:
             break
         seen.append(last)
         last = {key: index for key, index in found.tried_last.items() if index >= 0}
@@ -197,7 +195,7 @@ def _reduced(workload: Workload, queue: ClusterQueue, usage: Usage, last: Mappin
         middle = (low + high) // 2
         counts = [each.count - delta * middle // total for each, delta in zip(workload.pod_sets, deltas, strict=True)]
         tried = _Assignment(workload, queue, usage, counts, last)
-        if tried.mode == _FIT or (tried.mode >= _NO_CANDIDATES and tried.preempted):
+        if tried.is_last or tried.is_skipped:
             found, high = tried, middle
         else:
             low = middle + 1
@@ -237,6 +235,21 @@ class _Assigned:
             return _FIT
         return min((each.mode for each in self.flavors.values()), default=_NO_FIT)
 
+    def fall_out(self, flavor: str, verdict: Verdict, reason: str) -> None:
+        """Write down why a flavor with enough quota does not do."""
+        for at, it in enumerate(self.attempts):
+            if it.flavor == flavor and it.verdict != "never":
+                self.attempts[at] = Attempt(flavor, verdict, (*it.reasons, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class _Crowded:
+    """A pod set for which the nodes of a flavor have no room."""
+
+    pods: _Assigned
+    flavor: str
+    reason: str
+
 
 class _Assignment:
     """Flavors for all pod sets of a workload, as one cycle of the scheduler finds them."""
@@ -258,13 +271,21 @@ class _Assignment:
             _Assigned(each, count, {name: it * count for name, it in each.requests.items()} | ({"pods": count} if covers_pods else {}))
             for each, count in zip(workload.pod_sets, counts, strict=True)
         ]
+        self.is_skipped = False
+        self._placed: list[tuple[str, _Assigned]] = []
         self._assign()
-        if self.mode != _NO_FIT and not self._is_cut_short:
-            self._place()
-        self.attempts = {each.pods.name: _merged((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
+        crowded = self._place() if self.mode != _NO_FIT and not self._is_cut_short else None
         if _NO_FIT < self.mode < _FIT:
-            cells = {(it.flavor, name) for each in self.sets for name, it in each.flavors.items() if it.mode < _FIT}
-            self.preempted = targets(self._world, queue, workload, cells, self.requested(), usage)
+            self._preempt()
+        if crowded:
+            verdict: Verdict = "preempts" if self.preempted else "waits" if self.mode != _NO_FIT else "never"
+            crowded.pods.fall_out(crowded.flavor, verdict, crowded.reason)
+        self.attempts = {each.pods.name: _merged((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no cycle follows."""
+        return self.mode == _FIT or bool(self.preempted)
 
     @property
     def mode(self) -> int:
@@ -448,37 +469,69 @@ class _Assignment:
     def _is_implied(self, pods: PodSet) -> bool:
         return not pods.topology.is_explicit and self._queue.is_tas_only
 
-    def _place(self) -> None:
-        """Look for places of the pods that ask for topology, in the order of flavors; a flavor without one falls out."""
-        wanted = [each for each in self.sets if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods))]
-        delayed = self._queue.checks_of("multikueue")
-        provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}
-        used: LeafUsage = used_by(self._world.admitted) if self._usage else {}
-        by_flavor: list[tuple[str, _Assigned]] = []
-        for each in wanted:
-            found = sorted({it.flavor for it in each.flavors.values() if self._topology_of(it.flavor)})
-            if any(flavor.is_assumed for it in each.flavors.values() if (flavor := self._world.flavor(it.flavor))):
-                continue
-            if len(found) != 1:
-                each.failed = True
-                each.reasons.append("flavors of several topologies" if found else "none of its flavors has a topology")
-            elif not delayed and found[0] not in provisioned:
-                by_flavor.append((found[0], each))
-        groups = [each.pods.topology.group for _, each in by_flavor if each.pods.topology.group]
-        for name, each in sorted(by_flavor, key=lambda it: it[0]):
-            flavor = self._world.flavors[name]
-            if self._world.nodes is None or self._world.levels(flavor.topology) is None or len(groups) > len(set(groups)):
+    def _place(self) -> _Crowded | None:
+        """Look for nodes for the pods that ask for topology; what has none in the empty cluster never fits."""
+        for each in self.sets:
+            if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods)):
+                self._choose_topology(each)
+        groups = [each.pods.topology.group for _, each in self._placed if each.pods.topology.group]
+        if len(groups) > len(set(groups)):
+            for _, each in self._placed:
                 each.is_unknown = True
-                continue
+            self._placed = []
+        crowded = self._find_nodes(self._world.admitted if self._usage else []) if self.mode == _FIT else None
+        if self.mode == _NO_FIT or (self.mode == _FIT and not crowded):
+            return None
+        never = self._find_nodes([])
+        for it in [it for _, each in self._placed for it in each.flavors.values()]:
+            it.mode = min(it.mode, _NO_CANDIDATES)
+        crowded = never or crowded
+        if crowded:
+            crowded.pods.failed = bool(never)
+            crowded.pods.reasons.append(crowded.reason)
+        return crowded
+
+    def _choose_topology(self, each: _Assigned) -> None:
+        """Find the flavor that has the topology of a pod set, unless Kueue leaves the nodes to somebody else."""
+        flavors = [self._world.flavor(name) for name in sorted({it.flavor for it in each.flavors.values()})]
+        found = [it for it in flavors if it and it.topology]
+        if any(it.is_assumed for it in flavors if it):
+            return
+        provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}
+        if len(found) != 1:
+            each.failed = True
+            each.reasons.append("flavors of several topologies" if found else "none of its flavors has a topology")
+        elif self._queue.checks_of("multikueue") or found[0].name in provisioned:
+            return
+        elif self._world.nodes is None or self._world.levels(found[0].topology) is None:
+            each.is_unknown = True
+        else:
+            self._placed.append((found[0].name, each))
+
+    def _find_nodes(self, admitted: Sequence[Data]) -> _Crowded | None:
+        """Place the pod sets beside admitted Workloads, in the order of flavors, up to one for which there is no room."""
+        used: LeafUsage = used_by(admitted)
+        for name, each in sorted(self._placed, key=lambda it: it[0]):
+            flavor = self._world.flavors[name]
             each.placement = place(each.pods, each.count, flavor, self._world, used, is_implied=self._is_implied(each.pods))
             if each.placement.reason:
-                each.failed = True
-                each.reasons.append(each.placement.reason)
-                each.attempts = [
-                    Attempt(name, "never", (*it.reasons, each.placement.reason)) if it.flavor == name and it.verdict != "never" else it
-                    for it in each.attempts
-                ]
-                return
+                return _Crowded(each, name, each.placement.reason)
+        return None
+
+    def _preempt(self) -> None:
+        """Look for Workloads that make room."""
+        world, queue, requested = self._world, self._queue, self.requested()
+        cells = {(it.flavor, name) for each in self.sets for name, it in each.flavors.items() if it.mode < _FIT}
+        counted = {cell: value for cell, value in requested.items() if value and cell[1] != "pods"}  # pods are looked at afterwards
+
+        def has_nodes(gone: Sequence[Data]) -> bool:
+            return not self._find_nodes([each for each in world.admitted if not any(each is it for it in gone)])
+
+        found = targets(world, queue, self._workload, cells, counted, self._usage, has_nodes)
+        after = without(world, self._usage, found)
+        is_enough = all(value <= max(0, world.available(queue.place, cell, after)) for cell, value in requested.items())
+        self.preempted, self.is_skipped = found if is_enough else [], bool(found) and not is_enough
+        has_nodes(named(world, self.preempted))
 
     # What it means.
 
@@ -514,7 +567,8 @@ class _Assignment:
             own = not borrowed.isdisjoint((it.flavor, name) for name, it in each.flavors.items() if it.borrow)
             verdict = "unknown" if each.is_unknown else "borrows" if own else "fits"
         flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.mode == _FIT or self.preempted else {}
-        return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], each.placement)
+        placement = each.placement if flavors else None
+        return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], placement)
 
 
 def _merged(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:

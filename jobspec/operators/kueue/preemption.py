@@ -11,7 +11,7 @@ from jobspec.operators.kueue.world import minus, plus, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Data
     from jobspec.operators.kueue.workload import Workload
@@ -51,14 +51,23 @@ def without(world: World, usage: Usage, names: Collection[str]) -> Usage:
 
 
 def targets(
-    world: World, queue: ClusterQueue, workload: Workload, cells: Collection[Cell], requests: Mapping[Cell, int], usage: Usage
+    world: World,
+    queue: ClusterQueue,
+    workload: Workload,
+    cells: Collection[Cell],
+    requests: Mapping[Cell, int],
+    usage: Usage,
+    has_nodes: Callable[[Sequence[Data]], bool] = lambda _: True,
 ) -> list[str]:
-    """The Workloads that go for one that needs more than is free of *cells*; none where that would not do."""
+    """The Workloads that go for one that needs more than is free of *cells*; none where that would not do.
+
+    *has_nodes*: whether the nodes of topologies have room, too, once some Workloads are gone.
+    """
     if not world.admitted or not usage:
         return []
     above, own = _others(world, queue, workload, cells, requests, usage), _own(world, queue, workload, cells)
     has_advantage, others = bool(above[0]), bool(above[0] or above[1])
-    candidates = [*_ordered(above[0]), *_ordered(above[1]), *_ordered(own)]
+    candidates = sorted([*_ordered(above[0]), *_ordered(above[1]), *_ordered(own)], key=lambda each: not _is_evicted(each[0]))
     forbidden = not borrows_while_preempting(queue)
     is_under = all(queue.quota(cell).nominal > usage.get(queue.place, {}).get(cell, 0) for cell in cells)
     attempts = [True, False]
@@ -67,7 +76,7 @@ def targets(
     elif forbidden and not has_advantage:
         attempts = [False, True]
     for borrowing in attempts:
-        found = _enough(world, queue, candidates, cells, requests, usage, borrowing=borrowing)
+        found = _enough(world, queue, candidates, cells, requests, usage, has_nodes, borrowing=borrowing)
         if found:
             return [name_of(each) for each in found]
     return []
@@ -80,21 +89,26 @@ def _enough(
     cells: Collection[Cell],
     requests: Mapping[Cell, int],
     usage: Usage,
+    has_nodes: Callable[[Sequence[Data]], bool],
     *,
     borrowing: bool,
 ) -> list[Data]:
     """The first candidates that make room together, without those that may stay."""
     left = {place: dict(used) for place, used in usage.items()}
     gone: list[Data] = []
+
+    def is_enough(without: Sequence[Data]) -> bool:
+        return _fits(world, queue, requests, left, borrowing=borrowing) and has_nodes(without)
+
     for each, shared, while_borrowing in candidates:
         if not _is_valid(world, queue, each, shared, cells, left, allowed=while_borrowing or not borrowing):
             continue
         _change(world, left, each, -1)
         gone.append(each)
-        if _fits(world, queue, requests, left, borrowing=borrowing):
+        if is_enough(gone):
             for at in range(len(gone) - 2, -1, -1):
                 _change(world, left, gone[at], 1)
-                if _fits(world, queue, requests, left, borrowing=borrowing):
+                if is_enough([*gone[:at], *gone[at + 1 :]]):
                     gone[at] = gone[-1]
                     gone.pop()
                 else:
@@ -162,13 +176,13 @@ def _others(
 
 
 def _below(world: World, cohort: Place, skipped: Place | None, own: Place, cells: Collection[Cell], usage: Usage) -> Iterator[Place]:
-    """The queues below a cohort that use more than is theirs."""
+    """The active queues below a cohort that use more than is theirs."""
     for child, parent in world.parents.items():
         if parent != cohort or child in (skipped, own) or _is_within(world, child, cells, usage):
             continue
         if child[0] == "Cohort":
             yield from _below(world, child, skipped, own, cells, usage)
-        else:
+        elif not world.queues[child[1]].inactive:
             yield child
 
 
@@ -206,8 +220,9 @@ def _may_while_borrowing(candidate: Data, workload: Workload, queue: ClusterQueu
 
 
 def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Evicted ones first, then the lowest priority, then what was admitted last."""
-    last_first = sorted(candidates, key=lambda each: _condition(each[0], "QuotaReserved"), reverse=True)
+    """Evicted ones first, then the lowest priority, then what was admitted last; of the same second in the order of uids."""
+    by_uid = sorted(candidates, key=lambda each: text(mapping(each[0], "metadata"), "uid"))
+    last_first = sorted(by_uid, key=lambda each: _condition(each[0], "QuotaReserved") or "now", reverse=True)  # after any digit
     return sorted(last_first, key=lambda each: (not _is_evicted(each[0]), _priority(each[0])))
 
 

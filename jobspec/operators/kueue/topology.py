@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.workload import PodSet
     from jobspec.operators.kueue.world import Flavor, Nodes, World
 
-    #: What is used of each leaf of a topology: its values, or its host alone where hosts are the lowest level.
+    #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
     LeafUsage = dict[tuple[str, ...], dict[str, int]]
 
 _MOST = (1 << 31) - 1
@@ -55,12 +55,15 @@ def place(pods: PodSet, count: int, flavor: Flavor, world: World, used: LeafUsag
     found = search.run()
     if found.reason:
         return found
-    by_host = levels[-1] == HOSTNAME
     for values, many in found.leaves:
-        own = used.setdefault(values[-1:] if by_host else values, {})
+        own = used.setdefault(_leaf(values, levels, flavor.name), {})
         for name, each in {**pods.requests, "pods": 1}.items():
             own[name] = own.get(name, 0) + each * many
     return found
+
+
+def _leaf(values: tuple[str, ...], levels: Sequence[str], flavor: str) -> tuple[str, ...]:
+    return values[-1:] if HOSTNAME in levels[-1:] else (flavor, *values)
 
 
 def used_by(workloads: Iterable[Data]) -> LeafUsage:
@@ -73,10 +76,14 @@ def used_by(workloads: Iterable[Data]) -> LeafUsage:
         specs = {text(it, "name"): mapping(it, "template", "spec") for it in structs(each, "spec", "podSets")}
         for assigned in structs(each, "status", "admission", "podSetAssignments"):
             requests = pod_requests(specs.get(text(assigned, "name"), {}))
-            for values, count in _assigned_domains(mapping(assigned, "topologyAssignment")):
-                own = found.setdefault(values, {})
-                for name, one in {**{name: amount(name, it) for name, it in requests.items()}, "pods": 1}.items():
-                    own[name] = own.get(name, 0) + one * count
+            placed, of_pod = mapping(assigned, "topologyAssignment"), {name: amount(name, it) for name, it in requests.items()}
+            for values, count in _assigned_domains(placed):
+                for leaf in dict.fromkeys(
+                    _leaf(values, texts(placed, "levels"), flavor) for flavor in string_map(assigned, "flavors").values()
+                ):
+                    own = found.setdefault(leaf, {})
+                    for name, one in {**of_pod, "pods": 1}.items():
+                        own[name] = own.get(name, 0) + one * count
     return found
 
 
@@ -191,7 +198,7 @@ class _Search:
             if why:
                 self.excluded[why] = self.excluded.get(why, 0) + 1
                 continue
-            used = self.used.get(leaf.values[-1:] if by_host else leaf.values, {})
+            used = self.used.get(_leaf(leaf.values, self.levels, self.flavor.name), {})
             leaf.pods, limiting = min(
                 (_MOST if not each else max(0, min((leaf.capacity.get(name, 0) - used.get(name, 0)) // each, _MOST)), name)
                 for name, each in requests.items()

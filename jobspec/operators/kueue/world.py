@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
-from jobspec.go.values import items, mapping, string_map, structs, text
+from jobspec.go.values import items, mapping, number, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -248,8 +248,8 @@ class World:
 
     @cached_property
     def admitted(self) -> list[Data]:
-        """The Workloads that have quota."""
-        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission")]
+        """The Workloads that have quota, which they give back when they are finished."""
+        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission") and not _is_finished(each)]
 
     @cached_property
     def knows_usage(self) -> bool:
@@ -275,12 +275,22 @@ class World:
         return found
 
 
+def _is_finished(workload: Data) -> bool:
+    return any(text(each, "type") == "Finished" and text(each, "status") == "True" for each in structs(workload, "status", "conditions"))
+
+
 def usage_of(workload: Data) -> dict[Cell, int]:
-    """What an admitted Workload uses."""
+    """What an admitted Workload uses, without the pods that it has no more need of."""
     found: dict[Cell, int] = {}
+    counts = {text(each, "name"): number(each, "count") or 0 for each in structs(workload, "spec", "podSets")}
+    done = {text(each, "name"): number(each, "count") or 0 for each in structs(workload, "status", "reclaimablePods")}
     for each in structs(workload, "status", "admission", "podSetAssignments"):
+        name = text(each, "name")
+        count = number(each, "count") or counts.get(name, 0)
+        left = min(count, max(0, counts.get(name, count) - done.get(name, 0)))
         for resource, flavor in string_map(each, "flavors").items():
             value = amount(resource, mapping(each, "resourceUsage").get(resource, 0))
+            value = value if left == count else value // count * left
             found[flavor, resource] = found.get((flavor, resource), 0) + value
     return found
 
