@@ -12,10 +12,10 @@ from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
-from jobspec.operators.kueue.preemption import borrows_while_preempting, named, targets, without
+from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import Workload, inadmissible
-from jobspec.operators.kueue.world import Flavor, Group, Quota, plus, spelt
+from jobspec.operators.kueue.world import Flavor, Group, Quota, is_pending, plus, spelt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,10 +94,26 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
         pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
         return Answer(workload, name, verdict, pods, reason)
     empty = _admitted(workload, queue, {}, is_empty=True)
-    taken = world.usage() if usage is None else usage
-    if not taken or empty.verdict not in ("fits", "borrows"):
+    if empty.verdict not in ("fits", "borrows"):
         return empty
-    return _admitted(workload, queue, taken, is_empty=False)
+    taken = world.usage() if usage is None else usage
+    first = _head_before(workload, queue) if usage is None else ""
+    if first:
+        pods = [replace(each, verdict="waits", flavors={}, placement=None) for each in empty.pod_sets]
+        return Answer(workload, name, "waits", pods, f"waits behind {first}: `{name}` admits in the order of its queue, `StrictFIFO`")
+    return _admitted(workload, queue, taken, is_empty=False) if taken else empty
+
+
+def _head_before(workload: Workload, queue: ClusterQueue) -> str:
+    """The Workload that waits before a new one in a queue whose order is strict; empty where none does."""
+    if text(queue.spec, "queueingStrategy") != "StrictFIFO":
+        return ""
+    for (namespace, _), each in queue.world.of_kind("Workload"):
+        local = queue.world.local_queue(namespace, text(mapping(each, "spec"), "queueName"))
+        is_queued = is_pending(each) and text(mapping(local, "spec"), "clusterQueue") == queue.name
+        if is_queued and priority(each) >= (workload.priority or 0):
+            return name_of(each)
+    return ""
 
 
 def changes_of(answer: Answer, world: World) -> dict[str, Data]:

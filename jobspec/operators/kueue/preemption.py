@@ -201,29 +201,30 @@ def _of_queue(world: World, name: str, cells: Collection[Cell]) -> list[Data]:
     return [each for each in world.admitted if _queue_of(each) == name and not usage_of(each).keys().isdisjoint(cells)]
 
 
-def _priority(workload: Data) -> int:
+def priority(workload: Data) -> int:
+    """The priority of a Workload."""
     return number(mapping(workload, "spec"), "priority") or 0
 
 
 def _is_lower(candidate: Data, workload: Workload, said: str) -> bool:
     """Whether a policy lets a candidate go for a workload that comes last."""
     if said in ("LowerPriority", "LowerOrNewerEqualPriority"):
-        return (workload.priority or 0) > _priority(candidate)
+        return (workload.priority or 0) > priority(candidate)
     return said == "Any"
 
 
 def _may_while_borrowing(candidate: Data, workload: Workload, queue: ClusterQueue) -> bool:
-    if not borrows_while_preempting(queue) or _priority(candidate) >= (workload.priority or 0):
+    if not borrows_while_preempting(queue) or priority(candidate) >= (workload.priority or 0):
         return False
     threshold = number(mapping(queue.spec, "preemption", "borrowWithinCohort"), "maxPriorityThreshold")
-    return threshold is None or _priority(candidate) <= threshold
+    return threshold is None or priority(candidate) <= threshold
 
 
 def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Evicted ones first, then the lowest priority, then what was admitted last; of the same second in the order of uids."""
     by_uid = sorted(candidates, key=lambda each: text(mapping(each[0], "metadata"), "uid"))
     last_first = sorted(by_uid, key=lambda each: _condition(each[0], "QuotaReserved") or "now", reverse=True)  # after any digit
-    return sorted(last_first, key=lambda each: (not _is_evicted(each[0]), _priority(each[0])))
+    return sorted(last_first, key=lambda each: (not _is_evicted(each[0]), priority(each[0])))
 
 
 def _condition(workload: Data, kind: str) -> str:

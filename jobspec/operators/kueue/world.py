@@ -249,7 +249,7 @@ class World:
     @cached_property
     def admitted(self) -> list[Data]:
         """The Workloads that have quota, which they give back when they are finished."""
-        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission") and not _is_finished(each)]
+        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission") and not _is(each, "Finished")]
 
     @cached_property
     def knows_usage(self) -> bool:
@@ -275,8 +275,14 @@ class World:
         return found
 
 
-def _is_finished(workload: Data) -> bool:
-    return any(text(each, "type") == "Finished" and text(each, "status") == "True" for each in structs(workload, "status", "conditions"))
+def _is(workload: Data, condition: str) -> bool:
+    return any(text(each, "type") == condition and text(each, "status") == "True" for each in structs(workload, "status", "conditions"))
+
+
+def is_pending(workload: Data) -> bool:
+    """Whether a Workload waits for quota, as its status says."""
+    status, spec = mapping(workload, "status"), mapping(workload, "spec")
+    return bool(status) and not status.get("admission") and spec.get("active") is not False and not _is(workload, "Finished")
 
 
 def usage_of(workload: Data) -> dict[Cell, int]:
