@@ -186,6 +186,11 @@ HUNTS = (
         lambda ground: ground.kueue.needs("PyTorchJob", "TrainJob", "JobSet"),
     ),
     Hunt(
+        "running-queues",
+        lambda ground, random: queues.running_finds(ground.kueue, random, ground.tally),
+        lambda ground: ground.kueue.needs("PyTorchJob", "TrainJob", "JobSet"),
+    ),
+    Hunt(
         "pod-policies",
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, count=10),
         lambda ground: ground.server,
@@ -266,4 +271,5 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "migrations": lambda text, _: migrations.difference(text),
     "ordinary": lambda text, _: ordinary.difference(text),
     "queues": lambda text, _: queues.difference(text),
+    "running-queues": lambda text, _: queues.difference(text),
 }

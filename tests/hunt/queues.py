@@ -1,4 +1,4 @@
-"""Queues at random with jobs at random, one at a time in an empty cluster: what Kueue does is what `queue` says."""
+"""Queues at random with jobs at random, each in an empty cluster or beside others: what Kueue does is what `queue` says."""
 
 import json
 import time
@@ -32,6 +32,7 @@ _PATHS = {
     "Cohort": f"{_KUEUE}/cohorts",
     "ClusterQueue": f"{_KUEUE}/clusterqueues",
     "LocalQueue": f"{_KUEUE}/namespaces/{{}}/localqueues",
+    "WorkloadPriorityClass": f"{_KUEUE}/workloadpriorityclasses",
     "Workload": f"{_KUEUE}/namespaces/{{}}/workloads",
     **PLURALS,
     **WORKLOADS,
@@ -43,6 +44,7 @@ _SETTLED = 2.0
 _THREADS = 12
 GPU = "example.com/gpu"
 """A resource that no node of the server's own has."""
+_PRIORITIES = (-5, 0, 10, 100)
 
 
 def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 3) -> Iterator[Find]:
@@ -51,6 +53,110 @@ def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 
     with ThreadPoolExecutor(_THREADS) as threads:
         for found in threads.map(lambda seed: _in_world(server, Random(seed), tally, jobs), seeds):
             yield from found
+
+
+def running_finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 24, jobs: int = 4) -> Iterator[Find]:
+    """The jobs of which Kueue makes something else than we say, where other jobs run and wait already."""
+    seeds = [random.randrange(1 << 32) for _ in range(worlds)]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for found in threads.map(lambda seed: _in_running_world(server, Random(seed), tally, jobs), seeds):
+            yield from found
+
+
+def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
+    world = _World(random, f"q{SystemRandom().randrange(1 << 32):08x}", is_running=True)
+    found: list[Find] = []
+    made: list[str] = []
+    try:
+        if not world.create(server):
+            tally["refused worlds"] += 1
+            return []
+        tally["worlds"] += 1
+        for _ in range(random.randint(3, 9)):
+            made += _submitted(server, *world.job())[0]
+        for _ in range(jobs):
+            before = _settled(server, world)
+            if before is None:
+                tally["restless worlds"] += 1
+                break
+            job, others = world.job()
+            static = [each for each in world.objects if each["kind"] != "ClusterQueue"]
+            text = quick_yaml.dump_all([job, *others, *static, *before])
+            ours = _ours(text)
+            paths, uid = _submitted(server, job, others)
+            made += paths
+            if not uid:
+                tally["refused jobs"] += 1
+                continue
+            theirs = _theirs_beside(server, world.namespace, uid, ours, before)
+            tally[ours.verdict] += 1
+            tally["with topology"] += any(each.placement for each in ours.pod_sets)
+            if wrong := _difference(ours, theirs):
+                found.append(Find(f"{_HEAD}{json.dumps(theirs)}\n{text}", _said(ours), f"{wrong}: {theirs}"))
+    finally:
+        _remove(server, reversed(made))
+        _emptied(server, world)
+        world.delete(server)
+    return found
+
+
+def _submitted(server: Server, job: Data, others: list[Data]) -> tuple[list[str], str]:
+    """Where a job and what it refers to were created, and its uid; no uid where the server refuses one of them."""
+    made: list[str] = []
+    for each in (*others, job):
+        if not server.call("POST", _path(each), json.dumps(each)).accepted:
+            return made, ""
+        made.append(f"{_path(each)}/{each['metadata']['name']}")
+    return made, server.get(made[-1])["metadata"]["uid"]
+
+
+def _settled(server: Server, world: "_World") -> list[Data] | None:
+    """The queues and Workloads of a world with their status, once nothing changes any more; None where that takes too long."""
+    end, quiet, last = time.monotonic() + _PATIENCE, time.monotonic(), ""
+    while time.monotonic() < end:
+        queues = [server.get(f"{_PATHS['ClusterQueue']}/{name}") for name in world.queues]
+        workloads = server.get(_PATHS["Workload"].format(world.namespace)).get("items", [])
+        found = [*queues, *({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", **each} for each in workloads)]
+        if (now := json.dumps(found)) != last:
+            quiet, last = time.monotonic(), now
+        if time.monotonic() - quiet > _SETTLED and not any(_is(each, "Evicted") and each["status"].get("admission") for each in workloads):
+            for each in found:
+                each["metadata"].pop("managedFields", None)
+            return found
+        time.sleep(0.2)
+    return None
+
+
+def _is(workload: Data, condition: str) -> bool:
+    return any(it["type"] == condition and it["status"] == "True" for it in workload.get("status", {}).get("conditions", ()))
+
+
+def _theirs_beside(server: Server, namespace: str, uid: str, ours: Answer, before: list[Data]) -> Data:
+    """What becomes of a job beside others: its admission, what its queue has reserved, and who was preempted for it."""
+    end, quiet, said = time.monotonic() + _PATIENCE, time.monotonic(), {"message": "no Workload"}
+    status: Data = next((each["status"] for each in before if each["metadata"]["name"] == ours.cluster_queue), {})
+    while time.monotonic() < end and time.monotonic() - quiet < 1.5 * _SETTLED:
+        workloads = server.get(_PATHS["Workload"].format(namespace)).get("items", ())
+        own = next((each for each in workloads if each["metadata"].get("labels", {}).get("kueue.x-k8s.io/job-uid") == uid), None)
+        if own:
+            gone = [each["metadata"]["name"] for each in workloads if _made_room(each, own["metadata"]["uid"])]
+            now: Data = {"preempted": sorted(f"{namespace}/{name}" for name in gone)}
+            now |= {"admission": it} if (it := own.get("status", {}).get("admission")) else {"message": _why_not(own)}
+            if now != said:
+                quiet, said = time.monotonic(), now
+        time.sleep(0.1)
+    return {**said, "reserved": _reserved(server, ours.cluster_queue, status)} if said.get("admission") else said
+
+
+def _made_room(workload: Data, uid: str) -> bool:
+    """Whether a Workload was preempted for the one of a uid."""
+    conditions = workload.get("status", {}).get("conditions", ())
+    return any(each["type"] == "Preempted" and f"(UID: {uid}," in each["message"] for each in conditions)
+
+
+def _why_not(workload: Data) -> list[str]:
+    conditions = workload.get("status", {}).get("conditions", ())
+    return [each["message"] for each in conditions if each["type"] == "QuotaReserved" and each["status"] == "False"]
 
 
 def _in_world(server: Server, random: Random, tally: Counter[str], jobs: int) -> list[Find]:
@@ -109,16 +215,18 @@ def _ours(text: str) -> Answer:
 
 def _difference(ours: Answer, theirs: Data) -> str:
     """What of an answer differs from what Kueue did."""
-    admission = theirs.get("admission")
+    admission, preempted = theirs.get("admission"), theirs.get("preempted", [])
     if ours.verdict == "unknown":
         return ""
-    if ours.verdict == "never" or not admission:
-        return "admitted" if admission else "" if ours.verdict == "never" else "not admitted"
+    if preempted != sorted(ours.preempted):
+        return "others are preempted"
+    if ours.verdict in ("never", "waits") or not admission:
+        return "admitted" if admission else "" if ours.verdict not in ("fits", "borrows") else "not admitted"
     assigned = {each["name"]: (each.get("count"), each.get("flavors", {})) for each in admission["podSetAssignments"]}
     said = {each.name: (each.count, dict(each.flavors)) for each in ours.pod_sets}
     if assigned != said:
         return "other flavors"
-    if not theirs["reserved"]:
+    if preempted or not theirs["reserved"]:
         return ""  # the status of the queue came too late to say whether it borrows
     borrows = any(int(each.get("borrowed", 0) or 0) for each in theirs["reserved"])
     return "" if borrows is (ours.verdict == "borrows") else "borrows" if borrows else "does not borrow"
@@ -138,8 +246,8 @@ def _theirs(server: Server, namespace: str, uid: str, ours: Answer) -> Data:
         for each in server.get(_PATHS["Workload"].format(namespace) + query).get("items", ()):
             status = each.get("status", {})
             if status.get("admission"):
-                return {"admission": status["admission"], "reserved": _reserved(server, ours.cluster_queue)}
-            waits = [it["message"] for it in status.get("conditions", ()) if it["type"] == "QuotaReserved" and it["status"] == "False"]
+                return {"admission": status["admission"], "reserved": _reserved(server, ours.cluster_queue, {})}
+            waits = _why_not(each)
             if waits and {"message": waits} != said:
                 said, quiet = {"message": waits}, time.monotonic()
         if said and ours.verdict == "never" and time.monotonic() - quiet > _SETTLED:
@@ -148,18 +256,19 @@ def _theirs(server: Server, namespace: str, uid: str, ours: Answer) -> Data:
     return said or {"message": "no Workload"}
 
 
-def _reserved(server: Server, queue: str) -> list[Data]:
-    """What a queue has reserved, once its status says so."""
+def _reserved(server: Server, queue: str, before: Data) -> list[Data]:
+    """What a queue has reserved, once its status says so; and whether it borrows more than *before*."""
+    borrowed = {(flavor, each["name"]): each.get("borrowed") for flavor, each in _resources(before)}
     for _ in range(100):
         status = server.get(f"{_PATHS['ClusterQueue']}/{queue}").get("status", {})
-        if status.get("reservingWorkloads"):
-            return [{**it, "borrowed": _whole(it.get("borrowed"))} for each in status["flavorsReservation"] for it in each["resources"]]
+        if status.get("reservingWorkloads", 0) != before.get("reservingWorkloads", 0):
+            return [{**it, "borrowed": int(borrowed.get((flavor, it["name"]), "0") != it["borrowed"])} for flavor, it in _resources(status)]
         time.sleep(0.05)
     return []
 
 
-def _whole(amount: Any) -> int:
-    return int(str(amount) not in ("0", "None", ""))
+def _resources(status: Data) -> list[tuple[str, Data]]:
+    return [(each["name"], {"borrowed": "0", **it}) for each in status.get("flavorsReservation", ()) for it in each["resources"]]
 
 
 def _remove(server: Server, paths: Any) -> None:
@@ -197,9 +306,12 @@ class _World:
 
     random: Random
     prefix: str
+    is_running: bool = False
+    """Whether jobs stay, and some may go for others: their pods find no scheduler, so that nothing ends."""
 
     def __post_init__(self) -> None:
         random = self.random
+        self.made, self.rare = 0, 0.2 if self.is_running else 0.5
         self.namespace = self.prefix
         self.levels = random.choice(([], [], ["rack", "host"], ["block", "rack", "host"], ["block", "rack"]))
         self.labels = {"type": ["a", "b"], "zone": ["x", "y"]}
@@ -207,7 +319,7 @@ class _World:
         self.flavors = [self._flavor(f"{self.prefix}-f{number}") for number in range(random.randint(1, 4))]
         self.cohorts = [f"{self.prefix}-c{number}" for number in range(random.choice((0, 1, 1, 2, 3)))]
         self.queues = [f"{self.prefix}-q{number}" for number in range(random.randint(1, 4))]
-        self.objects = [*self._around(), *self._topology(), *self.flavors, *self._cohorts()]
+        self.objects = [*self._around(), *self._topology(), *self.flavors, *self._cohorts(), *self._priorities()]
         self.objects += [self._queue(each) for each in self.queues]
         self.local = [self._local(each) for each in self.queues]
         self.objects += self.local
@@ -241,6 +353,11 @@ class _World:
                 "overhead": {"podFixed": {"cpu": "250m"}},
             }
 
+    def _priorities(self) -> Iterator[Data]:
+        for value in _PRIORITIES if self.is_running else ():
+            metadata = {"name": f"{self.prefix}-p{value}".replace("p-", "below-")}
+            yield {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": metadata, "value": value}
+
     def _topology(self) -> Iterator[Data]:
         if not self.levels:
             return
@@ -272,14 +389,14 @@ class _World:
 
     def _flavor(self, name: str) -> Data:
         spec: Data = {}
-        labels = {self.key(each): self.random.choice(values) for each, values in self.labels.items() if self._some(0.5)}
+        labels = {self.key(each): self.random.choice(values) for each, values in self.labels.items() if self._some(self.rare)}
         if self.levels and self._some(0.75):
             spec["topologyName"] = self.prefix
             labels = {self.key("pool"): self.random.choice("ab")}
             spec["tolerations"] = [{"key": self.prefix, "operator": "Exists"}]
         if labels:
             spec["nodeLabels"] = labels
-        if self._some(0.25):
+        if self._some(self.rare / 2):
             effect = self.random.choice(("NoSchedule", "NoExecute", "PreferNoSchedule"))
             spec["nodeTaints"] = [{"key": "spot", "value": self.random.choice("ab"), "effect": effect}]
         return self._kueue("ResourceFlavor", name, spec)
@@ -310,7 +427,7 @@ class _World:
         return f"{number * 500}m" if name == "cpu" and self._some(0.3) else str(number)
 
     def _quota(self, name: str, *, has_parent: bool) -> Data:
-        nominal = self.random.randint(0, 5 if has_parent and self._some(0.5) else 16)
+        nominal = self.random.randint(*((2, 9) if self.is_running else (0, 5 if has_parent and self._some(0.5) else 16)))
         form = "{}Gi" if name == "memory" else "{}"
         found = {"name": name, "nominalQuota": form.format(nominal)}
         if has_parent and self._some(0.4):
@@ -338,6 +455,9 @@ class _World:
                 "whenCanPreempt": self.random.choice(("MayStopSearch", "TryNextFlavor")),
             }
         }
+        if self.is_running:
+            fungibility["flavorFungibility"]["preference"] = self.random.choice(("BorrowingOverPreemption", "PreemptionOverBorrowing"))
+            stop |= {**self._preemption(), **({"queueingStrategy": "StrictFIFO"} if self._some(0.15) else {})}
         spec = {**cohort, **selector, **stop, **(fungibility if self._some(0.5) else {})}
         made = self._kueue("ClusterQueue", name, {**spec, "resourceGroups": self._groups(has_parent=bool(cohort))})
         if self._some(0.1):  # the older version, which calls the cohort differently
@@ -348,6 +468,15 @@ class _World:
                 older["flavorFungibility"] = {field: self.random.choice(values) for field, values in old.items()}
             made |= {"apiVersion": "kueue.x-k8s.io/v1beta1", "spec": older}
         return made
+
+    def _preemption(self) -> Data:
+        within = self.random.choice(("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"))
+        found: Data = {"withinClusterQueue": within, "reclaimWithinCohort": self.random.choice(("Never", "LowerPriority", "Any", "Any"))}
+        if found["reclaimWithinCohort"] != "Never" and self._some(0.5):
+            found["borrowWithinCohort"] = {"policy": "LowerPriority"}
+            if self._some(0.5):
+                found["borrowWithinCohort"]["maxPriorityThreshold"] = self.random.choice(_PRIORITIES)
+        return {"preemption": found}
 
     def _local(self, queue: str) -> Data:
         missing = self._some(0.02)
@@ -385,7 +514,11 @@ class _World:
         kind = self.random.choice(("PyTorchJob", "TrainJob", "JobSet", "Job"))
         queue = self.random.choice(self.queues)
         annotations = {}
-        metadata = {"name": "a", "namespace": self.namespace, "labels": {"kueue.x-k8s.io/queue-name": queue}}
+        self.made += 1
+        metadata: Data = {"name": f"a{self.made}", "namespace": self.namespace, "labels": {"kueue.x-k8s.io/queue-name": queue}}
+        if self.is_running and self._some(0.8):
+            classes = [each["metadata"]["name"] for each in self.objects if each["kind"] == "WorkloadPriorityClass"]
+            metadata["labels"]["kueue.x-k8s.io/priority-class"] = self.random.choice(classes)
         if kind == "Job":
             parallelism = self.random.randint(1, 5)
             if self._some(0.25):
@@ -423,13 +556,17 @@ class _World:
         runtime = {
             "apiVersion": "trainer.kubeflow.org/v1alpha1",
             "kind": "TrainingRuntime",
-            "metadata": {"name": "a", "namespace": self.namespace},
+            "metadata": {"name": metadata["name"], "namespace": self.namespace},
             "spec": {"mlPolicy": {"numNodes": self.random.randint(1, 3)}, "template": {"spec": {"replicatedJobs": [job]}}},
         }
         trainer: Data = {"numNodes": self.random.randint(1, 4)} if self._some(0.6) else {}
         if self._some(0.5):
             trainer["resourcesPerNode"] = {"requests": self._requests()}
-        spec = {"runtimeRef": {"kind": "TrainingRuntime", "name": "a"}, "suspend": True, **({"trainer": trainer} if trainer else {})}
+        spec = {
+            "runtimeRef": {"kind": "TrainingRuntime", "name": metadata["name"]},
+            "suspend": True,
+            **({"trainer": trainer} if trainer else {}),
+        }
         return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}, [runtime]
 
     def _requests(self) -> Data:
@@ -447,6 +584,8 @@ class _World:
         spec: Data = {"containers": [{"name": container, "image": "a", "resources": resources}]}
         if restart:
             spec["restartPolicy"] = restart
+        if self.is_running:
+            spec["schedulerName"] = "none"
         if self._some(0.15):
             before = {name: each for name, each in self._requests().items() if name != GPU}
             init = {"name": "i", "image": "a", "resources": {"requests": before}}

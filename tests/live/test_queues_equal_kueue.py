@@ -1,4 +1,4 @@
-"""Kueue admits jobs that fit or borrow by what `queue` says, with the flavors that it names, and no job that it says is never admitted."""
+"""Kueue admits jobs that fit or borrow by what `queue` says, with the flavors that it names, and preempts for others whom it names."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,3 +22,9 @@ def test_random_jobs_in_random_queues(server: Server) -> None:
     tally: Counter[str] = Counter()
     assert report(queues.finds(server, Random(seed()), tally, worlds=16, jobs=3)) == ""
     assert min(tally[each] for each in ("never", "fits", "borrows")) > 1, tally
+
+
+def test_random_jobs_beside_others(server: Server) -> None:
+    tally: Counter[str] = Counter()
+    assert report(queues.running_finds(server, Random(seed()), tally, worlds=16, jobs=3)) == ""
+    assert min(tally[each] for each in ("never", "fits", "waits", "preempts")) > 1, tally
