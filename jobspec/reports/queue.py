@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobspec.diagnostics import counted
-from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, not_queued
+from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, job_name, not_queued
 from jobspec.operators.kueue.world import plus, spelt
 from jobspec.reports.text import paint, visible
 
@@ -100,7 +100,7 @@ def remark_on_kind(each: Asked, release: str) -> str:
 def _name(each: Asked) -> str:
     job, answer = each.job, each.answer
     namespace = answer.workload.namespace if answer else job.namespace
-    return f"{namespace}/{job.name}" if namespace else job.name
+    return f"{namespace}/{job_name(job.data)}" if namespace else job_name(job.data)
 
 
 def _flavors(pods: PodSetAnswer) -> str:
@@ -182,7 +182,7 @@ def _as_dict(each: Asked, answer: Answer) -> Mapping[str, object]:
     return {
         "kind": each.job.kind,
         "namespace": answer.workload.namespace,
-        "name": each.job.name,
+        "name": job_name(each.job.data),
         "queue": answer.workload.queue,
         "verdict": answer.verdict,
         "podSets": [

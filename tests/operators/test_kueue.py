@@ -15,7 +15,7 @@ from jobspec.targets import choose
 from tests.support.reference import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "queues").glob("*.yaml"))
-_EXPECTATION = re.compile(r"name: .*?# ~ (\w+)(?:: (.*))?$")
+_EXPECTATION = re.compile(r"[nN]ame: .*?# ~ (\w+)(?:: (.*))?$")
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -29,7 +29,7 @@ def test_each_job_is_said_what_is_expected(path: Path) -> None:
     found = {}
     for job in (each for each in documents if each.group_kind in KINDS):
         answer = ask(workload_of(job, documents, choose(()), world), world)
-        line = job.marks.nearest(("metadata", "name")).place().line
+        line = job.marks.nearest(("metadata", "name" if job.name else "generateName")).place().line
         found[line] = answer.verdict
         words = re.sub(r"\s+", " ", text_report([Asked(job, answer)], world, Text(100, "0.19.2", colour=False)))
         assert all(part in words for part in expected[line][1].split("; ") if part), words

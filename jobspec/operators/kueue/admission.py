@@ -478,7 +478,9 @@ class _Assignment:
             overlap = not group.resources.isdisjoint(pods.requests)
             return "has no topology, which the pods ask for" if overlap else ""
         levels = self._world.levels(flavor.topology)
-        if levels is None or has_level(pods, levels):
+        if levels is None:
+            return f"there is no Topology `{flavor.topology}`" if self._world.closed else ""
+        if has_level(pods, levels):
             return ""
         return f"topology `{flavor.topology}` has the levels {', '.join(levels)} and not those that the pods ask for"
 
@@ -510,7 +512,7 @@ class _Assignment:
     def _choose_topology(self, each: _Assigned) -> None:
         """Find the flavor that has the topology of a pod set, unless Kueue leaves the nodes to somebody else."""
         flavors = [self._world.flavor(name) for name in sorted({it.flavor for it in each.flavors.values()})]
-        found = [it for it in flavors if it and it.topology]
+        found = [it for it in flavors if it and it.topology and not (self._world.closed and self._world.levels(it.topology) is None)]
         if any(it.is_assumed for it in flavors if it):
             return
         provisioned = {name for check in self._queue.checks_of("provisioning-request") for name in self._queue.checks[check]}

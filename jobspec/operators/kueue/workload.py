@@ -104,8 +104,7 @@ class Workload:
     @property
     def job_name(self) -> str:
         """The name of the job."""
-        metadata = mapping(self.job, "metadata")
-        return text(metadata, "name") or f"{text(metadata, 'generateName')}<random>"
+        return job_name(self.job)
 
     @property
     def name(self) -> str:
@@ -143,6 +142,12 @@ class Workload:
         group = GROUP if kind == "WorkloadPriorityClass" else kinds.PRIORITY_CLASS[0]
         given = {} if self.priority is None else {"priority": self.priority}
         return {**({"priorityClassRef": {"group": group, "kind": kind, "name": name}} if name else {}), **given}
+
+
+def job_name(job: Data) -> str:
+    """The name of a job; of one that the server will name, what that begins with."""
+    metadata = mapping(job, "metadata")
+    return text(metadata, "name") or f"{text(metadata, 'generateName')}<random>"
 
 
 def _pod_set(pods: PodSet) -> Data:
