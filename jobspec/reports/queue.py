@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jobspec.diagnostics import counted
 from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, job_name, not_queued
 from jobspec.operators.kueue.world import plus, spelt
-from jobspec.reports.text import paint, visible
+from jobspec.reports.text import paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "nev
 _BOLD, _DIM = "1", "2"
 _BAR = 20
 """The columns of a bar."""
+_NARROW = 40
+"""Lines are not broken to fewer columns than these."""
+_MOST_LEAVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,27 @@ def _of_job(each: Asked, how: Text) -> Iterator[str]:
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
     yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} in queue {queue} ({job.file})"
-    if answer.reason:
-        yield f"  {visible(answer.reason)}"
-    for note in answer.notes:
-        yield f"  {note}"
-    if note := remark_on_kind(each, how.release):
-        yield f"  {note}"
+    for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]):
+        yield from _indented(said, "  ", how)
     for pods in answer.pod_sets:
         yield f"  {pods.name}, {counted(pods.count, 'pod')}: {_coloured(pods.verdict, _flavors(pods), how)}"
         for tried in pods.tried:
             why = f": {'; '.join(tried.reasons)}" if tried.reasons else ""
-            yield visible(f"    {tried.flavor}: {tried.verdict}{why}")
-        if pods.placement and pods.placement.leaves:
-            where = ", ".join(f"{number} on {'/'.join(values)}" for values, number in pods.placement.leaves[:8])
-            yield visible(f"    {where}{', ...' if len(pods.placement.leaves) > 8 else ''}")
+            yield from _indented(f"{tried.flavor}: {tried.verdict}{why}", "    ", how)
+        if where := _leaves(pods):
+            yield from _indented(where, "    ", how)
+
+
+def _indented(text: str, indent: str, how: Text) -> list[str]:
+    return wrapped(visible(text), max(how.width, _NARROW), f"{indent}  ", first=indent)
+
+
+def _leaves(pods: PodSetAnswer) -> str:
+    """Where pods stand in a topology."""
+    leaves = pods.placement.leaves if pods.placement else ()
+    return ", ".join(
+        [*(f"{number} on {'/'.join(values)}" for values, number in leaves[:_MOST_LEAVES]), *["..."] * (len(leaves) > _MOST_LEAVES)]
+    )
 
 
 def verdict_text(answer: Answer) -> str:
@@ -185,6 +195,8 @@ def _as_dict(each: Asked, answer: Answer) -> Mapping[str, object]:
         "name": job_name(each.job.data),
         "queue": answer.workload.queue,
         "verdict": answer.verdict,
+        **({"reason": answer.reason} if answer.reason else {}),
+        **({"preempts": list(answer.preempted)} if answer.preempted else {}),
         "podSets": [
             {
                 "name": pods.name,
@@ -210,8 +222,8 @@ def markdown_report(asked: Sequence[Asked], world: World, how: Text) -> str:
         why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]))
         lines.append(_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:
-            tried = "; ".join(f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried)
-            lines.append(_row("", pods.name, str(pods.count), _flavors(pods), tried))
+            tried = [f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried]
+            lines.append(_row("", pods.name, str(pods.count), _flavors(pods), "; ".join(filter(None, [*tried, _leaves(pods)]))))
     bars = list(_bars(asked, world))
     lines += ["", "| ClusterQueue | Flavor | Resource | Quota | |", "|---|---|---|---|---|"] if bars else []
     lines += [_row(queue, flavor, resource, f"`{drawn}`", words) for queue, flavor, resource, drawn, words in bars]

@@ -110,8 +110,8 @@ def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:
     missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
     for each in structs(selector, "matchExpressions"):
         if not meets(labels, each):
-            values = texts(each, "values")
-            missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{f' {values}' if values else ''}`")
+            values = f" [{', '.join(texts(each, 'values'))}]" if texts(each, "values") else ""
+            missed.append(f"`{text(each, 'key')} {text(each, 'operator')}{values}`")
     return missed
 
 

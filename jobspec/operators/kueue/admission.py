@@ -41,6 +41,8 @@ class Attempt:
     flavor: str
     verdict: Verdict
     reasons: tuple[str, ...] = ()
+    is_mismatch: bool = False
+    """Whether the pods cannot have it, whatever its quota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,10 +365,10 @@ class _Assignment:
             found, tried = self._in_group(numbers, group, {each: it for each, it in requests.items() if each in group.resources}, name)
             attempts += tried
             if not found:
-                return {}, attempts, [it for each in tried for it in each.reasons], True
+                return {}, attempts, _reasons(tried), True
             chosen |= found
             if any(it.mode < _FIT for it in found.values()):
-                reasons += [it for each in tried for it in each.reasons]
+                reasons += _reasons(tried)
         return chosen, attempts, reasons, False
 
     def _in_group(
@@ -380,7 +382,7 @@ class _Assignment:
             assert flavor  # a queue with a missing one is inactive
             why = self._mismatch(flavor, [self.sets[number].pods for number in numbers], group)
             if why:
-                attempts.append(Attempt(flavor.name, "never", (why,)))
+                attempts.append(Attempt(flavor.name, "never", (why,), is_mismatch=True))
                 continue
             chosen, mode, reasons, is_beyond = self._by_quota(flavor, requests)
             attempts.append(Attempt(flavor.name, _word(mode, is_beyond=is_beyond), tuple(reasons)))
@@ -587,6 +589,11 @@ class _Assignment:
         flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.mode == _FIT or self.preempted else {}
         placement = each.placement if flavors else None
         return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], placement)
+
+
+def _reasons(tried: Sequence[Attempt]) -> list[str]:
+    """Why none of the flavors does; a lack of quota is said before flavors that are for other pods."""
+    return [it for each in sorted(tried, key=lambda each: each.is_mismatch) for it in each.reasons]
 
 
 def _merged(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:

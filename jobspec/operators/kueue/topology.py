@@ -286,9 +286,9 @@ class _Search:
     def _too_narrow(self, fitting: int, wanted: int) -> str:
         what = "pods" if self.size == 1 else f"slices of {self.size} pods"
         where, has = (f"one {self.level}", "has") if self.required else ("the nodes", "have")
-        excluded = ", ".join(f"{why}: {number}" for why, number in sorted(self.excluded.items()))
+        excluded = ", ".join(f"{why} in {number}" for why, number in sorted(self.excluded.items()))
         room = f"{where} of topology `{self.flavor.topology}` {has} room for {fitting} of {wanted} {what}"
-        return f"{room}; {self.total} domains, without {excluded}" if excluded else room
+        return f"{room}; of {self.total} domains: {excluded}" if excluded else room
 
 
 def _best(domains: Sequence[Domain], needed: int, room: Callable[[Domain], int]) -> Domain:
