@@ -99,11 +99,23 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
     if empty.verdict not in ("fits", "borrows"):
         return empty
     taken = world.usage() if usage is None else usage
+    own = {key: name_of(each) for key, each in world.objects.items() if key[0] == "Workload" and _is_of(each, workload)}
+    if own and usage is None:
+        taken = without(world, taken, own.values())
+        queue = replace(world, objects={key: each for key, each in world.objects.items() if key not in own}).queues[name]
     first = _head_before(workload, queue) if usage is None else ""
     if first:
         pods = [replace(each, verdict="waits", flavors={}, placement=None) for each in empty.pod_sets]
         return Answer(workload, name, "waits", pods, f"waits behind {first}: `{name}` admits in the order of its queue, `StrictFIFO`")
     return _admitted(workload, queue, taken, is_empty=False) if taken else empty
+
+
+def _is_of(made: Data, workload: Workload) -> bool:
+    """Whether a Workload was made of a job already; it makes room for what Kueue makes of the job's new state."""
+    metadata = mapping(made, "metadata")
+    owner = {"kind": workload.kind[1], "name": workload.job_name}
+    is_owned = any(owner.items() <= each.items() for each in structs(metadata, "ownerReferences"))
+    return is_owned and text(metadata, "namespace") == workload.namespace
 
 
 def _head_before(workload: Workload, queue: ClusterQueue) -> str:
