@@ -15,7 +15,7 @@ from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
 from jobspec.operators.kueue.workload import Workload, inadmissible
-from jobspec.operators.kueue.world import Flavor, Group, Quota, is_pending, plus, spelt
+from jobspec.operators.kueue.world import GATES, Flavor, Group, Quota, is_pending, plus, spelt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,10 +103,10 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
     if own and usage is None:
         taken = without(world, taken, own.values())
         queue = replace(world, objects={key: each for key, each in world.objects.items() if key not in own}).queues[name]
-    first = _head_before(workload, queue) if usage is None else ""
-    if first:
+    held = (_gates(workload) or _head_before(workload, queue)) if usage is None else ""
+    if held:
         pods = [replace(each, verdict="waits", flavors={}, placement=None) for each in empty.pod_sets]
-        return Answer(workload, name, "waits", pods, f"waits behind {first}: `{name}` admits in the order of its queue, `StrictFIFO`")
+        return Answer(workload, name, "waits", pods, held)
     return _admitted(workload, queue, taken, is_empty=False) if taken else empty
 
 
@@ -118,15 +118,21 @@ def _is_of(made: Data, workload: Workload) -> bool:
     return is_owned and text(metadata, "namespace") == workload.namespace
 
 
+def _gates(workload: Workload) -> str:
+    """Whose admission gates hold a job, in words; empty where it has none."""
+    gates = string_map(mapping(workload.job, "metadata"), "annotations").get(GATES, "")
+    return f"waits until `{gates}` is removed from the annotation `{GATES}`" if gates else ""
+
+
 def _head_before(workload: Workload, queue: ClusterQueue) -> str:
-    """The Workload that waits before a new one in a queue whose order is strict; empty where none does."""
+    """Which Workload waits before a new one in a queue whose order is strict; empty where none does."""
     if text(queue.spec, "queueingStrategy") != "StrictFIFO":
         return ""
     for (namespace, _), each in queue.world.of_kind("Workload"):
         local = queue.world.local_queue(namespace, text(mapping(each, "spec"), "queueName"))
         is_queued = is_pending(each) and text(mapping(local, "spec"), "clusterQueue") == queue.name
         if is_queued and priority(each) >= (workload.priority or 0):
-            return name_of(each)
+            return f"waits behind {name_of(each)}: `{queue.name}` admits in the order of its queue, `StrictFIFO`"
     return ""
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: What Kueue counts as no limit, and what no amount goes beyond.
 UNLIMITED = (1 << 63) - 1
 HOSTNAME = "kubernetes.io/hostname"
+GATES = f"{GROUP}/admission-gated-by"
+"""The annotation of those who hold a job back before it is queued."""
 
 
 def amount(resource: str, value: Any) -> int:
@@ -248,8 +250,8 @@ class World:
 
     @cached_property
     def admitted(self) -> list[Data]:
-        """The Workloads that have quota, which they give back when they are finished."""
-        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission") and not _is(each, "Finished")]
+        """The Workloads that have quota, which they give back at their end."""
+        return [each for _, each in self.of_kind("Workload") if mapping(each, "status", "admission") and _is_active(each)]
 
     @cached_property
     def knows_usage(self) -> bool:
@@ -275,14 +277,16 @@ class World:
         return found
 
 
-def _is(workload: Data, condition: str) -> bool:
-    return any(text(each, "type") == condition and text(each, "status") == "True" for each in structs(workload, "status", "conditions"))
-
-
 def is_pending(workload: Data) -> bool:
     """Whether a Workload waits for quota, as its status says."""
-    status, spec = mapping(workload, "status"), mapping(workload, "spec")
-    return bool(status) and not status.get("admission") and spec.get("active") is not False and not _is(workload, "Finished")
+    status, gates = mapping(workload, "status"), string_map(mapping(workload, "metadata"), "annotations").get(GATES)
+    return bool(status) and not status.get("admission") and not gates and _is_active(workload)
+
+
+def _is_active(workload: Data) -> bool:
+    conditions = structs(workload, "status", "conditions")
+    is_finished = any(text(each, "type") == "Finished" and text(each, "status") == "True" for each in conditions)
+    return not is_finished and mapping(workload, "spec").get("active") is not False
 
 
 def usage_of(workload: Data) -> dict[Cell, int]:
