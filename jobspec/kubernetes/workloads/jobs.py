@@ -172,11 +172,11 @@ def job_selector(data: Data, old: Data | None, release: str) -> Problems:
     if spec.get("manualSelector") is not True:
         uid, is_checked = _NEW_UID if old is None else _uid_of(data, old), old is None or not is_at_least(release, "1.37")
         yield from _generated(spec, name_of_job(data), uid, is_checked=is_checked)
-    elif spec.get("selector") is None:
-        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
-    else:
+    elif spec.get("selector") is not None:
         wrong = list(selector_problems(spec["selector"], ("spec", "selector")))
         yield from wrong or unmatched(spec["selector"], spec)
+    elif old is None:
+        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
 
 
 def name_of_job(data: Data) -> str:
@@ -395,7 +395,8 @@ def job_update_problems(data: Data, old: Data, release: str) -> Problems:
     new, was = new_spec.get("selector"), old_spec.get("selector") or {}
     # an empty `matchLabels` takes away what the server added
     is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != was
-    if new is not None and (is_emptied or not same(_selector_as_stored(new), _selector_as_stored(was))):
+    of_server = {} if old_spec.get("manualSelector") is True else {_UIDS[1]: _uid_of(data, old)}
+    if new is not None and (is_emptied or not same(_selector_as_stored(new, of_server), _selector_as_stored(was, of_server))):
         yield _fixed("selector")
     yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old, _of_server(data, old, release), release)
 
@@ -427,9 +428,9 @@ def _was(number_: int | None) -> str:
     return "there were none" if number_ is None else f"they were {number_}"
 
 
-def _selector_as_stored(selector: Any) -> Any:
-    """A selector without the label that the server adds to it."""
-    labels = {key: value for key, value in string_map(selector, "matchLabels").items() if key not in GENERATED}
+def _selector_as_stored(selector: Any, of_server: dict[str, str]) -> Any:
+    """A selector with the label that the server adds to it."""
+    labels = {**of_server, **string_map(selector, "matchLabels")}
     return {**selector, "matchLabels": labels} if isinstance(selector, dict) else selector
 
 
