@@ -331,13 +331,23 @@ def _updated(each: Stored, data: dict[str, Any], tally: Counter[str]) -> Find | 
     before, answer = each.update(data)
     data = {**data, "metadata": {**data["metadata"], "resourceVersion": before["metadata"]["resourceVersion"]}}
     text = json.dumps(data, ensure_ascii=False)
-    is_of_job = any(each in answer.message for each in ("controller-uid", "spec.selector"))  # labels that the server gives a Job itself
-    if answer.code == 409 or ENDLESS.search(text) or is_of_job:
+    if answer.code == 409 or ENDLESS.search(text) or (data["kind"] == "Job" and _lacks_generated(data["spec"], before["spec"])):
         return None
     (old,) = _documents(json.dumps(before, ensure_ascii=False))
     cluster = cluster_of(data["kind"]).updating(StoredObjects([old]))
     checked = pipeline.checked(pipeline.Source("manifest.yaml", text.encode()), (), cluster)
     return _find(data, text, errors_of(checked), answer, tally, json.dumps(before))
+
+
+def _lacks_generated(new: Any, old: dict[str, Any]) -> bool:
+    """Whether a Job lacks the selector and the labels that the server gave it, which an applied manifest leaves out."""
+    template = new.get("template") if isinstance(new, dict) else None
+    metadata = template.get("metadata") if isinstance(template, dict) else None
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    selector = new.get("selector") if isinstance(new, dict) else None
+    given = selector.get("matchLabels") if isinstance(selector, dict) else None
+    has_labels = isinstance(labels, dict) and labels.keys() >= old["template"]["metadata"]["labels"].keys()
+    return not (has_labels and isinstance(given, dict) and given.keys() >= old["selector"]["matchLabels"].keys())
 
 
 def _documents(text: str) -> list[Document]:
