@@ -517,10 +517,10 @@ class _Assignment:
             for _, each in self._placed:
                 each.is_unknown = True
             self._placed = []
-        crowded = self._find_nodes(self._world.admitted if self._usage else []) if self.mode == _FIT else None
+        crowded = self._find_nodes(used_by(self._world.admitted) if self._usage else {}) if self.mode == _FIT else None
         if self.mode == _NO_FIT or (self.mode == _FIT and not crowded):
             return None
-        never = self._find_nodes([])
+        never = self._find_nodes({})
         for it in [it for _, each in self._placed for it in each.flavors.values()]:
             it.mode = min(it.mode, _NO_CANDIDATES)
         crowded = never or crowded
@@ -546,9 +546,8 @@ class _Assignment:
         else:
             self._placed.append((found[0].name, each))
 
-    def _find_nodes(self, admitted: Sequence[Data]) -> _Crowded | None:
-        """Place the pod sets beside admitted Workloads, in the order of flavors, up to one for which there is no room."""
-        used: LeafUsage = used_by(admitted)
+    def _find_nodes(self, used: LeafUsage) -> _Crowded | None:
+        """Place the pod sets beside what is *used*, in the order of flavors, up to one for which there is no room."""
         for name, each in sorted(self._placed, key=lambda it: it[0]):
             flavor = self._world.flavors[name]
             each.placement = place(each.pods, each.count, flavor, self._world, used, is_implied=self._is_implied(each.pods))
@@ -561,9 +560,12 @@ class _Assignment:
         world, queue, requested = self._world, self._queue, self.requested()
         cells = {(it.flavor, name) for each in self.sets for name, it in each.flavors.items() if it.mode < _FIT}
         counted = {cell: value for cell, value in requested.items() if value and cell[1] != "pods"}  # pods are looked at afterwards
+        used = used_by(world.admitted)
 
         def has_nodes(gone: Sequence[Data]) -> bool:
-            return not self._find_nodes([each for each in world.admitted if not any(each is it for it in gone)])
+            freed = used_by(gone)
+            left = {leaf: {name: each - freed.get(leaf, {}).get(name, 0) for name, each in own.items()} for leaf, own in used.items()}
+            return not self._find_nodes(left)
 
         found = targets(world, queue, self._workload, cells, counted, self._usage, has_nodes)
         after = without(world, self._usage, found)
