@@ -20,6 +20,7 @@ from jobspec.kinds import (
     POLICY_KINDS,
     PRIORITY_CLASS,
     PYTORCHJOB,
+    QUEUE_CONFIGURATION,
     QUEUE_GROUP,
     QUEUE_KINDS,
     RESOURCE_QUOTA,
@@ -218,7 +219,9 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 
 
 MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
-_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS, *QUEUE_KINDS))
+_REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION))
+#: The kinds that jobs are judged by, though their schemas may not be at hand.
+_TAKEN_AS_THEY_ARE = (*GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION, KYVERNO_POLICY)
 
 
 class Judged:
@@ -252,7 +255,7 @@ class Judged:
         """The verdict of both."""
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
         kind, accepted = document.group_kind, self.status in ("valid", "partly")
-        is_known = accepted or (kind in (*GENERATING_KINDS, *QUEUE_KINDS, KYVERNO_POLICY) and self.status == "unknown")
+        is_known = accepted or (kind in _TAKEN_AS_THEY_ARE and self.status == "unknown")
         self.can_be_looked_up = is_known and kind in _REFERRED and not document.is_held
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
 

@@ -68,6 +68,8 @@ POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_
 QUEUE_KINDS: tuple[GroupKind, ...] = tuple(
     ("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "AdmissionCheck")
 )
+#: The configuration of Kueue itself, which no server stores.
+QUEUE_CONFIGURATION: GroupKind = ("config.kueue.x-k8s.io", "Configuration")
 #: The kinds of objects that an accepted pod waits for.
 MOUNTED_KINDS: tuple[GroupKind, ...] = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 #: The kinds of objects that controllers and kustomize make ConfigMaps and Secrets of.

@@ -169,7 +169,12 @@ def _content(file: str) -> Any:
 
 
 def from_files(path: str) -> StoredObjects:
-    """The objects of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, it is skipped."""
+    """The stored objects in a file or folder."""
+    return StoredObjects(documents_in(path))
+
+
+def documents_in(path: str) -> list[Document]:
+    """The documents of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, it is skipped."""
     documents: list[Document] = []
     for found in find([path]):
         text = decode(content_of(found), found.path)
@@ -177,7 +182,7 @@ def from_files(path: str) -> StoredObjects:
         if problems and found.named:
             raise JobspecError(f"--from {problems[0].mark}: {problems[0].message}")
         documents += () if problems else inside
-    return StoredObjects(_objects(documents))
+    return list(_objects(documents))
 
 
 def from_ref(ref: str, paths: Sequence[str]) -> StoredObjects:

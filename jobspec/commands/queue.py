@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.commands.cluster import PinnedCluster, from_files, read_cluster
+from jobspec.commands.cluster import PinnedCluster, read_cluster
 from jobspec.commands.files import PROJECT, Found, find, reader
 from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
@@ -19,7 +19,7 @@ from jobspec.commands.trees import ProjectFiles
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
-from jobspec.kinds import QUEUE_GROUP
+from jobspec.kinds import QUEUE_CONFIGURATION, QUEUE_GROUP
 from jobspec.operators.kueue.admission import Answer, ask
 from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
@@ -66,9 +66,9 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
 
 def world_for(paths: Sequence[str], documents: Iterable[Document], pinned: PinnedCluster | None) -> World:
     """The queues in the files at some paths, among documents and in a pinned cluster."""
-    given = [document for path in paths for document in from_files(path).all()]
+    given = [document for path in paths for document in documents_in(path)]
     given += [*(each for document in documents for each in items_of(document)), *(pinned.objects if pinned else ())]
-    kept = [each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, *_OTHERS)]
+    kept = [each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS)]
     return world_of(kept, pinned.nodes if pinned and pinned.nodes else None)
 
 

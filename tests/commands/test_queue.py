@@ -42,7 +42,7 @@ spec:
 def test_json_has_the_form_of_its_schema_and_fails_where_a_job_is_never_admitted() -> None:
     schema = json.loads((ROOT / "docs" / "schemas" / "queue.json").read_text())
     for path in sorted(CASES.glob("*.yaml")):
-        done = run_here("queue", str(path), "-o", "json", cwd=ROOT)
+        done = run_here("queue", str(path), "--skip-unknown", "-o", "json", cwd=ROOT)
         found = json.loads(done.stdout)
         Draft202012Validator(schema).validate(found)
         verdicts = {each["verdict"] for each in found["workloads"]}
@@ -124,3 +124,12 @@ def test_a_project_is_asked_by_its_own_releases_and_the_queues_of_its_own_cluste
     by_cluster = run_here("queue", cwd=tmp_path).stdout
     assert "4 own, 4 at most" in by_cluster
     assert "(Kueue 0.18.2)" in by_cluster
+
+
+def test_the_configuration_of_kueue_transforms_requests(tmp_path: Path) -> None:
+    configuration = "kind: Configuration\nresources: {transformations: [{input: cpu, strategy: Replace, outputs: {credits: 2}}]}\n"
+    queues = QUEUES.replace("[cpu]", "[credits]").replace("{name: cpu, nominalQuota: 8}", "{name: credits, nominalQuota: 12}")
+    write(tmp_path, {"job.yaml": JOB, "kueue/queues.yaml": queues})
+    assert "has no quota of cpu" in run_here("queue", "job.yaml", "--queues", "kueue", cwd=tmp_path).stdout
+    write(tmp_path, {"kueue/configuration.yaml": f"apiVersion: config.kueue.x-k8s.io/v1beta2\n{configuration}"})
+    assert "12 own, 12 at most, 12 wanted" in run_here("queue", "job.yaml", "--queues", "kueue", cwd=tmp_path).stdout

@@ -63,8 +63,9 @@ class PolicyObjects:
         return any(kind in kinds.QUEUE_KINDS for kind, _ in self._by_place)
 
     def queues(self) -> list[Data]:
-        """The objects of Kueue."""
-        return [each for (kind, _), named in self._by_place.items() if kind in kinds.QUEUE_KINDS for each in named.values()]
+        """The objects of Kueue, and its configuration."""
+        wanted = (*kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION)
+        return [each for (kind, _), named in self._by_place.items() if kind in wanted for each in named.values()]
 
     @property
     def change_objects(self) -> bool:
@@ -142,7 +143,7 @@ def decides(document: Document, *, complete: CompleteKinds) -> bool:
     if kind == kinds.SERVICE_ACCOUNT and not complete.every and kind not in complete.pinned:
         return bool(mapping(document.data, "metadata", "annotations"))
     wanted = (*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if complete.every else ()
-    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, *wanted)
+    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION, *wanted)
 
 
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, complete: CompleteKinds) -> PolicyObjects | None:

@@ -304,8 +304,9 @@ class _Assignment:
         self.preempted: list[str] = []
         covers_pods = queue.group_of("pods") is not None
         self.sets = [
-            _Assigned(each, count, {name: it * count for name, it in each.requests.items()} | ({"pods": count} if covers_pods else {}))
+            _Assigned(each, count, {name: it * count for name, it in charged.items()} | ({"pods": count} if covers_pods else {}))
             for each, count in zip(workload.pod_sets, counts, strict=True)
+            for charged in [self._world.charged(each.requests)]
         ]
         self.is_skipped = False
         self._placed: list[tuple[str, _Assigned]] = []
@@ -376,7 +377,7 @@ class _Assignment:
         reasons: list[str] = []
         for name in sorted(requests):
             group = self._queue.group_of(name)
-            if (group is None and not requests[name]) or name in chosen:
+            if (group is None and (not requests[name] or self._world.ignores_undeclared)) or name in chosen:
                 continue
             if group is None:
                 return {}, attempts, [f"the ClusterQueue `{self._queue.name}` has no quota of {name}"], True

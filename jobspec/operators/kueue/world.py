@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
-from jobspec.go.values import items, mapping, number, string_map, structs, text
+from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
+from jobspec.kinds import QUEUE_CONFIGURATION, CompleteKinds
 from jobspec.kinds import QUEUE_GROUP as GROUP
-from jobspec.kinds import CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.operators.kueue.versions import as_v1beta2
 
@@ -39,8 +39,11 @@ GATES = f"{GROUP}/admission-gated-by"
 
 def amount(resource: str, value: Any) -> int:
     """An amount as Kueue counts it: thousandths of a CPU, and whole units of all else, rounded up."""
-    per_unit = 1_000_000 if resource == "cpu" else 1_000_000_000
-    return min(-(-quantity(str(value)).nanos // per_unit), UNLIMITED)
+    return min(-(-quantity(str(value)).nanos // _nanos_per_unit(resource)), UNLIMITED)
+
+
+def _nanos_per_unit(resource: str) -> int:
+    return 1_000_000 if resource == "cpu" else 1_000_000_000
 
 
 def spelt(resource: str, value: int) -> str:
@@ -48,7 +51,7 @@ def spelt(resource: str, value: int) -> str:
     if value >= UNLIMITED:
         return "unlimited"
     form: Format = "binary" if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-") else "decimal"
-    return str(Quantity(value * (1_000_000 if resource == "cpu" else 1_000_000_000), form))
+    return str(Quantity(value * _nanos_per_unit(resource), form))
 
 
 def plus(one: int, other: int) -> int:
@@ -112,6 +115,8 @@ class World:
     nodes: Sequence[Nodes] | None
     """None where nobody knows of nodes."""
     closed: bool = True
+    configuration: Data = field(default_factory=dict)
+    """Kueue's own configuration, where somebody gives it."""
 
     def of_kind(self, kind: str) -> Iterator[tuple[tuple[str, str], Data]]:
         """The objects of a kind of Kueue, with namespace and name."""
@@ -147,6 +152,35 @@ class World:
         """The node labels of a topology's levels, the widest first; None for one that is not at hand."""
         found = self.object("Topology", topology)
         return None if found is None else [text(each, "nodeLabel") for each in structs(found, "spec", "levels")]
+
+    # What pods are charged.
+
+    def charged(self, requests: Mapping[str, int]) -> dict[str, int]:
+        """What a pod takes of quotas for its requests: all of them, unless Kueue's configuration leaves out or transforms some.
+
+        Follows `dropExcludedResources` and `applyResourceTransformations`, sigs.k8s.io/kueue pkg/workload, 0.19.2.
+        """
+        configured = mapping(self.configuration, "resources")
+        excluded = tuple(texts(configured, "excludeResourcePrefixes"))
+        rules = {text(each, "input"): each for each in structs(configured, "transformations")}
+        asked = {name: each for name, each in requests.items() if not name.startswith(excluded)}
+        found = {name: each for name, each in asked.items() if text(rules.get(name, {}), "strategy") != "Replace"}
+        made: dict[str, int] = {}
+        for name, rule in rules.items():
+            if name in asked:
+                times = asked.get(text(rule, "multiplyBy"))
+                nanos = asked[name] * _nanos_per_unit(name)
+                nanos = nanos if times is None else nanos * times * _nanos_per_unit(text(rule, "multiplyBy")) // 10**9
+                for output, factor in mapping(rule, "outputs").items():
+                    made[output] = made.get(output, 0) + nanos * quantity(str(factor)).nanos // 10**9
+        for name, nanos in made.items():
+            found[name] = found.get(name, 0) - (-max(0, nanos) // _nanos_per_unit(name))
+        return found
+
+    @property
+    def ignores_undeclared(self) -> bool:
+        """Whether resources without a quota in a ClusterQueue are not counted there."""
+        return text(mapping(self.configuration, "resources"), "quotaCheckStrategy") == "IgnoreUndeclared"
 
     # The tree of cohorts.
 
@@ -432,19 +466,21 @@ def world_of(
     *others*: where namespaces, classes and LimitRanges are found, if not among the objects. *closed*: there is nothing else.
     """
     kueue: dict[tuple[str, str, str], Data] = {}
-    found_others, nodes = [], []
+    found_others, nodes, configuration = [], [], {}
     for each in objects:
         kind, metadata = str(each.get("kind")), mapping(each, "metadata")
         if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
             namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
             kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
+        elif kind == QUEUE_CONFIGURATION[1] and str(each.get("apiVersion")).startswith(QUEUE_CONFIGURATION[0]):
+            configuration = each
         elif kind in _OTHERS:
             found_others.append(each)
         elif kind == "Node" and each.get("apiVersion") == "v1":
             nodes.append(each)
     found = [*(_node(each) for each in nodes if _is_ready(each)), *map(_shape, shapes or ())]
     around = others or PolicyObjects(found_others, complete=CompleteKinds(every=closed))
-    return World(kueue, around, found if nodes or shapes is not None else None, closed)
+    return World(kueue, around, found if nodes or shapes is not None else None, closed, configuration)
 
 
 def _allocatable(data: Data) -> dict[str, int]:
