@@ -529,6 +529,10 @@ class _World:
             return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, **annotations}, "spec": spec}, []
         if kind == "JobSet":
             jobs = [self._replicated(f"j{number}") for number in range(self.random.randint(1, 3))]
+            if self.levels and self._some(0.3):
+                jobs = [self._replicated("leader", 1, 1), self._replicated("worker")]
+                self.random.shuffle(jobs)
+                self._group(*(each["template"]["spec"]["template"] for each in jobs))
             return {
                 "apiVersion": "jobset.x-k8s.io/v1alpha2",
                 "kind": "JobSet",
@@ -538,13 +542,22 @@ class _World:
         if kind == "PyTorchJob":
             roles = self.random.choice((["Master"], ["Worker"], ["Master", "Worker"]))
             counts = {role: 1 if role == "Master" else self.random.randint(1, 4) for role in roles}
-            specs = {role: {"replicas": count, "template": self._template("pytorch", count)} for role, count in counts.items()}
+            specs: Data = {role: {"replicas": count, "template": self._template("pytorch", count)} for role, count in counts.items()}
+            if len(roles) > 1 and self.levels and self._some(0.3):
+                self._group(*(each["template"] for each in specs.values()))
             spec = {"pytorchReplicaSpecs": specs, "runPolicy": {"suspend": True}}
             return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}, []
         return self._trainjob(metadata)
 
-    def _replicated(self, name: str) -> Data:
-        replicas, parallelism = self.random.randint(1, 3), self.random.randint(1, 2)
+    def _group(self, *templates: Data) -> None:
+        """Have pods of two templates stand together, those of a leader and of workers."""
+        level, strength = self.key(self.random.choice(self.levels)), self.random.choice(("required", "preferred"))
+        start = "kueue.x-k8s.io/podset-"
+        for each in templates:
+            each["metadata"] = {"annotations": {f"{start}{strength}-topology": level, f"{start}group-name": "g"}}
+
+    def _replicated(self, name: str, most_replicas: int = 3, most_pods: int = 2) -> Data:
+        replicas, parallelism = self.random.randint(1, most_replicas), self.random.randint(1, most_pods)
         template = self._template("a", replicas * parallelism, restart="Never")
         spec = {"parallelism": parallelism, "completions": parallelism, "template": template}
         return {"name": name, "replicas": replicas, "template": {"spec": spec}}

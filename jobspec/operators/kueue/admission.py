@@ -513,11 +513,6 @@ class _Assignment:
         for each in self.sets:
             if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods)):
                 self._choose_topology(each)
-        groups = [each.pods.topology.group for _, each in self._placed if each.pods.topology.group]
-        if len(groups) > len(set(groups)):
-            for _, each in self._placed:
-                each.is_unknown = True
-            self._placed = []
         crowded = self._find_nodes(used_by(self._world.admitted) if self._usage else {}) if self.mode == _FIT else None
         if self.mode == _NO_FIT or (self.mode == _FIT and not crowded):
             return None
@@ -549,11 +544,18 @@ class _Assignment:
 
     def _find_nodes(self, used: LeafUsage) -> _Crowded | None:
         """Place the pod sets beside what is *used*, in the order of flavors, up to one for which there is no room."""
-        for name, each in sorted(self._placed, key=lambda it: it[0]):
-            flavor = self._world.flavors[name]
-            each.placement = place(each.pods, each.count, flavor, self._world, used, is_implied=self._is_implied(each.pods))
-            if each.placement.reason:
-                return _Crowded(each, name, each.placement.reason)
+        groups: dict[tuple[str, str], list[_Assigned]] = {}
+        for number, (flavor, each) in enumerate(self._placed):
+            groups.setdefault((flavor, each.pods.topology.group or str(number)), []).append(each)
+        for (name, _), together in sorted(groups.items(), key=lambda it: it[0][0]):
+            together = sorted(together[:2], key=lambda each: -each.count)  # the leader is the one pod of its set
+            pods, leader = together[0], together[1].pods if len(together) > 1 else None
+            implied = self._is_implied(pods.pods)
+            found = place(pods.pods, pods.count, self._world.flavors[name], self._world, used, is_implied=implied, leader=leader)
+            if found[0].reason:
+                return _Crowded(pods, name, found[0].reason)
+            for each, placement in zip(together, found, strict=True):
+                each.placement = placement
         return None
 
     def _preempt(self) -> None:
@@ -585,7 +587,7 @@ class _Assignment:
         whole: Verdict = "borrows" if borrowed else "fits" if fits else nothing
         reason = "" if fits or self.preempted else next((it for each in self.sets if each.mode < _FIT for it in each.reasons), "")
         if fits and any(each.is_unknown for each in self.sets):
-            whole, reason = "unknown", "nobody has given the nodes of its topology, or pod sets share a group"
+            whole, reason = "unknown", "nobody has given the nodes of its topology"
         notes: list[str] = []
         if fits or self.preempted:
             notes += [f"starts with {it.count} of {it.pods.count} pods" for it in self.sets if it.count < it.pods.count]

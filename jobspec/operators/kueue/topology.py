@@ -1,7 +1,6 @@
 """Topology-aware scheduling: which domains of a topology hold the pods of a pod set, or why none do.
 
-Follows `TASFlavorSnapshot` and `topologyTree`, sigs.k8s.io/kueue pkg/cache/scheduler, 0.19.2, with its default feature gates; pod sets
-that share a group with a leader are left to the cluster.
+Follows `TASFlavorSnapshot` and `topologyTree`, sigs.k8s.io/kueue pkg/cache/scheduler, 0.19.2, with its default feature gates.
 """
 
 from __future__ import annotations
@@ -37,6 +36,10 @@ class Domain:
     nodes: Nodes | None = None
     pods: int = 0
     slices: int = 0
+    leaders: int = 0
+    """Whether the leader of a group has room, too: 0 or 1."""
+    led: int = 0
+    """How many slices it holds beside the leader; those of a group are single pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,20 @@ class Placement:
     reason: str = ""
 
 
-def place(pods: PodSet, count: int, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool) -> Placement:
-    """The domains of a flavor's topology for *count* pods of a pod set. *used*: what others have, to which these are added."""
+def place(
+    pods: PodSet, count: int, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: PodSet | None = None
+) -> list[Placement]:
+    """The domains of a flavor's topology for *count* pods of a pod set, and for the one of the *leader* of its group.
+
+    *used*: what others have, to which these are added.
+    """
     levels = world.levels(flavor.topology) or []
-    search = _Search(pods, count, flavor, levels, world, used, is_implied=is_implied)
-    found = search.run()
-    if found.reason:
-        return found
-    for values, many in found.leaves:
-        own = used.setdefault(_leaf(values, levels, flavor.name), {})
-        for name, each in {**pods.requests, "pods": 1}.items():
-            own[name] = own.get(name, 0) + each * many
+    found = _Search(pods, count, flavor, levels, world, used, is_implied=is_implied, leader=leader).run()
+    for each, placement in zip((pods, leader), found, strict=False):
+        for values, many in placement.leaves:
+            own = used.setdefault(_leaf(values, levels, flavor.name), {})
+            for name, one in {**(each.requests if each else {}), "pods": 1}.items():
+                own[name] = own.get(name, 0) + one * many
     return found
 
 
@@ -119,11 +125,21 @@ def _level(pods: PodSet, levels: Sequence[str]) -> str | None:
 
 
 class _Search:
-    """The search for the domains of one pod set."""
+    """The search for the domains of one pod set, and of the leader of its group."""
 
     def __init__(
-        self, pods: PodSet, count: int, flavor: Flavor, levels: Sequence[str], world: World, used: LeafUsage, *, is_implied: bool
+        self,
+        pods: PodSet,
+        count: int,
+        flavor: Flavor,
+        levels: Sequence[str],
+        world: World,
+        used: LeafUsage,
+        *,
+        is_implied: bool,
+        leader: PodSet | None,
     ) -> None:
+        self.leader, self.leaders = leader, int(leader is not None)
         self.pods, self.count, self.flavor, self.levels, self.used = pods, count, flavor, levels, used
         asked = pods.topology
         self.required = asked.required is not None
@@ -136,21 +152,21 @@ class _Search:
         self.slice_level = levels.index(asked.slices[0][0]) if asked.slices and asked.slices[0][0] in levels else len(levels) - 1
         self.sizes: dict[int, int] = {}
 
-    def run(self) -> Placement:
-        """The placement, or why there is none."""
+    def run(self) -> list[Placement]:
+        """The placement, and that of the leader; or why there is none."""
         reason = self._wrong()
         if reason:
-            return Placement(reason=reason)
+            return [Placement(reason=reason)]
         assert self.level is not None
         self._count()
         at, domains, reason = self._fitting(self.levels.index(self.level))
         if reason:
-            return Placement(reason=reason)
-        domains = self._least(domains, self.count, self.size, by_slices=True)
+            return [Placement(reason=reason)]
+        domains = self._least(domains, self.count, self.leaders, self.size, by_slices=True)
         last = len(self.levels) - 1
         while at < min(last, self.slice_level):
             lower = self._sorted(child for each in domains for child in each.children)
-            domains = self._least(lower, self.count, self.size, by_slices=True)
+            domains = self._least(lower, self.count, self.leaders, self.size, by_slices=True)
             at += 1
         while at < last:
             size = self.sizes.get(at + 1, 1)
@@ -160,9 +176,11 @@ class _Search:
                 if size > 1:
                     for child in lower:
                         child.slices = child.pods // size
-                found += self._least(lower, each.pods, size, by_slices=size > 1)
+                found += self._least(lower, each.pods, each.leaders, size, by_slices=size > 1)
             domains, at = found, at + 1
-        return Placement(self.levels, sorted((each.values, each.pods) for each in domains if each.pods))
+        placed = Placement(self.levels, sorted((each.values, each.pods) for each in domains if each.pods))
+        led = Placement(self.levels, sorted((each.values, each.leaders) for each in domains if each.leaders))
+        return [placed, led] if self.leader else [placed]
 
     def _wrong(self) -> str:
         """What of the request fits no topology of these levels."""
@@ -170,7 +188,7 @@ class _Search:
             return f"topology `{self.flavor.topology}` has no level `{self.level or ''}`"
         if self.size <= 0:
             return "the slices have no size"
-        if not self.pods.requests:  # `Fits` counts how often nothing fits, and finds 0
+        if not self.pods.requests or (self.leader and not self.leader.requests):  # `Fits` counts how often nothing fits, and finds 0
             return "the pods request nothing, and Kueue finds no room for such pods in a topology"
         if unknown := next((level for level, _ in self.pods.topology.slices if level not in self.levels), ""):
             return f"topology `{self.flavor.topology}` has no level `{unknown}` for slices"
@@ -191,7 +209,8 @@ class _Search:
 
     def _count(self) -> None:
         by_host = self.levels[-1] == HOSTNAME
-        requests = {**self.pods.requests, "pods": self.pods.requests.get("pods", 0) + 1}
+        requests = _with_pod(self.pods)
+        of_leader = _with_pod(self.leader) if self.leader else {}
         for leaf in self.by_level[-1]:
             self.total += 1
             why = self._misses(leaf.nodes) if by_host and leaf.nodes else ""
@@ -199,10 +218,12 @@ class _Search:
                 self.excluded[why] = self.excluded.get(why, 0) + 1
                 continue
             used = self.used.get(_leaf(leaf.values, self.levels, self.flavor.name), {})
-            leaf.pods, limiting = min(
-                (_MOST if not each else max(0, min((leaf.capacity.get(name, 0) - used.get(name, 0)) // each, _MOST)), name)
-                for name, each in requests.items()
-            )
+            left = {name: each - used.get(name, 0) for name, each in leaf.capacity.items()}
+            leaf.pods, limiting = _times(requests, left)
+            if of_leader and _times(of_leader, left)[0]:
+                leaf.leaders = 1
+                left = {name: each - of_leader.get(name, 0) for name, each in left.items()}
+            leaf.led, _ = _times(requests, left)
             if not leaf.pods:
                 self.excluded[f"too little {limiting}"] = self.excluded.get(f"too little {limiting}", 0) + 1
         for root in self.roots:
@@ -213,10 +234,15 @@ class _Search:
             for child in domain.children:
                 self._fill(child, level + 1)
             inner = self.sizes.get(level + 1, 1)
+            domain.leaders = max(child.leaders for child in domain.children)
             domain.pods = sum(child.pods // inner * inner for child in domain.children)
             domain.slices = sum(child.slices for child in domain.children)
+            leading = [child for child in domain.children if child.leaders >= self.leaders]
+            domain.led = domain.slices - min((child.slices - child.led for child in leading), default=domain.slices)
         if level == self.slice_level:
             domain.slices = domain.pods // self.size
+        if not self.leader:
+            domain.led = domain.slices
 
     def _misses(self, node: Nodes) -> str:
         """Why the pods cannot run on a node, whatever is free on it."""
@@ -238,62 +264,98 @@ class _Search:
 
     def _fitting(self, level: int) -> tuple[int, list[Domain], str]:
         """The level, at or above the one that is asked for, whose domains hold all, and these domains."""
-        domains = self._sorted(self.by_level[level])
+        sign = 1 if self.free else -1
+        domains = sorted(
+            self.by_level[level], key=lambda each: (-each.leaders, sign * each.led, each.led if self.leader else each.pods, each.values)
+        )
         if not domains:
             return 0, [], f"no node has the labels of topology `{self.flavor.topology}` and of flavor `{self.flavor.name}`"
         wanted = self.count // self.size
-        top = domains[0]
-        if self.free:
-            fitting = next((each for each in domains if each.slices >= wanted), None)
-            if fitting:
-                return level, [fitting], ""
-            if self.required:
-                return 0, [], self._too_narrow(domains[-1].pods, wanted)
-        elif top.slices >= wanted:
-            return level, [_best(domains, wanted, lambda each: each.slices)], ""
+        fitting = [each for each in (domains if self.free else domains[:1]) if each.leaders >= self.leaders and each.led >= wanted]
+        if fitting:
+            return level, [fitting[0] if self.free else _best(domains, wanted, _led, self.leaders)], ""
         if self.required:
-            return 0, [], self._too_narrow(top.slices, wanted)
-        if level > 0 and not self.free:
-            return self._fitting(level - 1)
-        found, left = [], wanted
-        for at, each in enumerate(domains):
+            return 0, [], self._too_narrow(domains[-1].pods if self.free else domains[0].led, wanted)
+        return self._fitting(level - 1) if level > 0 and not self.free else self._spread(level, domains, wanted)
+
+    def _spread(self, level: int, domains: Sequence[Domain], wanted: int) -> tuple[int, list[Domain], str]:
+        """The domains that hold all together, first those of leaders."""
+        found, left, leaders, at = [], wanted, self.leaders, 0
+        domains = self._led_first(domains, leaders)
+        while leaders > 0 and at < len(domains) and domains[at].leaders:
+            is_last = not self.free and domains[at].led >= left
+            found.append(_best(domains[at:], left, _led, leaders) if is_last else domains[at])
+            leaders, left, at = leaders - found[-1].leaders, left - found[-1].led, at + 1
+        if leaders > 0:
+            return 0, [], self._too_narrow(0, wanted)
+        others = self._sorted(domains[at:])
+        for index, each in enumerate(others):
             if left <= 0:
                 break
-            chosen = _best(domains[at:], left, lambda it: it.slices) if not self.free and each.slices >= left else each
-            found.append(chosen)
-            left -= chosen.slices
+            found.append(_best(others[index:], left, _slices) if not self.free and each.slices >= left else each)
+            left -= found[-1].slices
         return (0, [], self._too_narrow(wanted - left, wanted)) if left > 0 else (level, found, "")
 
-    def _least(self, domains: Sequence[Domain], count: int, size: int, *, by_slices: bool) -> list[Domain]:
-        """The fewest of sorted domains that hold so many pods, each with the number that it gets."""
+    def _led_first(self, domains: Sequence[Domain], leaders: int) -> Sequence[Domain]:
+        """The domains, before them one for the leader that leaves enough room for all others."""
+        if not leaders or not domains:
+            return domains
+        spare = sum(each.slices for each in domains) - self.count
+        first = next((each for each in domains if each.leaders >= leaders and each.slices - each.led <= spare), domains[0])
+        return [first, *(each for each in domains if each is not first)]
+
+    def _least(self, domains: Sequence[Domain], count: int, leaders: int, size: int, *, by_slices: bool) -> list[Domain]:
+        """The fewest of sorted domains that hold so many pods, and leaders, each with the number that it gets."""
         found: list[Domain] = []
         left = count // size if by_slices else count
-
-        def room(each: Domain) -> int:
-            return each.slices if by_slices else each.pods
-
+        domains = self._led_first(domains, leaders)
         for at, each in enumerate(domains):
-            chosen = _best(domains[at:], left, room) if not self.free and room(each) >= left else each
+            room = _led if leaders else _slices if by_slices else _pods
+            is_last = not self.free and room(each) >= left and each.leaders >= leaders
+            chosen = _best(domains[at:], left, room, leaders) if is_last else each
             given = min(room(chosen), left)
             chosen.pods = given * size if by_slices else given
             chosen.slices = given if by_slices else chosen.slices
-            left -= given
+            chosen.leaders = min(chosen.leaders, leaders)
+            left, leaders = left - given, leaders - chosen.leaders
             found.append(chosen)
-            if not left:
+            if not left and not leaders:
                 break
         return found
 
     def _too_narrow(self, fitting: int, wanted: int) -> str:
-        what = "pods" if self.size == 1 else f"slices of {self.size} pods"
+        what = "pods beside the leader" if self.leader else "pods" if self.size == 1 else f"slices of {self.size} pods"
         where, has = (f"one {self.level}", "has") if self.required else ("the nodes", "have")
         excluded = ", ".join(f"{why} in {number}" for why, number in sorted(self.excluded.items()))
         room = f"{where} of topology `{self.flavor.topology}` {has} room for {fitting} of {wanted} {what}"
         return f"{room}; of {self.total} domains: {excluded}" if excluded else room
 
 
-def _best(domains: Sequence[Domain], needed: int, room: Callable[[Domain], int]) -> Domain:
+def _slices(each: Domain) -> int:
+    return each.slices
+
+
+def _pods(each: Domain) -> int:
+    return each.pods
+
+
+def _led(each: Domain) -> int:
+    return each.led
+
+
+def _best(domains: Sequence[Domain], needed: int, room: Callable[[Domain], int], leaders: int = 0) -> Domain:
     """The first of the domains that hold so many with the least to spare; the first of all where none does."""
-    return min((each for each in domains if room(each) >= needed), key=room, default=domains[0])
+    return min((each for each in domains if room(each) >= needed and each.leaders >= leaders), key=room, default=domains[0])
+
+
+def _with_pod(pods: PodSet) -> dict[str, int]:
+    """What a pod requests, itself included."""
+    return {**pods.requests, "pods": pods.requests.get("pods", 0) + 1}
+
+
+def _times(requests: Mapping[str, int], left: Mapping[str, int]) -> tuple[int, str]:
+    """How often requests are found in what is left, and the resource that is the first to lack."""
+    return min((max(0, min(left.get(name, 0) // each, _MOST)) if each else _MOST, name) for name, each in requests.items())
 
 
 def _tree(nodes: Sequence[Nodes], flavor: Flavor, levels: Sequence[str]) -> tuple[list[Domain], list[list[Domain]]]:
@@ -327,10 +389,10 @@ def _single(shape: Nodes, at: int, levels: Sequence[str]) -> Iterator[Nodes]:
         yield shape
         return
     for index in range(shape.count if HOSTNAME in levels else 1):
-        yield type(shape)(1, {**shape.labels, HOSTNAME: f"node-{at}-{index}"}, shape.taints, _times(shape, levels), "")
+        yield type(shape)(1, {**shape.labels, HOSTNAME: f"node-{at}-{index}"}, shape.taints, _allocatable(shape, levels), "")
 
 
-def _times(shape: Nodes, levels: Sequence[str]) -> Mapping[str, int]:
+def _allocatable(shape: Nodes, levels: Sequence[str]) -> Mapping[str, int]:
     return shape.allocatable if HOSTNAME in levels else {name: each * shape.count for name, each in shape.allocatable.items()}
 
 
