@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -15,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
+
+#: Errors of writing to a stream, which name no file.
+_OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 _EXIT_CODES = """\
 exit codes:
@@ -39,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     except OSError as error:
         _close_stdout()
-        return _cannot(f"{error.filename}: {error.strerror}" if error.filename else f"cannot write the output: {error.strerror}")
+        where = error.filename or ("cannot write the output" if error.errno in _OF_WRITING else "")
+        return _cannot(f"{where}: {error.strerror}" if where else f"a call of the system failed: {error.strerror}")
     except KeyboardInterrupt:
         return 130
     except Exception:

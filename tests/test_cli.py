@@ -449,3 +449,10 @@ def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     done = run("validate", "job.yaml", "--from-ref", "HEAD", cwd=tmp_path, env=environment(PATH=str(tmp_path / "git")))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "jobspec: git: Exec format error\n"
+
+
+def test_an_error_of_the_system_that_is_not_about_the_output_does_not_say_so(tmp_path: Path) -> None:
+    gone = f"cd {shlex.quote(str(tmp_path))} && mkdir gone && cd gone && rmdir ../gone && exec {shlex.join(command('validate', '.'))}"
+    done = program("sh", "-c", gone, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jobspec: a call of the system failed: No such file or directory\n"
