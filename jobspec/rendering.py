@@ -7,9 +7,9 @@ from functools import lru_cache
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS, TRAINJOB
+from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def as_stored(document: Document, target: Target) -> Document:
 
     The webhook does so where the job has a patch of its runtime, and Kueue gives one to every TrainJob.
     """
-    if document.group_kind != TRAINJOB or not is_at_least(target["trainer"], "2.2.0"):
+    if document.group_kind != TRAINJOB or not has_runtime_patches(target["trainer"]):
         return document
     from jobspec.go.values import rewritten_quantities
 

@@ -117,7 +117,8 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
     """A job as Kueue starts it where it is admitted, and its Workload; the job as it is where it names no queue."""
     from jobspec.documents.marked_tree import set_by
     from jobspec.operators.kueue.admission import ask, changes_of
-    from jobspec.operators.kueue.workload import RELEASE, admitted, queue_name, workload_of
+    from jobspec.operators.kueue.versions import RELEASE
+    from jobspec.operators.kueue.workload import admitted, queue_name, workload_of
 
     if not queue_name(job, world):
         return job, []

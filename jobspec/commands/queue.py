@@ -21,7 +21,8 @@ from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.kinds import QUEUE_CONFIGURATION, QUEUE_GROUP
 from jobspec.operators.kueue.admission import Answer, ask
-from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
+from jobspec.operators.kueue.versions import KINDS, RELEASE
+from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.pipeline import context_of, items_of
 from jobspec.project.rendering import documents_of

@@ -9,7 +9,7 @@ from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.targets import is_at_least
+from jobspec.operators.kueue.versions import is_queued
 from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
 
 _LONGEST = 20
@@ -80,7 +80,7 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it"
     if "training-operator" not in job.documents.cluster.installed:
         yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
-    elif kueue and is_at_least(kueue, "0.19") and job.get("metadata", "labels", QUEUE):
+    elif kueue and not is_queued(job.given.group_kind, kueue) and job.get("metadata", "labels", QUEUE):
         message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job starts past all queues"
         yield Finding(("kind",), message, hint, severity="warning")
     else:

@@ -9,8 +9,8 @@ from jobspec.documents.marked_tree import text
 from jobspec.kinds import CLUSTER, QUEUE_KINDS
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
+from jobspec.operators.kueue.versions import writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.targets import is_at_least
 from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, items_at, suspend_of, value_at
 
 TYPE_CHECKING = False
@@ -285,7 +285,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     """
     said = job.tree.get("metadata", "labels", QUEUE)
     release, kueue = job.documents.target["trainer"], job.documents.cluster.installed.get("kueue")
-    if said and not has_runtime_patches(release) and not (kueue and not is_at_least(kueue, "0.17")):
+    if said and not has_runtime_patches(release) and (not kueue or writes_runtime_patches(kueue)):
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 

@@ -392,7 +392,8 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
 def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:
     """Why a job waits in its queue forever, or never is in it; what the *policies* do not hold may be on the cluster."""
     from jobspec.operators.kueue.admission import ask
-    from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued, workload_of
+    from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued
+    from jobspec.operators.kueue.workload import workload_of
     from jobspec.operators.kueue.world import world_of
 
     place = ("metadata", "labels", QUEUE)

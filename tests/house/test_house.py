@@ -228,6 +228,21 @@ def test_values_do_not_change_once_they_are_made() -> None:
     assert [module for module in _ASSIGNING if not found[module]] == []
 
 
+def test_a_release_is_asked_about_in_its_own_room() -> None:
+    """What a release of an operator or of Kubernetes does otherwise stands in its room: `is_at_least(release, "2.2.0")` nowhere else."""
+    rooms = ("operators", "kubernetes", "models", "schemas")
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for _, path in _modules()
+        if path.relative_to(PACKAGE).parts[0] not in rooms
+        for node in _nodes(path)
+        if isinstance(node, ast.Call)
+        and _dotted(node.func).rpartition(".")[2] == "is_at_least"
+        and any(isinstance(each, ast.Constant) for each in node.args)
+    ]
+    assert elsewhere == []
+
+
 def _first_texts(name: str) -> Iterator[str]:
     """The texts that the package writes as first argument of calls of a name."""
     for _, path in _modules():

@@ -7,7 +7,8 @@ import pytest
 
 from jobspec.documents.reader import read
 from jobspec.operators.kueue.admission import ask
-from jobspec.operators.kueue.workload import KINDS, workload_of
+from jobspec.operators.kueue.versions import KINDS
+from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
 from jobspec.pipeline import items_of
 from jobspec.reports.queue import Asked, Text, text_report

@@ -1,4 +1,4 @@
-"""Objects of Kueue's API as its version v1beta2 has them.
+"""What Kueue's releases and API versions differ in: which jobs a release queues, and objects as v1beta2 has them.
 
 Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 """
@@ -9,7 +9,9 @@ from typing import Any
 
 from jobspec.diagnostics import Data
 from jobspec.go.values import mapping
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.kinds import QUEUE_GROUP as GROUP
+from jobspec.targets import is_at_least
 
 _OLD = f"{GROUP}/v1beta1"
 _NEW = f"{GROUP}/v1beta2"
@@ -20,6 +22,30 @@ _PRIORITY_SOURCES = {
     f"{GROUP}/workloadpriorityclass": (GROUP, "WorkloadPriorityClass"),
     "scheduling.k8s.io/priorityclass": ("scheduling.k8s.io", "PriorityClass"),
 }
+
+
+RELEASE = "0.19.2"
+"""The newest release whose behaviour is known."""
+KINDS: tuple[GroupKind, ...] = (PYTORCHJOB, TRAINJOB, JOBSET, JOB)
+"""The kinds of jobs of which Workloads can be said."""
+
+
+def is_queued(kind: GroupKind, release: str) -> bool:
+    """Whether the default configuration of a release queues a kind: since 0.19 no PyTorchJob."""
+    return kind in KINDS and (kind != PYTORCHJOB or not is_at_least(release, "0.19.0"))
+
+
+NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks` of Kueue's configuration"
+
+
+def not_queued(kind: str, release: str) -> str:
+    """What becomes of a job of a kind that the default configuration of a release does not queue."""
+    return f"bypasses Kueue: Kueue {release} does not queue {kind}s by default"
+
+
+def writes_runtime_patches(release: str) -> bool:
+    """Whether Kueue starts a TrainJob by `runtimePatches`; older releases change the job's own fields."""
+    return is_at_least(release, "0.17.0")
 
 
 def as_v1beta2(data: Data) -> Data:

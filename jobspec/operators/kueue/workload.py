@@ -20,28 +20,11 @@ from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, TRUE, layers_in, pods_at_once
 from jobspec.operators.kueue.world import World, amount
-from jobspec.targets import Target, is_at_least
+from jobspec.targets import Target
 from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
-
-RELEASE = "0.19.2"
-"""The newest release whose behaviour is known."""
-KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, kinds.JOB)
-"""The kinds of jobs of which Workloads can be said."""
-
-
-def is_queued(kind: GroupKind, release: str) -> bool:
-    """Whether the default configuration of a release queues a kind: since 0.19 no PyTorchJob."""
-    return kind in KINDS and (kind != kinds.PYTORCHJOB or not is_at_least(release, "0.19.0"))
-
-
-NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks` of Kueue's configuration"
-
-
-def not_queued(kind: str, release: str) -> str:
-    """What becomes of a job of a kind that the default configuration of a release does not queue."""
-    return f"bypasses Kueue: Kueue {release} does not queue {kind}s by default"
 
 
 @dataclass(frozen=True, slots=True)
