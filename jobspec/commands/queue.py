@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.commands.cluster import PinnedCluster, read_cluster
+from jobspec.commands.cluster import PinnedCluster, documents_in, read_cluster
 from jobspec.commands.files import PROJECT, Found, find, reader
 from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options

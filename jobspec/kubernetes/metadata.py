@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.formats import address, plain_address
 from jobspec.go.values import integer, mapping, string_map, structs, text, texts
 from jobspec.kubernetes.problems import closest, describe, listed, missing
 
@@ -211,14 +212,10 @@ def _bad_word(text: str) -> str:
 
 
 def _bad_address(name: str) -> str:
-    from ipaddress import ip_address
-
-    try:
-        address = ip_address(name)
-    except ValueError:
+    found = address(name)
+    if found is None:
         return "it must be an IP address"
-    is_canonical = str(address) == name and "%" not in name and getattr(address, "ipv4_mapped", None) is None
-    return "" if is_canonical else f"it must be an IP address in its canonical form, `{address}`"
+    return "" if plain_address(name) and str(found) == name else f"it must be an IP address in its canonical form, `{found}`"
 
 
 def _bad_cronjob_name(name: str) -> str:

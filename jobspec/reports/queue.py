@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jobspec.diagnostics import counted
 from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, is_queued, not_queued
-from jobspec.operators.kueue.workload import NOT_QUEUED_HINT, is_queued, job_name, not_queued
+from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import plus, spelt
 from jobspec.reports.text import paint, visible, wrapped
 
