@@ -34,7 +34,7 @@ from jobspec.kinds import (
     find,
     is_cluster_scoped,
 )
-from jobspec.kubernetes.verdict import Answer, Verdict, verdict
+from jobspec.kubernetes.verdict import AdmissionAnswer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
 from jobspec.targets import OPERATORS, QUEUES, Target, is_later, reported
 from jobspec.targets import complete as completed
@@ -101,11 +101,11 @@ class Cluster:
         contracts: Mapping[str, Contract] | None = None,
     ) -> None:
         """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
-        wished = target or {}
+        asked = target or {}
         brings_crds = custom_kinds is not None or bool(crds)
-        self.later = {each: wished[each] for each in OPERATORS if brings_crds and each in wished and is_later(each, wished[each])}
+        self.later = {each: asked[each] for each in OPERATORS if brings_crds and each in asked and is_later(each, asked[each])}
         """Releases that came after all known ones, by operator: their kinds are judged by *crds* alone, by the newest known webhooks."""
-        self.target: Target = completed({each: release for each, release in wished.items() if each not in self.later})
+        self.target: Target = completed({each: release for each, release in asked.items() if each not in self.later})
         """The release of each component, as in `{"trainer": "2.2"}`; the newest where nothing is said."""
         self.custom_kinds = custom_kinds or (_custom_kinds(crds, self.target) if crds else None)
         """The kinds that *crds* define, by which objects are judged before our own schemas; None where there are none."""
@@ -567,7 +567,7 @@ def names_of(document: Document) -> list[Name]:
 # Review a document by its operator's webhooks; the rules of a kind are loaded only for documents of that kind.
 
 
-def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
+def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> AdmissionAnswer:
     """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
     document, old = _with_spec(document), old and _with_spec(old)
     answer = _of_own_operator(document, target, objects, old=old)
@@ -575,10 +575,10 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
         return answer
     from jobspec.operators.kueue.webhook import objections
 
-    return Answer([*answer.diagnostics, *objections(document, target, objects, old=old)], answer.wanted)
+    return AdmissionAnswer([*answer.diagnostics, *objections(document, target, objects, old=old)], answer.wanted)
 
 
-def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> Answer:
+def _of_own_operator(document: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
     if document.group_kind == TRAINJOB:
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 
@@ -593,8 +593,8 @@ def _of_own_operator(document: Document, target: Target, objects: Objects, *, ol
 
         RULES = UPDATE_RULES if old else CREATE_RULES  # noqa: N806
     else:
-        return Answer([])
-    return Answer(diagnostics(RULES, Workload(document, old=old), target))
+        return AdmissionAnswer([])
+    return AdmissionAnswer(diagnostics(RULES, Workload(document, old=old), target))
 
 
 def _with_spec(document: Document) -> Document:

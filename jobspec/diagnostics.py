@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     #: both jobs and runtimes (`pods`); the `LintedDocument` of any document, or of a runtime.
     Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
 
-    class Placed(Protocol):
+    class HasPlace(Protocol):
         """A value of what is made of a document, such as a `MarkedTree`, which knows its place."""
 
         @property
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
             """Where to point."""
 
     #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
-    Place: TypeAlias = "Path | Placed | Mark | None"
+    Place: TypeAlias = "Path | HasPlace | Mark | None"
 
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
@@ -759,10 +759,10 @@ def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
     children = getattr(node, "children", None)
     if children is None:
         return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
-    return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _inside(piece, children))
+    return Marks(mark_of(piece, node.event.start_mark), key_mark, make=lambda: _marks_of_children(piece, children))
 
 
-def _inside(piece: Piece, children: Any) -> Children:
+def _marks_of_children(piece: Piece, children: Any) -> Children:
     if isinstance(children, dict):
         return {name: marks_of(piece, child, key) for name, (key, child) in children.items()}
     return [marks_of(piece, child) for child in children]

@@ -213,7 +213,7 @@ def in_namespace(document: Document, within: InBuild) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class RootKustomization:
     """A kustomization that no other one refers to, and what its build reads; all paths are real ones."""
 
     path: str
@@ -228,7 +228,7 @@ class Root:
     """A path that it names and that does not exist, and the kustomization that names it."""
 
 
-def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[Root]:
+def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) -> list[RootKustomization]:
     """The kustomizations (folder -> path and data) that no other one below *top* refers to, but for components."""
     used = {
         os.path.normpath(os.path.join(folder, name))
@@ -241,7 +241,7 @@ def roots(kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str) ->
     return [_root(folder, kustomizations, top, real) for folder in first]
 
 
-def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str, real: Callable[[str], str]) -> Root:
+def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]], top: str, real: Callable[[str], str]) -> RootKustomization:
     """What the build of a folder reads, from its kustomization to those that it lists."""
     read: dict[str, None] = {}
     manifests: list[str] = []
@@ -271,7 +271,7 @@ def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]],
                 read[place] = None
                 manifests += [place] if name in listed else []
     own = kustomizations[folder][0]
-    return Root(own, frozenset(manifests), tuple(read), has_changes, next(iter(obstacles), ""), next(iter(missing), None))
+    return RootKustomization(own, frozenset(manifests), tuple(read), has_changes, next(iter(obstacles), ""), next(iter(missing), None))
 
 
 def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
@@ -492,15 +492,15 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                 if isinstance(inline, str) and "\n" in inline.strip():
                     found = documents_in_text(document, (field, number, "patch") if each else (field, number), _text_of(path))
                 else:
-                    found = list(documents_in(_beside(path, str(name)))) if name else []
+                    found = list(documents_in(_named_path(path, str(name)))) if name else []
                 for one in found:
                     yield from _parts_of(one, data, targeted="target" in each)
 
 
-def _beside(path: str, name: str) -> str:
+def _named_path(path: str, name: str) -> str:
     """The path of a file that another one names, spelt as that one's."""
-    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
-    return os.path.join(os.curdir, beside) if path.startswith("./") and not beside.startswith("..") else beside
+    named = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    return os.path.join(os.curdir, named) if path.startswith("./") and not named.startswith("..") else named
 
 
 def _parts_of(patch: Document, data: Any, *, targeted: bool) -> Iterator[_Part]:

@@ -56,23 +56,23 @@ QUEUES = "kueue"
 CHOSEN = (*OPERATORS, "kubernetes")
 
 
-def choose(wishes: Iterable[str]) -> Target:
-    """The target for `OPERATOR=RELEASE` texts: the newest release of each operator but Kueue, and of Kubernetes, unless a wish says so.
+def choose(texts: Iterable[str]) -> Target:
+    """The target for `OPERATOR=RELEASE` texts: of all others the newest release, but none of Kueue.
 
-    A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
-    what is not known.
+    A release may be shortened (`1.9` is the newest known patch of it); patches of Kubernetes are ignored. Raises JobspecError for an
+    unknown operator or release.
     """
-    return complete(dict(map(parse_target, wishes)), options=True)
+    return complete(dict(map(parse_target, texts)), options=True)
 
 
-def complete(wishes: Mapping[str, str], *, options: bool = False) -> Target:
+def complete(asked: Mapping[str, str], *, options: bool = False) -> Target:
     """The target with these releases, and the newest of all other components but Kueue.
 
     Raises JobspecError for what is not known, in the words of the command line where *options* give the releases.
     """
-    if wishes.keys() | {QUEUES} == RELEASES.keys():
-        return wishes
-    chosen = {each: _known(each, release, options=options) for each, release in wishes.items() if each != "jobspec"}
+    if asked.keys() | {QUEUES} == RELEASES.keys():
+        return asked
+    chosen = {each: _known(each, release, options=options) for each, release in asked.items() if each != "jobspec"}
     target = {component: list(releases)[-1] for component, releases in RELEASES.items() if component != QUEUES}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
@@ -83,11 +83,11 @@ def release_of(component: str, target: Target) -> str:
     return target.get(component) or list(RELEASES[component])[-1]
 
 
-def parse_target(wish: str) -> tuple[str, str]:
+def parse_target(text: str) -> tuple[str, str]:
     """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
-    operator, equals, release = wish.partition("=")
+    operator, equals, release = text.partition("=")
     if not equals or operator not in CHOSEN:
-        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
+        raise JobspecError(f"--target {text}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
     return operator, release
 
 
@@ -102,12 +102,12 @@ def _known(component: str, release: str, *, options: bool) -> str:
         return known[-1]
     crds = "with --crd" if options else "as `crds`"
     way_out = f"; for a later one, give its CRDs {crds}" if component in OPERATORS and is_later(component, release) else ""
-    wish = f"{'--target ' if options else ''}{component}={release}"
-    raise JobspecError(f"{wish}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
+    asked = f"{'--target ' if options else ''}{component}={release}"
+    raise JobspecError(f"{asked}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
 
 
 def known_releases(component: str, release: str) -> list[str]:
-    """The known releases that a wish for a release means, which may be shortened, or of Kubernetes longer."""
+    """The known releases that a release means: one without a patch means all of its patches; patches of Kubernetes are ignored."""
     if component == "kubernetes":
         release = ".".join(release.removeprefix("v").split(".")[:2])
     return [each for each in RELEASES[component] if each == release or each.startswith(release + ".")]

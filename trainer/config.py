@@ -30,7 +30,7 @@ Number = Annotated[float, BeforeValidator(_number), Field(strict=True, allow_inf
 
 
 class Config(BaseModel):
-    """What a run is told."""
+    """The settings of a run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

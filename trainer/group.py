@@ -188,16 +188,16 @@ def from_first(content: bytes, place: Place) -> bytes:
 
 
 class Termination:
-    """Whether the job is told to end: SIGTERM to any of its processes."""
+    """Whether the job is to end: SIGTERM to any of its processes asks for it."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.asked_to_end = False
         self._votes: Tensor | None = None
         self._voting: Work | None = None
         signal.signal(signal.SIGTERM, self._note)
 
     def _note(self, *_: object) -> None:
-        self.told = True
+        self.asked_to_end = True
 
     def agreed(self) -> bool:
         """Called by every process after each of its steps: all of them get the same answer after the same step.
@@ -208,11 +208,11 @@ class Termination:
         import torch.distributed as dist
 
         if not together():
-            return self.told
+            return self.asked_to_end
         yes = False
         if self._voting and self._votes is not None:
             self._voting.wait()
             yes = bool(self._votes.item())
-        self._votes = torch.tensor([int(self.told)], dtype=torch.int32)
+        self._votes = torch.tensor([int(self.asked_to_end)], dtype=torch.int32)
         self._voting = dist.all_reduce(self._votes, async_op=True)  # collective, on the CPU: no GPU waits for it
         return yes

@@ -21,8 +21,8 @@ from trainer.optimizers import optimizer, scheduler
 from trainer.processes import Place, keep_memory, threads
 from trainer.recording import Record
 
-#: The exit code of a process that was told to end, as a shell gives it: 128 and SIGTERM's number.
-TOLD = 143
+#: The exit code of a process that SIGTERM ends, as a shell gives it: 128 and SIGTERM's number.
+ENDED_BY_SIGNAL = 143
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,18 @@ def _loop(run: Run, training: Training, position: Position, record: Record) -> i
         record.epoch(position)
         steps = _epoch(run, training, learner, position, record)
         for position in steps:
-            told = termination.agreed()  # collective
-            if told or (config.checkpoint_every and position.step % config.checkpoint_every == 0):
+            asked_to_end = termination.agreed()  # collective
+            if asked_to_end or (config.checkpoint_every and position.step % config.checkpoint_every == 0):
                 checkpoints.save(training, position, config, place)  # collective
-            if told:
-                return TOLD
+            if asked_to_end:
+                return ENDED_BY_SIGNAL
         loss, accuracy = _evaluate(run, training.model)
         record.test(position, loss, accuracy)
         training.scheduler.step()
         position = Position(position.epoch + 1, 0, position.step)
         checkpoints.save(training, position, config, place)  # collective
         if termination.agreed():  # collective
-            return TOLD
+            return ENDED_BY_SIGNAL
     record.end()
     if config.save_model and place.rank == 0:
         weights = io.BytesIO()

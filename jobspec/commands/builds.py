@@ -117,7 +117,7 @@ def _built(shown: dict[str, str], known: Mapping[str, tuple[str, dict[str, Any]]
     return found
 
 
-def _failure(root: kustomize.Root, failure: Failure | kustomize.Output | None, shown: Mapping[str, str]) -> Diagnostic:
+def _failure(root: kustomize.RootKustomization, failure: BuildFailure | kustomize.Output | None, shown: Mapping[str, str]) -> Diagnostic:
     """What is reported of a kustomization that cannot be built."""
     if not root.missing:
         message = f"kustomize cannot build this: {failure}"
@@ -164,11 +164,11 @@ def _builder() -> list[str] | None:
     return None
 
 
-class Failure(Exception):
+class BuildFailure(Exception):
     """Why a builder has built nothing."""
 
 
-def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list[kustomize.Output | Failure]:
+def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[str]) -> list[kustomize.Output | BuildFailure]:
     """What a builder makes of each root: first the folder that its paths begin at, as a comment, and then the objects.
 
     What was built before of the same files is kept in the user's cache.
@@ -185,7 +185,7 @@ def _outputs(to_build: Sequence[kustomize.Root], command: Sequence[str]) -> list
     return answers
 
 
-def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str]) -> kustomize.Output | Failure:
+def _output(root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str]) -> kustomize.Output | BuildFailure:
     kept = os.path.join(cache, _fingerprint(root, command) + ".yaml")
     try:
         os.utime(kept)
@@ -194,7 +194,7 @@ def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str])
         pass
     try:
         text = f"# {work}\n{_printed(root, work, command)}"
-    except Failure as failure:
+    except BuildFailure as failure:
         return failure
     try:
         os.makedirs(cache, exist_ok=True)
@@ -207,7 +207,7 @@ def _output(root: kustomize.Root, work: str, cache: str, command: Sequence[str])
     return kustomize.Output(kept)
 
 
-def _printed(root: kustomize.Root, work: str, command: Sequence[str]) -> str:
+def _printed(root: kustomize.RootKustomization, work: str, command: Sequence[str]) -> str:
     """What the builder prints of a root."""
     import json
 
@@ -230,11 +230,11 @@ def _run(command: Sequence[str], work: str) -> str:
     try:
         done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
     except subprocess.TimeoutExpired:
-        raise Failure(f"takes longer than {_LIMIT} seconds") from None
+        raise BuildFailure(f"takes longer than {_LIMIT} seconds") from None
     except OSError as error:
-        raise Failure(f"{command[0]}: {error.strerror}") from None
+        raise BuildFailure(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
-        raise Failure(_cause(done.stderr.decode(errors="replace")))
+        raise BuildFailure(_cause(done.stderr.decode(errors="replace")))
     return done.stdout.decode(errors="replace")
 
 
@@ -258,7 +258,7 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
             command = [helm, "template", "release", os.path.join(os.curdir, chart), "--include-crds", "--kube-version", kubernetes, *files]
             try:
                 made = RenderedChart(chart, _run(command, work), values)
-            except Failure as failure:
+            except BuildFailure as failure:
                 raise JobspecError(f"--helm {chart}: {failure}") from None
         found[made.path] = InBuild(build=made)
     return found
@@ -274,7 +274,7 @@ def _cause(printed: str) -> str:
     return re.sub(r": node contents: .*|map\[string\]interface \{\}\(nil\): ", "", text)[:_LONGEST]
 
 
-def _fingerprint(root: kustomize.Root, command: Sequence[str]) -> str:
+def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str]) -> str:
     """What is another one where the builder or anything that a build reads changes."""
     from hashlib import sha256
 

@@ -221,7 +221,7 @@ TRAINER = "trainer"
 
 
 def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
-    """A setting whose cluster knows the contracts that are declared. Raises JobspecError for files that hold none."""
+    """The run context with the declared contracts in its cluster. Raises JobspecError for files that hold none."""
     if not settings or not settings.contracts:
         return cluster
     try:

@@ -17,11 +17,11 @@ from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.kinds import PRICES
-from jobspec.project.capacity import Prices
+from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
 from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
-from jobspec.reports.diff import View, json_report, markdown_report, text_report
+from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
 from jobspec.reports.formats import DIFF_FORMATS
 from jobspec.workloads import is_workload
 
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
     comparison = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
     if options.queues:
         comparison = replace(comparison, notes=[*comparison.notes, *_of_queues(comparison, before.state, after.state, options.queues)])
-    _deliver(options, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
+    _deliver(options, ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if options.exit_code and comparison.differs else 0
 
 
@@ -106,7 +106,7 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
         made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path, project=engines.home)
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
     state = ProjectState(
-        planned.variants, rendered, planned.clusters, output=project.output, target=project.wishes, engine_files=made.files
+        planned.variants, rendered, planned.clusters, output=project.output, target=project.asked_releases, engine_files=made.files
     )
     return DiffSide([result], planned.read, releases, state if result.valid else None)
 
@@ -147,17 +147,17 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
     yield from beyond([found for name in after.variants if (found := asked(after, name))], world)
 
 
-def prices_in(path: str) -> Prices | FileResult:
+def prices_in(path: str) -> PriceList | FileResult:
     """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
     checked = pipeline.checked(pipeline.Source(path, content_of(Found(path, named=True))), (), Cluster())
     if not checked.result.valid:
         return checked.result
     if [each.group_kind for each in checked.documents] != [PRICES]:
         raise JobspecError(f"{path}: a price list is one document of the kind Prices of jobspec.dev/v1alpha1")
-    return Prices(checked.documents[0])
+    return PriceList(checked.documents[0])
 
 
-def _deliver(options: Options, view: View) -> None:
+def _deliver(options: Options, view: ComparisonView) -> None:
     if options.output == "text" and options.output_file is None:
         sys.stdout.write(text_report(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
         return

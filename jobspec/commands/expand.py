@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import find, reader, unbuilt
-from jobspec.commands.inputs import load_setting, pinned_cluster, require_workload
+from jobspec.commands.inputs import load_run_context, pinned_cluster, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
@@ -61,10 +61,10 @@ def run(options: Options) -> int:
         form = "table" if is_terminal(sys.stdout) and not options.origin else "yaml"
     if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: remove `-o`, or write `-o yaml`")
-    setting = load_setting(options)
+    run_context = load_run_context(options)
     found = find(options.paths, skip_unknown=options.skip_unknown)
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown)
-    results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
+    checked = check_files(found, run_context, skip_unknown=options.skip_unknown)
+    results = [*run_context.remarks, *require_workload(run_context.overlays, run_context.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}{unbuilt(found, 'expand')}")
@@ -73,11 +73,11 @@ def run(options: Options) -> int:
         from jobspec.commands.queue import world_for
 
         world = world_for(options.queues, [document for each in accepted for document in each.documents], pinned_cluster(options))
-    expanded, reported = _expanded(accepted, setting.cluster, options, world)
-    _write(expanded, form, setting.cluster.target, origin=options.origin)
+    expanded, reported = _expanded(accepted, run_context.cluster, options, world)
+    _write(expanded, form, run_context.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
+        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
 
 

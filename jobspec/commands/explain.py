@@ -14,7 +14,7 @@ from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RENAMED, RULES
 from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
-from jobspec.schemas.explain import Field, Page, Root
+from jobspec.schemas.explain import ExplainedKind, Field, FieldPage
 
 #: The endings of files that `explain` takes for manifests.
 MANIFESTS = (".yaml", ".yml", ".json")
@@ -112,14 +112,14 @@ def _kinds() -> list[str]:
     return sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})
 
 
-def _root(kind: str) -> Root:
+def _root(kind: str) -> ExplainedKind:
     from jobspec import models
     from jobspec.schemas.explain import builtin_roots, root_of
 
     return builtin_roots().get(kind) or root_of(getattr(models, kind))
 
 
-def place_of(path: str, targets: Iterable[str]) -> tuple[Root, list[str], str]:
+def place_of(path: str, targets: Iterable[str]) -> tuple[ExplainedKind, list[str], str]:
     """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind."""
     from jobspec.targets import choose, release_of
 
@@ -141,7 +141,7 @@ def _field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[st
         yield from _layout(explain.page(root, steps, release), shutil.get_terminal_size().columns)
 
 
-def _layout(page: Page, width: int) -> Iterator[str]:
+def _layout(page: FieldPage, width: int) -> Iterator[str]:
     """A page as lines of at most *width* columns."""
     yield f"{page.title} <{page.type}>"
     yield from wrapped(page.version, max(width, 20))

@@ -43,7 +43,7 @@ class FixedFile:
     after: FixedText
 
 
-def fix_files(options: Options, setting: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
+def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
     """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
 
     *judge* gives the results of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
@@ -53,11 +53,11 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
         raise JobspecError("--fix and --diff cannot be combined with --helm")
     if options.overlay:
         raise JobspecError("--fix and --diff cannot be combined with --overlay")
-    found = files_to_fix(options, setting, settings)
+    found = files_to_fix(options, run_context, settings)
     if not options.diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_interrupted(found, "--fix", writes=not options.diff)
-    fixed = fixed_files(found, CandidateChecker(found, setting, judge, options), settings)
+    fixed = fixed_files(found, CandidateChecker(found, run_context, judge, options), settings)
     changed = {each.found.path: Replacement(each.before.encode(), each.after.text.encode()) for each in fixed}
     changed = {path: each for path, each in changed.items() if each.before != each.after}
     if options.diff:
@@ -68,10 +68,10 @@ def fix_files(options: Options, setting: RunContext, settings: ReportFilter | No
     return bool(options.diff and changed)
 
 
-def files_to_fix(options: Options, setting: RunContext, settings: ReportFilter | None) -> list[Found]:
+def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
     """The files of a command line that are manifests, none of which builds make."""
     found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
-    return [each for each in plans_in(found, options, setting.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
+    return [each for each in plans_in(found, options, run_context.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
 
 
 def fixed_files(
@@ -149,11 +149,11 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    __slots__ = ("_checked", "_found", "_judge", "_options", "_setting")
+    __slots__ = ("_checked", "_found", "_judge", "_options", "_run_context")
 
-    def __init__(self, found: Sequence[Found], setting: RunContext, judge: Judge, options: Options) -> None:
+    def __init__(self, found: Sequence[Found], run_context: RunContext, judge: Judge, options: Options) -> None:
         self._found = {each.path: each for each in found}
-        self._setting = setting
+        self._run_context = run_context
         self._judge = judge
         self._options = options
         self._checked: dict[File, Checked] = {}
@@ -169,8 +169,8 @@ class CandidateChecker:
             self._checked.update(zip(new, with_progress(new, work, how_to_run(new)), strict=True))
             return [self._checked[each] for each in items]
 
-        resolved = pipeline.check_files(files, self._load, self._setting.cluster, outcome=self._options.outcome, run=run)
-        return {each.path: each.diagnostics for each in self._judge(resolved, self._setting, about) if each.path in about}
+        resolved = pipeline.check_files(files, self._load, self._run_context.cluster, outcome=self._options.outcome, run=run)
+        return {each.path: each.diagnostics for each in self._judge(resolved, self._run_context, about) if each.path in about}
 
     def _load(self, file: File, cluster: Cluster) -> pipeline.Manifests:
         path, text = file

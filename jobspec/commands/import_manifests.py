@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import by_file, load_setting
+from jobspec.commands.inputs import by_file, load_run_context
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import plan as plan_project
@@ -61,8 +61,10 @@ def run(options: Options) -> int:
     if again := _imported_before(jobs, project):
         return _report(by_file(again), options, cluster, found)
     folder = _folder(options.to, project.output if project else OUTPUT)
-    wishes = project.wishes if project else dict(map(parse_target, options.target))
-    planned = plan(jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=wishes, existing=existing))
+    asked_releases = project.asked_releases if project else dict(map(parse_target, options.target))
+    planned = plan(
+        jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, asked_releases=asked_releases, existing=existing)
+    )
     if planned.diagnostics:
         return _report(by_file(planned.diagnostics), options, cluster, found, planned.files)
     if any(each.diagnostics for each in results):
@@ -118,11 +120,11 @@ def _project(options: Options) -> LoadedProject | FileResult | None:
 
 def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
     if project is None:
-        return load_setting(options).cluster
+        return load_run_context(options).cluster
     wrong = list(project.wrong_releases())
     if wrong:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
-    return Cluster(project.wishes)
+    return Cluster(project.asked_releases)
 
 
 def _existing(project: LoadedProject | None) -> Existing | None:
@@ -130,7 +132,7 @@ def _existing(project: LoadedProject | None) -> Existing | None:
         return None
     text = decode(content_of(Found(FILE, named=True)), FILE)
     assert isinstance(text, str)  # the file has been read before
-    found, _ = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
+    found, _ = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.asked_releases)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
     return Existing(document, text, {each.name.lower() for each in found})
 

@@ -56,21 +56,21 @@ class RunContext:
         return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds, self.values)
 
 
-def load_setting(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
+def load_run_context(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
     Raises JobspecError for what is not there and for unknown releases.
     """
     pinned = pinned_cluster(options)
-    wished = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
-    known = {each: release for each, release in wished.items() if not (options.crd and is_later(each, release))}
+    asked = {**(pinned.releases if pinned else {}), **dict(map(parse_target, options.target))}
+    known = {each: release for each, release in asked.items() if not (options.crd and is_later(each, release))}
     target = complete(known, options=True)
     crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)
     wrong += pinned.wrong if pinned else ()
     overlays, wrong_overlays = _overlays(options, target)
     kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
     cluster = Cluster(
-        target if wrong else wished,
+        target if wrong else asked,
         custom_kinds=kinds,
         objects=pinned.objects if pinned else (),
         stored=stored,
@@ -118,10 +118,10 @@ def _values(options: Options) -> dict[str, str] | None:
 
 def _remark(operator: str, cluster: Cluster) -> FileResult:
     """A warning about a release that came after all known ones."""
-    wish = f"--target {operator}={cluster.later[operator]}"
+    option = f"--target {operator}={cluster.later[operator]}"
     known = reported(cluster.target)[operator]
     message = f"newer than this jobspec: kinds are checked by the CRDs of --crd, webhooks by the rules of {known}"
-    return FileResult(wish, [], [Diagnostic("later-release", message, Mark(wish), severity="warning")])
+    return FileResult(option, [], [Diagnostic("later-release", message, Mark(option), severity="warning")])
 
 
 def settings_of(options: Options) -> ReportFilter | None:

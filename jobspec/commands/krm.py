@@ -98,8 +98,8 @@ class _Config:
             self._set(str(entry), values)
         self.check = self._choice(said, "check", _CHECKS)
         self.fail_on = self._choice(said, "fail-on", _SEVERITIES)
-        wishes = [wish for entry in self._listed(said, "target") if (wish := self._caught(lambda: parse_target(str(entry))))]  # noqa: B023
-        self.cluster = self._caught(lambda: Cluster(dict(wishes))) or Cluster()
+        asked_releases = [text for entry in self._listed(said, "target") if (text := self._caught(lambda: parse_target(str(entry))))]  # noqa: B023
+        self.cluster = self._caught(lambda: Cluster(dict(asked_releases))) or Cluster()
         if not files and "check" not in said and not self.wrong:
             self.wrong.append(f"{self._place}: set `overlays: [cpu]`, `check: validate` or `check: lint`")
         if (files or values) and not self.wrong:

@@ -44,9 +44,9 @@ def run(options: Options) -> int:
     settings = settings_of(options)
     rules = chosen(settings)
 
-    def judge(files: Sequence[Checked], setting: RunContext, about: Collection[str] | None) -> list[FileResult]:
+    def judge(files: Sequence[Checked], run_context: RunContext, about: Collection[str] | None) -> list[FileResult]:
         asked = files if about is None else [each for each in files if each.result.path in about]
-        return lint(files, setting.cluster, rules, run=how_to_run(asked), only=about)
+        return lint(files, run_context.cluster, rules, run=how_to_run(asked), only=about)
 
     return check_and_report(options, settings, judge, outcome=True, rules=rules)
 

@@ -22,7 +22,7 @@ _APPLIED = ("CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD^", "refs/stash")
 
 
 @dataclass(frozen=True)
-class Merge:
+class UnfinishedMerge:
     """A merge that left something in a tree."""
 
     sides: Sequence[Files]
@@ -55,7 +55,7 @@ def _inventory(side: Files) -> dict[str, str]:
         return {}
 
 
-def unfinished(folder: str) -> Merge | None:
+def unfinished(folder: str) -> UnfinishedMerge | None:
     """The merge, rebase, cherry-pick or stash that left something in a tree, or the merge that HEAD is; None where there is none."""
     parent, name = nearest(os.path.abspath(folder))
     try:
@@ -65,7 +65,7 @@ def unfinished(folder: str) -> Merge | None:
             return None
         tracked = _listed(parent, name, "ls-files")
         edited = _listed(parent, name, "diff", "--name-only", "--relative", "--no-ext-diff") - conflicts
-        return Merge([files_at(parent, name, each) for each in sides], tracked - edited, conflicts)
+        return UnfinishedMerge([files_at(parent, name, each) for each in sides], tracked - edited, conflicts)
     except JobspecError:  # there is no repository, or it has no commit
         return None
 

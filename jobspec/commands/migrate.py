@@ -12,7 +12,7 @@ from jobspec import pipeline, targets
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
 from jobspec.commands.fixing import complete_interrupted, show
-from jobspec.commands.inputs import load_setting, project_among
+from jobspec.commands.inputs import load_run_context, project_among
 from jobspec.commands.options import Option, Options, add_paths, cluster_option, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import plan, read_project
@@ -62,10 +62,10 @@ def run(options: Options) -> int:
     project = project_among(options.paths)
     if project:
         return _of_project(project, options, release, gang_scheduler)
-    setting = load_setting(options)
+    run_context = load_run_context(options)
     found = find(options.paths)
     is_completed = complete_interrupted(found, "--in-place", writes=options.in_place)
-    before = _source(options, found, setting.cluster) if release else setting.cluster
+    before = _source(options, found, run_context.cluster) if release else run_context.cluster
     checked = _checked(found, options, before)
     results = [each.result for each in checked]
     if not all(each.valid for each in results):
@@ -131,7 +131,7 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
         )
         for name in names
     ]
-    releases = Cluster({**read.wishes, **({_TRAINER: release} if release else {})}).releases
+    releases = Cluster({**read.asked_releases, **({_TRAINER: release} if release else {})}).releases
     reading = _as_it_was(files.found, [each.file for each in changed])
     deliver(results, releases, options, _report_stream(options), read=reading)
     return 1 if is_stopped else 0
@@ -191,7 +191,7 @@ def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Op
     if options.diff:
         show(changed)
     elif options.to_dir is not None:
-        new = {_inside(name): each.after for name, each in changed.items()}
+        new = {_path_in_result(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
             raise JobspecError(f"--to-dir {options.to_dir}: two files have the same name; run it in the folder that contains all of them")
         add_files(options.to_dir, lambda: new)
@@ -211,7 +211,7 @@ def _contents(migrated: MigratedFile) -> tuple[bytes, bytes]:
     return before, after
 
 
-def _inside(path: str) -> str:
+def _path_in_result(path: str) -> str:
     """The path of a file in the folder of the result: as from here, or its name alone where it lies elsewhere."""
     relative = os.path.normpath(os.path.relpath(path)) if path != STDIN else "stdin.yaml"
     return os.path.basename(path) if relative.startswith(os.pardir) else relative.replace(os.sep, "/")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jobspec.cluster import Cluster
 from jobspec.commands.files import find
-from jobspec.commands.inputs import load_setting
+from jobspec.commands.inputs import load_run_context
 from jobspec.commands.options import Options
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError, counted
@@ -21,8 +21,8 @@ from jobspec.workloads import is_workload, resumed
 
 def explained(options: Options) -> Iterator[str]:
     """The lines about each policy of a file. Raises JobspecError where it has none, or files have errors."""
-    setting = load_setting(options)
-    files = check_files(find([options.name, *options.paths]), setting, skip_unknown=True)
+    run_context = load_run_context(options)
+    files = check_files(find([options.name, *options.paths]), run_context, skip_unknown=True)
     found = [each for file in files for each in file.result.diagnostics]
     wrong = [each for each in found if each.severity == "error" and each.stage in ("decoding", "schema")]
     if wrong:
@@ -31,8 +31,8 @@ def explained(options: Options) -> Iterator[str]:
     if not policies:
         raise JobspecError(f"{options.name}: there is no admission policy in it")
     documents = [each for file in files for each in file.documents]
-    objects = PolicyObjects(data_of([*setting.cluster.objects, *documents]), complete=setting.cluster.complete)
-    requests = [each for file in files for each in _requests(file, files, setting.cluster)]
+    objects = PolicyObjects(data_of([*run_context.cluster.objects, *documents]), complete=run_context.cluster.complete)
+    requests = [each for file in files for each in _requests(file, files, run_context.cluster)]
     for policy in policies:
         yield from _of_policy(policy, objects, requests)
 

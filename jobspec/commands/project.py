@@ -12,8 +12,8 @@ from jobspec.cluster import Cluster
 from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader, skipped
-from jobspec.commands.inputs import RunContext, load_setting
-from jobspec.commands.merges import Merge
+from jobspec.commands.inputs import RunContext, load_run_context
+from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.trees import FilesAtRef, OwnedTree, ProjectFiles, before
@@ -27,9 +27,9 @@ from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
-from jobspec.project.project import FILE, Engines, LoadedProject, Sources, Unreadable
+from jobspec.project.project import FILE, EngineSettings, LoadedProject, Sources, Unreadable
 from jobspec.project.rendering import Clusters, RenderedVariant, documents_of, judged_together, render_variant
-from jobspec.project.tree import EngineTree, Files, RenderedTree, complete, engine_tree, project_in, tree_of, with_inventory
+from jobspec.project.tree import EngineTree, Files, VariantsTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
 
 FilesAround = ProjectFiles | FilesAtRef
@@ -47,7 +47,7 @@ class RenderedProject:
     releases: dict[str, str]
     output: str = ""
     """The path of the folder that it renders to."""
-    tree: RenderedTree = field(default_factory=RenderedTree)
+    tree: VariantsTree = field(default_factory=VariantsTree)
     """The files of the variants' objects; none where there is an error."""
     earlier: Files = field(default_factory=dict)
     """The files of the earlier runs that stay in the tree."""
@@ -133,7 +133,7 @@ class Plan:
 class PlannedEngines:
     """The engines of a project, the folder of their objects, and where the rendered tree and the project's file are in the repository."""
 
-    declared: Engines
+    declared: EngineSettings
     folder: str
     path: str
     home: str
@@ -151,29 +151,29 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, _NO_CLUSTER)
-    wishes = {**project.wishes, **(releases or {})}
+    asked_releases = {**project.asked_releases, **(releases or {})}
     is_named = options.cluster is None and options.pinned is None
     try:
-        setting = _setting(wishes, options, files, str(project.cluster.value) if project.cluster and is_named else "")
+        run_context = _run_context(asked_releases, options, files, str(project.cluster.value) if project.cluster and is_named else "")
     except Unreadable as error:
         assert project.cluster
         return Plan([FileResult(path, (), [_no_cluster(project.cluster, error)])], files, _NO_CLUSTER)
-    clusters, wrong, unread = {"": setting.cluster}, [*setting.wrong], dict[str, Unreadable]()
+    clusters, wrong, unread = {"": run_context.cluster}, [*run_context.wrong], dict[str, Unreadable]()
 
     def find(named: str) -> Cluster:
         """The cluster at a path that a variant names; the project's own where the options name one, or where it cannot be read."""
         if named not in clusters:
-            clusters[named] = setting.cluster
+            clusters[named] = run_context.cluster
             try:
-                other = _setting(wishes, options, files, named) if is_named else setting
+                other = _run_context(asked_releases, options, files, named) if is_named else run_context
             except Unreadable as error:
                 unread[named] = error
             else:
-                wrong.extend(other.wrong if other is not setting else ())
+                wrong.extend(other.wrong if other is not run_context else ())
                 clusters[named] = other.cluster
         return clusters[named]
 
-    sources = Sources(files.read, setting.cluster, find)
+    sources = Sources(files.read, run_context.cluster, find)
     combinations, problems = combinations_of(project, sources)
     for each in combinations:
         find(each.cluster)
@@ -188,7 +188,7 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
         project=project,
         sources=sources,
         output=output,
-        remarks=setting.remarks,
+        remarks=run_context.remarks,
         combinations=combinations,
         engines=_engines(project, files, output),
     )
@@ -241,12 +241,12 @@ def _engines(project: LoadedProject, files: FilesAround, output: str) -> Planned
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output), files.home())
 
 
-def _setting(releases: Mapping[str, str], options: Options, files: FilesAround, named: str) -> RunContext:
+def _run_context(releases: Mapping[str, str], options: Options, files: FilesAround, named: str) -> RunContext:
     """The cluster of a project's releases, with the command line's kinds and the objects of the cluster in the *named* file, if any.
 
     Raises Unreadable where that cannot be read.
     """
-    return load_setting(
+    return load_run_context(
         Options(
             target=[f"{operator}={release}" for operator, release in releases.items()],
             admission=options.admission,
@@ -437,7 +437,7 @@ def write_project(options: Options, path: str) -> int:
     return 0 if rendered.valid else 1
 
 
-def _note(folder: str, merge: Merge, rendered: RenderedProject) -> str:
+def _note(folder: str, merge: UnfinishedMerge, rendered: RenderedProject) -> str:
     """What a render says that overwrote what a merge had left in a tree."""
     runs = [path for path in rendered.earlier if path not in merge.sides[0] and path in merge.sides[1]] if folder == rendered.output else []
     kept = f", and kept the other side's runs {', '.join(runs)}" if runs else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jobspec.cluster import Cluster
 from jobspec.commands.cluster import PinnedCluster, documents_in, read_cluster
 from jobspec.commands.files import PROJECT, Found, find, reader
-from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
+from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.project import plan_with_contracts
@@ -20,13 +20,13 @@ from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.kinds import QUEUE_CONFIGURATION, QUEUE_GROUP
-from jobspec.operators.kueue.admission import Answer, ask
+from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
 from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.pipeline import context_of, items_of
 from jobspec.project.rendering import documents_of
-from jobspec.reports.queue import REPORTS, Asked, Text
+from jobspec.reports.queue import REPORTS, Asked, TextOptions
 from jobspec.targets import Target
 
 
@@ -55,12 +55,12 @@ def run(options: Options) -> int:
     asked = [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    text = Text(width_of(sys.stdout), target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
+    text = TextOptions(width_of(sys.stdout), target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form or "text"](asked, world, text))
     return 1 if any(each.answer and each.answer.verdict == "never" for each in asked) else 0
 
 
-def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> Answer | None:
+def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
     """What becomes of a job; None where it names no queue."""
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
@@ -89,7 +89,7 @@ class _Jobs:
 
 
 def _of_files(options: Options, paths: Sequence[str]) -> _Jobs:
-    setting = load_setting(options)
+    setting = load_run_context(options)
     found = find(paths, skip_unknown=options.skip_unknown)
     checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     jobs = [(job, context_of(file, checked, setting.cluster)) for file in checked for job in file.documents]

@@ -6,7 +6,7 @@ import sys
 
 from jobspec import rendering
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load_setting, project_among, require_workload
+from jobspec.commands.inputs import load_run_context, project_among, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options, kind_options, outcome_option
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files
@@ -51,12 +51,12 @@ def _render_manifests(options: Options) -> int:
     to = None if options.to == "-" else options.to
     if to == "":
         raise JobspecError("--to needs the name of a folder")
-    setting = load_setting(options)
-    target, releases = setting.cluster.target, setting.cluster.releases
+    run_context = load_run_context(options)
+    target, releases = run_context.cluster.target, run_context.cluster.releases
     found = find(options.paths, skip_unknown=options.skip_unknown)
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown, outcome=options.outcome)
-    rendered = rendering.rendered(checked, target, companions_once=bool(setting.overlays))
-    results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
+    checked = check_files(found, run_context, skip_unknown=options.skip_unknown, outcome=options.outcome)
+    rendered = rendering.rendered(checked, target, companions_once=bool(run_context.overlays))
+    results = [*run_context.remarks, *require_workload(run_context.overlays, run_context.wrong or rendered.results)]
     if not all(each.valid for each in results):
         stream = sys.stderr if options.output == "text" or to is None else sys.stdout
         deliver(results, releases, options, stream, read=reader(found))

@@ -24,14 +24,14 @@ from jobspec.lint.linted import Documents, linted_job
 from jobspec.lint.linting import lint, seen
 from jobspec.pipeline import Checked
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
-from jobspec.project.capacity import Prices, capacity_of
+from jobspec.project.capacity import PriceList, capacity_of
 from jobspec.project.comparison import compare
 from jobspec.project.project import FILE
 from jobspec.project.variants import PlannedVariant
 from jobspec.rendering import text_of
-from jobspec.reports.diff import View, spelt
+from jobspec.reports.diff import ComparisonView, spelt
 from jobspec.reports.expansion import containers_text
-from jobspec.reports.page import ObjectText, Page, Row, object_text, page_report
+from jobspec.reports.page import ObjectText, PageRow, ReportPage, object_text, page_report
 from jobspec.reports.text import from_here
 from jobspec.reports.topology import topology_of
 from jobspec.targets import Target
@@ -67,12 +67,12 @@ def run(options: Options) -> int:
     view, obstacle = _change(options, ref, project, listed) if ref is not None else (None, "")
     settings = settings_of(options)
     rules = chosen(settings)
-    rows: list[Row] = []
+    rows: list[PageRow] = []
 
-    def judge(files: Sequence[Checked], setting: RunContext, _: object) -> list[FileResult]:
+    def judge(files: Sequence[Checked], run_context: RunContext, _: object) -> list[FileResult]:
         """What lint says of files, whose jobs are rows."""
-        results = lint(files, setting.cluster, rules, run=how_to_run(files))
-        rows.extend(_jobs(files, results, setting.cluster))
+        results = lint(files, run_context.cluster, rules, run=how_to_run(files))
+        rows.extend(_jobs(files, results, run_context.cluster))
         return results
 
     def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
@@ -81,11 +81,11 @@ def run(options: Options) -> int:
         rows.extend(made)
         return [], reported_once((each.findings for each in made), reported)
 
-    def write(results: Sequence[FileResult], read: Sequence[Found], setting: RunContext) -> None:
+    def write(results: Sequence[FileResult], read: Sequence[Found], run_context: RunContext) -> None:
         title = project or ", ".join(map(_named, paths[:3])) or _named(os.curdir)
         noun = "variant" if project else "job"
-        releases = view.releases if view else setting.cluster.releases
-        page = Page(title, rows, results, noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
+        releases = view.releases if view else run_context.cluster.releases
+        page = ReportPage(title, rows, results, noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
         text = page_report(page, reader(read))
         if options.page is None:
             sys.stdout.write(text)
@@ -110,7 +110,7 @@ def _named(path: str) -> str:
     return os.path.basename(os.path.abspath(path)) if set(os.path.normpath(path)) <= {".", os.sep} else path
 
 
-def _summary(page: Page) -> str:
+def _summary(page: ReportPage) -> str:
     """The page in a line: its rows, what was found, what changes."""
     counts = [counted(len(page.rows), page.noun)]
     results = by_cause_of_all(page.results)
@@ -122,7 +122,7 @@ def _summary(page: Page) -> str:
     return ", ".join(counts)
 
 
-def _change(options: Options, ref: str, project: str | None, prices: Prices | None) -> tuple[View | None, str]:
+def _change(options: Options, ref: str, project: str | None, prices: PriceList | None) -> tuple[ComparisonView | None, str]:
     """What changes against a ref, or why nobody can say. Raises JobspecError for a ref that is none, or without a project."""
     if project is None:
         raise JobspecError(f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {FILE}")
@@ -136,25 +136,25 @@ def _change(options: Options, ref: str, project: str | None, prices: Prices | No
         first = next(each for each in wrong if each.severity == "error")
         return None, f"No comparison with {ref}: {first.mark}: {first.message}"
     comparison = compare(before.state, after.state, committed=diff.tree_at(then, before.state, after.state))
-    return View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=prices), ""
+    return ComparisonView(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=prices), ""
 
 
 # The variants of a project as rows.
 
 
-def _variants(planned: Plan, rules: Sequence[Rule]) -> list[Row]:
+def _variants(planned: Plan, rules: Sequence[Rule]) -> list[PageRow]:
     folders = tree_before(planned.combinations, planned.output)
     planned_variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
 
     known: dict[int, Sequence[Stage]] = {}
 
-    def row_of(variant: PlannedVariant) -> Row:
+    def row_of(variant: PlannedVariant) -> PageRow:
         return _of_variant(variant, planned, rules, known)
 
     return with_progress(planned_variants, row_of, how_to_run(planned_variants), done_to_each=("drawn", "variant"))
 
 
-def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> Row:
+def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], known: dict[int, Sequence[Stage]]) -> PageRow:
     assert planned.project
     cluster = planned.met_by(variant)
     objects, result = judged_variant(variant, cluster, rules)
@@ -170,7 +170,7 @@ def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], k
     base = from_here(variant.base.file)
     written = [base, *filter(None, [", ".join(_overlays(variant))])]
     if job is None:
-        return Row(variant.name, "", "", "", written, None, None, "", texts, findings)
+        return PageRow(variant.name, "", "", "", written, None, None, "", texts, findings)
     return _row(variant.name, job, Documents([*objects.values()], cluster), written, texts, findings)
 
 
@@ -184,31 +184,31 @@ def _overlays(variant: PlannedVariant) -> Iterator[str]:
 
 def _row(
     name: str, job: Document, documents: Documents, written: Sequence[str], texts: Sequence[ObjectText], findings: Sequence[Diagnostic]
-) -> Row:
+) -> PageRow:
     """The row of a job that a server accepts."""
     linted = linted_job(job, documents)
     capacity = capacity_of(job, documents.referred(job), documents.target)
     topology = topology_of(linted.expanded) if linted else None
     pods = containers_text(linted.expanded) if linted else ""
-    return Row(name, job.kind, job.name, job.namespace, written, capacity, topology, pods, texts, findings)
+    return PageRow(name, job.kind, job.name, job.namespace, written, capacity, topology, pods, texts, findings)
 
 
 # The jobs in files as rows.
 
 
-def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cluster) -> list[Row]:
+def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cluster) -> list[PageRow]:
     """The jobs that files and builds hold; those that a server refuses without their pods."""
     documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
     jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
 
-    def row_of(each: tuple[Document, Checked]) -> Row:
+    def row_of(each: tuple[Document, Checked]) -> PageRow:
         job, file = each
         findings = [one for one in said.get(file.result.path, ()) if one.document == job.index]
         name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
         written = [_place(job)]
         if not any(job is one for one in seen(file)):
-            return Row(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
+            return PageRow(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
         return _row(name, job, documents, written, [_text(job, cluster.target)], findings)
 
     return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))

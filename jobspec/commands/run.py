@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from jobspec.commands.files import Found, find, reader, unbuilt
-from jobspec.commands.inputs import load_setting
+from jobspec.commands.inputs import load_run_context
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.commands.validate import check_files
@@ -52,19 +52,19 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 def run(options: Options) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
-    setting = load_setting(options)
+    run_context = load_run_context(options)
     found = find(options.paths)
-    checked = check_files(found, setting, skip_unknown=True)
-    results = [*setting.remarks, *(setting.wrong or [each.result for each in checked])]
+    checked = check_files(found, run_context, skip_unknown=True)
+    results = [*run_context.remarks, *(run_context.wrong or [each.result for each in checked])]
     if not all(each.valid for each in results):
-        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
+        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
         return 1
     documents = [document for each in checked for document in each.documents]
     job = _job_among(documents, found)
-    expansion = expand(job, [*documents, *setting.cluster.lookups], setting.cluster.target)
+    expansion = expand(job, [*documents, *run_context.cluster.lookups], run_context.cluster.target)
     results = [each.with_diagnostics(expansion.diagnostics if each.path == job.file else ()) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, setting.cluster.releases, options, sys.stderr, read=reader(found))
+        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
     if not all(each.valid for each in results):
         return 1
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]

@@ -228,13 +228,13 @@ def _text(path: str) -> str:
 # `jobspec schema kubernetes`: the built-in kinds of Kubernetes releases, from the OpenAPI documents in upstream's source.
 
 
-def write_kubernetes_kinds(wishes: Iterable[str]) -> int:
+def write_kubernetes_kinds(texts: Iterable[str]) -> int:
     """Print the table `schemas/kubernetes.json` for `RELEASE=FOLDER` texts, oldest release first."""
-    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_wish, wishes)}))
+    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, texts)}))
     return 0
 
 
-def _wish(text: str) -> tuple[str, str]:
+def _release_and_folder(text: str) -> tuple[str, str]:
     release, equals, folder = text.partition("=")
     if not equals or not os.path.isdir(folder):
         raise JobspecError(f"schema kubernetes: {text}: write RELEASE=FOLDER with upstream's folder api/openapi-spec at this release")

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 
 from jobspec import pipeline
 from jobspec.commands.files import Found, find_for, is_judged_in_build, reader, reported, source_of
-from jobspec.commands.inputs import RunContext, load_setting, require_workload
+from jobspec.commands.inputs import RunContext, load_run_context, require_workload
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, deduplicated, has_error
@@ -18,7 +18,7 @@ from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
 from jobspec.server import asking, local
-from jobspec.server.api_server import Server, ServerAnswer, difference
+from jobspec.server.api_server import ApiServer, ServerAnswer, difference
 from jobspec.server.asking import problems_of_pods, with_absent_webhooks
 from jobspec.server.client import Client, of_context
 from jobspec.server.local import control_plane
@@ -43,40 +43,42 @@ def ask_about_files(options: Options) -> int:
             raise JobspecError("dry-run: name a PATH")
         local.delete_cluster()
         return 0
-    setting = load_setting(options, for_server=True)
-    found = find_for(options, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
+    run_context = load_run_context(options, for_server=True)
+    found = find_for(options, build=options.build, kubernetes=run_context.cluster.target["kubernetes"])
     answers: dict[Question, ServerAnswer] = {}
-    results = list(setting.wrong)
+    results = list(run_context.wrong)
     if not results:
-        manifests = [_manifests(each, setting, skip_unknown=options.skip_unknown) for each in found]
-        files = [questions_about(each, setting.cluster.target) for each in manifests]
-        about_pods = _about_pods(manifests, setting) if options.pods else []
+        manifests = [_manifests(each, run_context, skip_unknown=options.skip_unknown) for each in found]
+        files = [questions_about(each, run_context.cluster.target) for each in manifests]
+        about_pods = _about_pods(manifests, run_context) if options.pods else []
         questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
         with _ended_by_signals(), _opened(options) if questions else nullcontext() as client:
             if client:
-                answers = _ask(questions, Server(client), options, setting, owned=is_owned)
-        results = [_result(file, answers, setting.cluster.target, options=options) for file in files]
+                answers = _ask(questions, ApiServer(client), options, run_context, owned=is_owned)
+        results = [_result(file, answers, run_context.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
-    results = reported(results, found, skip_unknown=options.skip_unknown, values=setting.values)
-    results = require_workload(setting.overlays, results)
+    results = reported(results, found, skip_unknown=options.skip_unknown, values=run_context.values)
+    results = require_workload(run_context.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
-    deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
+    deliver([*run_context.remarks, *results], run_context.cluster.releases, options, sys.stdout, read=reader(found))
     _refuse_missing_verdicts(answers)
     return 0 if all(each.valid for each in results) else 1
 
 
-def _manifests(found: Found, setting: RunContext, *, skip_unknown: bool) -> Manifests:
-    manifests = pipeline.load(source_of(found, skip_unknown=skip_unknown, values=setting.values), setting.overlays, setting.cluster)
-    if setting.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
+def _manifests(found: Found, run_context: RunContext, *, skip_unknown: bool) -> Manifests:
+    manifests = pipeline.load(
+        source_of(found, skip_unknown=skip_unknown, values=run_context.values), run_context.overlays, run_context.cluster
+    )
+    if run_context.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
         return manifests
-    return pipeline.with_stand_ins(manifests, pipeline.check(manifests, setting.cluster), setting.cluster)
+    return pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
 
 
-def _about_pods(manifests: Sequence[Manifests], setting: RunContext) -> list[PodQuestion]:
+def _about_pods(manifests: Sequence[Manifests], run_context: RunContext) -> list[PodQuestion]:
     """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
-    checked = pipeline.check_files(manifests, lambda each, _: each, setting.cluster, outcome=False)
-    return pod_questions(checked, setting.cluster.target)
+    checked = pipeline.check_files(manifests, lambda each, _: each, run_context.cluster, outcome=False)
+    return pod_questions(checked, run_context.cluster.target)
 
 
 def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> list[FileResult]:
@@ -135,11 +137,11 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _ask(
-    questions: Sequence[Question], server: Server, options: Options, setting: RunContext, *, owned: bool
+    questions: Sequence[Question], server: ApiServer, options: Options, run_context: RunContext, *, owned: bool
 ) -> dict[Question, ServerAnswer]:
     _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
-    target = setting.cluster.target
-    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
+    target = run_context.cluster.target
+    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=run_context.crds)
     if options.admission:
         return with_absent_webhooks(answers, server, target, closed=options.closed_world)
     return answers

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from jobspec.commands import merges
 from jobspec.commands.files import Found, content_of, git
-from jobspec.commands.merges import Merge
+from jobspec.commands.merges import UnfinishedMerge
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
 from jobspec.documents.reader import MAX_FILE
@@ -30,7 +30,7 @@ class OwnedTree:
         """The whole tree to be, given the one that is there. Raises JobspecError where its inventory is none."""
         return self.to_be(found, hashes_in(self.folder, found))
 
-    def overwritten(self, found: Files, wanted: Files) -> Merge | None:
+    def overwritten(self, found: Files, wanted: Files) -> UnfinishedMerge | None:
         """The merge whose leftovers are overwritten; None where there is none.
 
         Raises JobspecError where files would be lost that somebody else wrote or changed.
@@ -65,7 +65,7 @@ class Written:
 
     changed: Sequence[str]
     """The paths of the files that changed."""
-    merges: Mapping[str, Merge]
+    merges: Mapping[str, UnfinishedMerge]
     """The merges whose leftovers were overwritten, by the folder of the tree."""
 
 
@@ -79,15 +79,15 @@ def write(owned: Sequence[OwnedTree]) -> Written:
         found = read_folder(each.folder)
         each.overwritten(found, each.wanted(found))
     changed: list[str] = []
-    overwritten: dict[str, Merge] = {}
+    overwritten: dict[str, UnfinishedMerge] = {}
     for each in owned:
         if merge := _replace(each, changed):
             overwritten[each.folder] = merge
     return Written(changed, overwritten)
 
 
-def _replace(tree: OwnedTree, changed: list[str]) -> Merge | None:
-    merge: list[Merge | None] = []
+def _replace(tree: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
+    merge: list[UnfinishedMerge | None] = []
 
     def wanted() -> Wanted | None:
         found = read_folder(tree.folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
 from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
-from jobspec.commands.inputs import load_setting, pinned_cluster, project_among
+from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.project import plan_with_contracts, read_project
@@ -20,7 +20,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_
 from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS
 from jobspec.migrate.files import File, migrate_project, to_release
-from jobspec.migrate.upgrade import JudgedJob, Side, announced, changes, release_problems
+from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, release_problems
 from jobspec.pipeline import Checked, context_of, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
@@ -78,12 +78,12 @@ def run(options: Options) -> int:
 def _declared(project: str) -> dict[str, str]:
     """The releases that a project names; those that are not known are reported when it is planned."""
     read = read_project(Found(project, named=True))
-    return {} if isinstance(read, FileResult) else dict(read.wishes)
+    return {} if isinstance(read, FileResult) else dict(read.asked_releases)
 
 
 def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The releases of components before an upgrade and after it. Raises JobspecError for what is no upgrade."""
-    to, since = _wishes("--to", options.to), _wishes("--from", options.since)
+    to, since = _parse_releases("--to", options.to), _parse_releases("--from", options.since)
     if not to:
         raise JobspecError("--to is missing: name the releases to upgrade to, such as --to trainer=2.3,kubernetes=1.37")
     before = {each: earlier for each, release in to.items() if (earlier := _one_before(each, release))} | dict(declared) | since
@@ -93,7 +93,7 @@ def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, 
     return before, {**before, **to}
 
 
-def _wishes(option: str, texts: Sequence[str]) -> dict[str, str]:
+def _parse_releases(option: str, texts: Sequence[str]) -> dict[str, str]:
     """The releases by component in texts such as `trainer=2.3,kubernetes=1.37`; a known release is the newest known patch of it."""
     found = {}
     for text in (each for several in texts for each in several.split(",")):
@@ -133,10 +133,10 @@ def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, st
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedManifests:
     """What one side says of files or of a project."""
 
-    side: Side
+    side: UpgradeState
     results: Sequence[FileResult]
     read: Sequence[Found]
     files: Sequence[Checked] = ()
@@ -146,26 +146,26 @@ class Judged:
     """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
 
 
-def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
     """The files at some paths as judged by some releases, or else by those of the options' cluster."""
     chosen = Options(**{**vars(options), "paths": paths, "target": [f"{each}={release}" for each, release in releases.items()]})
-    setting = load_setting(chosen)
-    found = find_for(chosen, build=options.build, kubernetes=setting.cluster.target["kubernetes"])
-    checked = check_files(found, setting, skip_unknown=False, outcome=True)
-    results = reported([each.result for each in checked], found, skip_unknown=False, values=setting.values)
+    run_context = load_run_context(chosen)
+    found = find_for(chosen, build=options.build, kubernetes=run_context.cluster.target["kubernetes"])
+    checked = check_files(found, run_context, skip_unknown=False, outcome=True)
+    results = reported([each.result for each in checked], found, skip_unknown=False, values=run_context.values)
     jobs = {}
     for file in checked:
         valid = {(row.index, row.kind, row.name) for row in file.result.documents if row.status == "valid"}
         for job in filter(is_workload, file.documents):
             if (job.index, job.kind, job.name) in valid:
                 name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
-                jobs[name] = JudgedJob(name, job, context_of(file, checked, setting.cluster), setting.cluster.target)
+                jobs[name] = JudgedJob(name, job, context_of(file, checked, run_context.cluster), run_context.cluster.target)
     said = [each for result in results for each in result.diagnostics]
     documents = [each for file in checked for each in file.documents]
-    return Judged(Side(setting.cluster, said, jobs, documents), results, found, checked, wrong=setting.wrong)
+    return JudgedManifests(UpgradeState(run_context.cluster, said, jobs, documents), results, found, checked, wrong=run_context.wrong)
 
 
-def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> Judged:
+def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
     """The variants of the project at the one path, judged likewise."""
     (path,) = paths
     planned = plan_with_contracts(options, ProjectFiles(path), releases=releases).with_variants()
@@ -182,7 +182,9 @@ def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str,
         said += checked.result.diagnostics
         rows += checked.result.documents
     wrong = [] if planned.project else planned.results
-    return Judged(Side(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong)
+    return JudgedManifests(
+        UpgradeState(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong
+    )
 
 
 def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
@@ -195,7 +197,7 @@ def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> 
     ]
 
 
-def _with_migrations(found: Sequence[Diagnostic], old: Judged, new: Judged) -> list[Diagnostic]:
+def _with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: JudgedManifests) -> list[Diagnostic]:
     """The findings, each error with the command that migrates its file to the new release of the trainer, where that makes it valid."""
     release = new.side.cluster.target["trainer"]
     if release == old.side.cluster.target["trainer"]:
@@ -212,7 +214,7 @@ def _with_migrations(found: Sequence[Diagnostic], old: Judged, new: Judged) -> l
     return list(map(with_migration, found))
 
 
-def _file_migrates(path: str, old: Judged, new: Judged) -> bool:
+def _file_migrates(path: str, old: JudgedManifests, new: JudgedManifests) -> bool:
     file = next((each for each in old.files if each.result.path == path and each.result.valid), None)
     if not file or not any(COMPONENTS.get((each.api_version, each.kind)) == "trainer" for each in file.documents):
         return False

@@ -9,7 +9,7 @@ import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import PROJECT as PROJECT_FILE
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
-from jobspec.commands.inputs import RunContext, load_setting, require_workload, settings_of
+from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import (
     Option,
     Options,
@@ -96,33 +96,37 @@ def check_and_report(
     *rules*: those of lint, for the variants of projects that the user names. *advise*: what is said of these in place of that.
     *then*: what is done in place of the report.
     """
-    setting = load_setting(options, stored=stored)
+    run_context = load_run_context(options, stored=stored)
     if settings:
         from jobspec.commands.cluster import with_contracts
 
-        setting = setting.with_cluster(with_contracts(setting.cluster, settings))
-    if (options.fix or options.fix_only or options.diff) and not setting.wrong:
+        run_context = run_context.with_cluster(with_contracts(run_context.cluster, settings))
+    if (options.fix or options.fix_only or options.diff) and not run_context.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(options, setting, settings, judge):
+        if fix_files(options, run_context, settings, judge):
             return 1
         if options.fix_only and not options.diff:
             return 0
     given, options = options.paths, options.seeing()
-    build = options.build and not setting.cluster.stored
-    found = find_for(options, build=build, kubernetes=setting.cluster.target["kubernetes"], exclude=settings.exclude if settings else ())
-    results, fails, read = verdict_on(found, options, setting, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given)
+    build = options.build and not run_context.cluster.stored
+    found = find_for(
+        options, build=build, kubernetes=run_context.cluster.target["kubernetes"], exclude=settings.exclude if settings else ()
+    )
+    results, fails, read = verdict_on(
+        found, options, run_context, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given
+    )
     if then:
-        then([*setting.remarks, *results], [*found, *(each for files in read.values() for each in files)], setting)
+        then([*run_context.remarks, *results], [*found, *(each for files in read.values() for each in files)], run_context)
     else:
-        deliver([*setting.remarks, *results], setting.cluster.releases, options, sys.stdout, read=reader(found))
+        deliver([*run_context.remarks, *results], run_context.cluster.releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
 
 def verdict_on(
     found: Sequence[Found],
     options: Options,
-    setting: RunContext,
+    run_context: RunContext,
     settings: ReportFilter | None,
     judge: Judge,
     *,
@@ -137,15 +141,15 @@ def verdict_on(
     *rules* and *advise* as above; *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
     """
     skip_unknown = options.skip_unknown
-    found, plans = _plans(found, options, setting)
+    found, plans = _plans(found, options, run_context)
     checked = check_files(
-        found, setting, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False, kept=kept
+        found, run_context, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False, kept=kept
     )
     bases = {base for planned in plans.values() for base in planned.bases} - {os.path.normpath(each.path) for each in found if each.named}
     judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
-    results = setting.wrong or reported(judge(judged, setting, None), found, skip_unknown=skip_unknown, values=setting.values)
-    results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, options, found, setting.cluster, checked, rules or (), advise, plans)
+    results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
+    results = require_workload(run_context.overlays, results)
+    results, read = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
     results += [_unjudged(each.result) for each in checked if each not in judged]
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
@@ -158,13 +162,17 @@ def verdict_on(
     return results, fails, read
 
 
-def _plans(found: Sequence[Found], options: Options, setting: RunContext) -> tuple[Sequence[Found], dict[str, Plan]]:
+def _plans(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan]]:
     """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to."""
-    if setting.wrong or setting.overlays or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found):
+    if (
+        run_context.wrong
+        or run_context.overlays
+        or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found)
+    ):
         return found, {}
     from jobspec.commands.project import plans_in
 
-    return plans_in(found, options, setting.cluster.contracts)
+    return plans_in(found, options, run_context.cluster.contracts)
 
 
 def _unjudged(base: FileResult) -> FileResult:
@@ -241,7 +249,7 @@ def with_projects(
 
 def check_files(
     found: Sequence[Found],
-    setting: RunContext,
+    run_context: RunContext,
     *,
     skip_unknown: bool,
     outcome: bool = False,
@@ -252,24 +260,24 @@ def check_files(
     """Check files with each other, in several processes where they are many and their *documents* are not needed, and none are *kept*."""
 
     def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
-        return pipeline.load(source_of(each, skip_unknown=skip_unknown, values=setting.values), setting.overlays, cluster)
+        return pipeline.load(source_of(each, skip_unknown=skip_unknown, values=run_context.values), run_context.overlays, cluster)
 
     def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
         spreads = kept is None and (outcome or not documents)
         return with_progress(items, work, how_to_run(items) if spreads else pipeline.one_by_one)
 
-    if setting.wrong:
+    if run_context.wrong:
         return []
     parts = [part for each in found for part in parts_of(each)]
 
     def has_placeholders(each: Found) -> bool:
-        return not setting.overlays and is_judged_in_build(each, skip_unknown=skip_unknown)
+        return not run_context.overlays and is_judged_in_build(each, skip_unknown=skip_unknown)
 
     folders = ["" if each.named else os.path.dirname(each.path) or os.curdir for each in parts]
     return pipeline.check_files(
         parts,
         load,
-        setting.cluster,
+        run_context.cluster,
         outcome=outcome,
         documents=documents,
         definitions=definitions,

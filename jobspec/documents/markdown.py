@@ -21,7 +21,7 @@ _BEFORE_FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|[0-9]{1,9}[.)](?=[ \t]))*"
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _PageLine:
     """A line of a page: as it is, as YAML where it is inside a fence with manifests, and whether it starts or ends one."""
 
     text: str
@@ -57,11 +57,11 @@ def is_page(text: str) -> bool:
 
 def page_of(text: str) -> str:
     """The page whose other lines stand as comments in a text."""
-    lines = "\n".join(_written(text.removeprefix(_BOM).split("\n")))
+    lines = "\n".join(_page_lines(text.removeprefix(_BOM).split("\n")))
     return f"{_BOM if text.startswith(_BOM) else ''}{lines}"
 
 
-def _written(lines: Sequence[str]) -> Iterator[str]:
+def _page_lines(lines: Sequence[str]) -> Iterator[str]:
     margin: Margin = {}
     for line in lines:
         said = line.removeprefix(_START)
@@ -73,7 +73,7 @@ def _written(lines: Sequence[str]) -> Iterator[str]:
             yield "".join(margin.get(at, sign) for at, sign in enumerate(line)) if margin else line
 
 
-def _lines(lines: Sequence[str]) -> Iterator[_Line]:
+def _lines(lines: Sequence[str]) -> Iterator[_PageLine]:
     at = 0
     while at < len(lines):
         end = _end_of_fence(lines, at)
@@ -81,9 +81,9 @@ def _lines(lines: Sequence[str]) -> Iterator[_Line]:
         margin = margin if all(_fits(line, margin) for line in lines[at + 1 : end]) else {}
         inside = [_without(line, margin) for line in lines[at + 1 : end]]
         is_manifest = end > at and _is_yaml(_opening(lines[at])) and _has_manifest(inside)
-        yield _Line(lines[at], starts=is_manifest, has_margin=is_manifest and bool(margin))
-        yield from (_Line(line, yaml if is_manifest else None) for line, yaml in zip(lines[at + 1 : end], inside, strict=True))
-        yield from (_Line(line, starts=is_manifest) for line in lines[max(end, at + 1) : end + 1])
+        yield _PageLine(lines[at], starts=is_manifest, has_margin=is_manifest and bool(margin))
+        yield from (_PageLine(line, yaml if is_manifest else None) for line, yaml in zip(lines[at + 1 : end], inside, strict=True))
+        yield from (_PageLine(line, starts=is_manifest) for line in lines[max(end, at + 1) : end + 1])
         at = end + 1
 
 

@@ -120,10 +120,10 @@ class PlainTree(_UnreadTree):
 
     def _made(self) -> Any:
         if isinstance(self.plain, dict):
-            return {key: self._inside(each) for key, each in self.plain.items()}
-        return [self._inside(each) for each in self.plain]
+            return {key: self._child(each) for key, each in self.plain.items()}
+        return [self._child(each) for each in self.plain]
 
-    def _inside(self, data: Any) -> MarkedTree:
+    def _child(self, data: Any) -> MarkedTree:
         return (PlainTree if type(data) in (dict, list) else MarkedTree)(data, self.mark, self.mark)
 
     def get(self, *path: str) -> MarkedTree | None:
@@ -133,7 +133,7 @@ class PlainTree(_UnreadTree):
             if not isinstance(here, dict) or step not in here:
                 return None
             here = here[step]
-        return self._inside(here) if path else self
+        return self._child(here) if path else self
 
     def data(self) -> Any:
         """The plain data, which is shared with all that has it."""

@@ -369,7 +369,7 @@ class MergedKey:
     __slots__ = ("end_mark", "start_mark", "written")
 
     def __init__(self, merge: Any, written: Any) -> None:
-        self.written = _written(written)
+        self.written = _as_in_text(written)
         """The event of the key in the merged mapping."""
         self.start_mark = merge.start_mark
         self.end_mark = merge.end_mark
@@ -431,13 +431,13 @@ def _json(value: Any) -> str:
     return dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _written(key: Any) -> Any:
+def _as_in_text(key: Any) -> Any:
     return key.written if type(key) is MergedKey else key
 
 
 def _is_same(name: str, key: Any, other: Any) -> bool:
     """Whether two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
-    return _in_go(name, _written(key)) == _in_go(name, _written(other))
+    return _in_go(name, _as_in_text(key)) == _in_go(name, _as_in_text(other))
 
 
 def _in_go(name: str, key: Any) -> tuple[type, object]:

@@ -17,7 +17,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import decode, is_json, read
-from jobspec.editor.places import Outline, Text
+from jobspec.editor.places import EditorText, Outline
 from jobspec.editor.workspace import Workspace
 from jobspec.explanations import DECODING
 from jobspec.kubernetes.structural import filled
@@ -54,16 +54,16 @@ REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
 )
 
 
-class View:
+class ClientView:
     """A workspace as one client sees it: its files by URI, and places as it counts them."""
 
     def __init__(self, files: Workspace, encoding: str) -> None:
         self.files = files
         self.encoding = encoding
 
-    def text(self, name: str) -> Text:
+    def text(self, name: str) -> EditorText:
         """The text of a file by its name in diagnostics."""
-        return Text(self.files.text(self.files.place(name)), self.encoding)
+        return EditorText(self.files.text(self.files.place(name)), self.encoding)
 
     def uri(self, name: str) -> str:
         """The URI of a file."""
@@ -74,7 +74,7 @@ class View:
         path = uris.to_fs_path(uri) if uri.startswith("file:") else ""
         return self.files.name(path) if path else ""
 
-    def range(self, mark: Mark, text: Text | None = None) -> lsp.Range:
+    def range(self, mark: Mark, text: EditorText | None = None) -> lsp.Range:
         """The range of a mark; the first line of a file for one of the file as a whole."""
         text = text or self.text(mark.file)
         if not mark.line:
@@ -149,7 +149,7 @@ def _files_of(variant: PlannedVariant) -> list[str]:
 # Explanations.
 
 
-def hover(view: View, params: lsp.HoverParams) -> lsp.Hover | None:
+def hover(view: ClientView, params: lsp.HoverParams) -> lsp.Hover | None:
     """What `explain` says of the field, or of the overlay that is named; of a file in a project, where the variants' values come from."""
     found = view.at(params)
     if not found:
@@ -161,7 +161,7 @@ def hover(view: View, params: lsp.HoverParams) -> lsp.Hover | None:
     return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), view.range(mark)) if said else None
 
 
-def _field_text(view: View, document: Document, path: Path) -> str:
+def _field_text(view: ClientView, document: Document, path: Path) -> str:
     try:
         root, _, _ = place_of(document.kind, [])
         assert view.files.context
@@ -186,7 +186,7 @@ def steps_of(structure: Any, path: Path) -> list[str]:
     return steps
 
 
-def _blame(view: View, name: str, document: Document, path: Path) -> list[str]:
+def _blame(view: ClientView, name: str, document: Document, path: Path) -> list[str]:
     """Where the values of a field come from in the variants of a base, variants with the same answer together."""
     answers: dict[str, list[str]] = {}
     for plan, variant in view.variants(name)[:_MOST] if is_workload(document) else ():
@@ -205,7 +205,7 @@ def _blame(view: View, name: str, document: Document, path: Path) -> list[str]:
 _MOST = 12  # variants to look at while somebody waits
 
 
-def _overlay_text(view: View, name: str, document: Document, path: Path, value: Any) -> str:
+def _overlay_text(view: ClientView, name: str, document: Document, path: Path, value: Any) -> str:
     """What an overlay that is named in a project does, and its parameters."""
     file = _overlay_at(view, name, document, path, value)
     if not file:
@@ -215,14 +215,14 @@ def _overlay_text(view: View, name: str, document: Document, path: Path, value: 
     return "\n\n".join(filter(None, [f"overlay **{about['name']}**: {about['description']}", "\n".join(parameters)]))
 
 
-def _overlay_at(view: View, name: str, document: Document, path: Path, value: Any) -> OverlayFile | None:
+def _overlay_at(view: ClientView, name: str, document: Document, path: Path, value: Any) -> OverlayFile | None:
     if document.group_kind != kinds.PROJECT or "overlays" not in path or len(path) - path.index("overlays") not in (2, 3):
         return None
     named = path[-1] if isinstance(path[-1], str) else value
     return overlay_named(view, name, named) if isinstance(named, str) else None
 
 
-def overlay_named(view: View, name: str, named: str) -> OverlayFile | None:
+def overlay_named(view: ClientView, name: str, named: str) -> OverlayFile | None:
     """The overlay that a project calls so: a shipped one, or a file of its own; None where there is none."""
     if named in shipped():
         return shipped_file(named)
@@ -235,7 +235,7 @@ def overlay_named(view: View, name: str, named: str) -> OverlayFile | None:
 # Completion.
 
 
-def completion(view: View, params: lsp.CompletionParams) -> lsp.CompletionList:
+def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.CompletionList:
     """The fields that can be written at a position, or the values of the field there."""
     name = view.name(params.text_document.uri)
     outline = Outline(view.text(name).lines)
@@ -245,7 +245,7 @@ def completion(view: View, params: lsp.CompletionParams) -> lsp.CompletionList:
     if not name or not match:
         return lsp.CompletionList(is_incomplete=False, items=[])
     key, value = match["key"], match["value"]
-    path, beside = outline.around(line, len(match["lead"]))
+    path, siblings = outline.around(line, len(match["lead"]))
     if key is not None:
         place: Path = (*path, key)
         flow = re.match(r"\[(.*,)?\s*(?P<word>[^,\[\]{}]*)$", value)
@@ -253,7 +253,7 @@ def completion(view: View, params: lsp.CompletionParams) -> lsp.CompletionList:
         offered = list(_values(view, name, outline, line, place))
     else:
         word = value
-        offered = [*_keys(view, name, outline, line, path, beside), *(_values(view, name, outline, line, path) if _in_list(path) else ())]
+        offered = [*_keys(view, name, outline, line, path, siblings), *(_values(view, name, outline, line, path) if _in_list(path) else ())]
     start = view.text(name).units(line, len(before) - len(word))
     place_of_word = lsp.Range(lsp.Position(line, start), params.position)
     found = {label: (label, detail, new) for label, detail, new in offered}
@@ -285,25 +285,25 @@ def _indented(new: str, column: int) -> str:
     return new.replace("\n", "\n" + " " * column)
 
 
-def _keys(view: View, name: str, outline: Outline, line: int, path: Path, beside: Sequence[str]) -> Iterator[Offer]:
+def _keys(view: ClientView, name: str, outline: Outline, line: int, path: Path, siblings: Sequence[str]) -> Iterator[Offer]:
     """The fields of the mapping at a path, the required ones first, without those that are there."""
     if "overlays" in path and outline.top(line, "kind") == "Project" and len(path) - path.index("overlays") == 3:
         overlay = overlay_named(view, name, str(path[-1]))
         for parameter, about in described(overlay)["parameters"].items() if overlay else ():
-            if parameter not in beside:
+            if parameter not in siblings:
                 yield parameter, f"{about['type']}: {about.get('description', '')}", f"{parameter}: "
     if path[-1:] == ("flags",):
-        yield from ((flag, said, f"{flag}: ") for flag, said in _flags(view) if flag not in beside)
+        yield from ((flag, said, f"{flag}: ") for flag, said in _flags(view) if flag not in siblings)
     structure = _structure(view, outline, line, path)
     required = structure.get("required", ())
     for field, inner in sorted(structure.get("fields", {}).items(), key=lambda each: each[0] not in required):
-        if field not in beside:
+        if field not in siblings:
             said = f"{explain.type_of(inner)}{', required' if field in required else ''}: {inner.get('description', '')}"
             yield field, said, f"{field}:{_opening(inner)}"
     if not path and not structure:
-        yield from ((each, "", f"{each}: ") for each in ("apiVersion", "kind", "metadata", "spec") if each not in beside)
+        yield from ((each, "", f"{each}: ") for each in ("apiVersion", "kind", "metadata", "spec") if each not in siblings)
     if path[-1:] == ("pytorchReplicaSpecs",):
-        yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in ("Master", "Worker") if each not in beside)
+        yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in ("Master", "Worker") if each not in siblings)
     if path[-1:] == ("labels",):
         yield _QUEUE, "the queue of Kueue", f"{_QUEUE}: "
 
@@ -314,7 +314,7 @@ def _opening(structure: Structure) -> str:
     return "\n  " if structure["type"] == "object" else " "
 
 
-def _structure(view: View, outline: Outline, line: int, path: Path) -> Structure:
+def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Structure:
     """What the schema of the kind that a line is in says of a path; nothing where it has none."""
     assert view.files.context
     try:
@@ -335,7 +335,7 @@ def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
     return lambda target: root.structure(target[root.component])
 
 
-def _values(view: View, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
+def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
     """The values that fit at a path: names of what is in the workspace, and those that the schema lists."""
     assert view.files.context
     target = view.files.context.cluster.target
@@ -367,7 +367,7 @@ def _values(view: View, name: str, outline: Outline, line: int, path: Path) -> I
         yield from ((each, "", each) for each in re.findall(r"`([A-Z]\w+)`", said))
 
 
-def _of_project(view: View, name: str, path: Path) -> Iterator[Offer]:
+def _of_project(view: ClientView, name: str, path: Path) -> Iterator[Offer]:
     """The overlays and bases that a project can name."""
     folder = os.path.dirname(name)
     if path[-2:-1] == ("overlays",):
@@ -381,7 +381,7 @@ def _of_project(view: View, name: str, path: Path) -> Iterator[Offer]:
         yield from ((each, "", each) for each in (os.path.relpath(file, folder or os.curdir) for file in files))
 
 
-def _flags(view: View) -> Iterator[tuple[str, str]]:
+def _flags(view: ClientView) -> Iterator[tuple[str, str]]:
     """The flags of all contracts that settings or projects declare."""
     assert view.files.context
     for cluster in (view.files.context.cluster, *(each.cluster for each in view.files.plans.values())):
@@ -397,7 +397,7 @@ def _referred_kinds(path: Path) -> Sequence[kinds.GroupKind]:
     return next((found for end, found in REFERENCES if path[-len(end) :] == end), ())
 
 
-def definition(view: View, params: lsp.DefinitionParams) -> list[lsp.Location]:
+def definition(view: ClientView, params: lsp.DefinitionParams) -> list[lsp.Location]:
     """Where the object, volume, overlay or base that is named at a position is written."""
     found = view.at(params)
     if not found:
@@ -429,7 +429,7 @@ def _volumes_for(mount: Path) -> Path:
     return (*mount[: mount.index("volumeMounts") - 2], "volumes")
 
 
-def references(view: View, params: lsp.ReferenceParams) -> list[lsp.Location]:
+def references(view: ClientView, params: lsp.ReferenceParams) -> list[lsp.Location]:
     """Where the object, base or overlay at a position is named."""
     found = view.at(params)
     if not found:
@@ -462,7 +462,7 @@ def _paths_of(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
         yield path
 
 
-def _in_projects(view: View, name: str) -> Iterator[Mark]:
+def _in_projects(view: ClientView, name: str) -> Iterator[Mark]:
     """Where projects name a file."""
     for path in view.files.plans:
         here = os.path.relpath(name, os.path.dirname(path) or os.curdir)
@@ -471,7 +471,7 @@ def _in_projects(view: View, name: str) -> Iterator[Mark]:
                 yield document.marks.nearest(at).place()
 
 
-def symbols(view: View, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+def symbols(view: ClientView, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     """The documents of a file, and of each what people look for: its fields, roles, containers, volumes and variants."""
     name = view.name(params.text_document.uri)
     text = view.text(name)
@@ -483,7 +483,7 @@ def symbols(view: View, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSy
         whole = lsp.Range(lsp.Position(max(lines[number] - 1, 0), 0), lsp.Position(max(end, lines[number] - 1), 0))
         title = f"{each.kind or 'document'} {each.name}".rstrip()
         start = lsp.Range(whole.start, whole.start)
-        inside = _inside(view, text, each.data, each.marks, _DEEP)
+        inside = _symbols_inside(view, text, each.data, each.marks, _DEEP)
         made.append(lsp.DocumentSymbol(title, lsp.SymbolKind.Class, whole, start, children=inside))
     return made
 
@@ -491,7 +491,7 @@ def symbols(view: View, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSy
 _DEEP = 7
 
 
-def _inside(view: View, text: Text, value: Any, marks: Marks, depth: int) -> list[lsp.DocumentSymbol]:
+def _symbols_inside(view: ClientView, text: EditorText, value: Any, marks: Marks, depth: int) -> list[lsp.DocumentSymbol]:
     children = marks.children
     if not depth or not children:
         return []
@@ -500,7 +500,7 @@ def _inside(view: View, text: Text, value: Any, marks: Marks, depth: int) -> lis
         inner = value_at(value, (step,))
         if isinstance(step, int) and not isinstance(inner, dict):
             continue
-        inside = _inside(view, text, inner, child, depth - 1)
+        inside = _symbols_inside(view, text, inner, child, depth - 1)
         title = str(step) if isinstance(step, str) else str(inner.get("name") or step) if isinstance(inner, dict) else str(step)
         start = view.range(child.place(), text)
         end = max((each.range.end for each in inside), key=lambda one: (one.line, one.character), default=view.range(child.mark, text).end)
@@ -517,7 +517,7 @@ def _short(value: Any) -> str | None:
 # What comes of jobs, and what others fill in.
 
 
-def lenses(view: View, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """Over each job its pods and GPUs; over what a project renders, the rendered objects and what changed since the last commit."""
     name = view.name(params.text_document.uri)
     if not name:
@@ -539,7 +539,7 @@ def lenses(view: View, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
 EXPANDED, RENDERED, DIFFERING = "jobspec.expanded", "jobspec.rendered", "jobspec.diff"
 
 
-def inlay_hints(view: View, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
     """What nobody wrote: the defaults of the API, and what the operator gives to the container that trains."""
     name = view.name(params.text_document.uri)
     text = view.text(name)
@@ -595,7 +595,7 @@ def _of_operator(container: MarkedTree) -> Iterator[str]:
 # Fixes.
 
 
-def actions(view: View, params: lsp.CodeActionParams, found: Sequence[Diagnostic]) -> list[lsp.CodeAction]:
+def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diagnostic]) -> list[lsp.CodeAction]:
     """The fixes of what is *found* in a range, one or all of the file, and comments that ignore it."""
     name, uri = view.name(params.text_document.uri), params.text_document.uri
     text = view.text(name)
@@ -631,7 +631,7 @@ def _touches(one: lsp.Range, other: lsp.Range) -> bool:
     return key(one.start) <= key(other.end) and key(other.start) <= key(one.end)
 
 
-def resolved(view: View, action: lsp.CodeAction) -> lsp.CodeAction:
+def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     """A fix with its edits: the same that `--fix` writes of it."""
     about: Any = action.data or {}
     name, one = view.name(about["uri"]), about.get("one")
@@ -645,7 +645,7 @@ def resolved(view: View, action: lsp.CodeAction) -> lsp.CodeAction:
     return lsp.CodeAction(action.title, kind=action.kind, edit=lsp.WorkspaceEdit(changes={about["uri"]: edits}), data=action.data)
 
 
-def edit_of(before: Text, after: str) -> lsp.TextEdit:
+def edit_of(before: EditorText, after: str) -> lsp.TextEdit:
     """What changes between two texts, as one edit of whole lines."""
     old, new = before.lines, after.split("\n")
     start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
@@ -673,10 +673,10 @@ def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:
     return (at, new) if [each.data for each in one] == [each.data for each in other] and one else None
 
 
-def rendered_text(view: View, command: str, name: str) -> tuple[str, str]:
+def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
     from jobspec import api
-    from jobspec.reports.diff import View as Changes
+    from jobspec.reports.diff import ComparisonView as Changes
     from jobspec.reports.diff import text_report
     from jobspec.reports.expansion import table
 

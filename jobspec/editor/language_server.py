@@ -20,8 +20,8 @@ from pygls.lsp.server import LanguageServer
 from jobspec import __version__
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.editor import features
-from jobspec.editor.features import View
-from jobspec.editor.places import Text
+from jobspec.editor.features import ClientView
+from jobspec.editor.places import EditorText
 from jobspec.editor.workspace import Cancelled, Workspace
 from jobspec.reports.text import message_of, page_of
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning, "info": lsp.DiagnosticSeverity.Information}
 
 
-class Server(LanguageServer):
+class EditorServer(LanguageServer):
     """What one client asks, and what is known of its workspace."""
 
     def __init__(self) -> None:
@@ -131,10 +131,10 @@ class Server(LanguageServer):
         return [(uri, path) for uri in self.workspace.text_documents if (path := path_of(uri))]
 
     @property
-    def view(self) -> View:
+    def view(self) -> ClientView:
         """The workspace as this client sees it."""
         encoding = self.workspace.position_encoding or "utf-16"
-        return View(self.files, getattr(encoding, "value", encoding))
+        return ClientView(self.files, getattr(encoding, "value", encoding))
 
     def shown(self, name: str, found: Sequence[Diagnostic]) -> list[lsp.Diagnostic]:
         """Diagnostics as a client shows them in a file."""
@@ -143,7 +143,7 @@ class Server(LanguageServer):
         return [_diagnostic(each, name, text, view) for each in found]
 
 
-def _diagnostic(found: Diagnostic, name: str, text: Text, view: View) -> lsp.Diagnostic:
+def _diagnostic(found: Diagnostic, name: str, text: EditorText, view: ClientView) -> lsp.Diagnostic:
     is_here = os.path.normpath(found.mark.file) == name
     hint = f"\nhint: {found.hint}" if found.hint else ""
     message = message_of(found) if is_here else f"{found.mark}: {message_of(found)}"
@@ -166,9 +166,9 @@ def path_of(uri: str) -> str:
     return uris.to_fs_path(uri) or "" if uri.startswith("file:") else ""
 
 
-def server() -> Server:
+def server() -> EditorServer:
     """A server with all that it answers."""
-    made = Server()
+    made = EditorServer()
     for method, options, answer in (*_DOCUMENTS, *_ASKED):
         made.feature(method, options)(answer)
     for method, options, feature in _FEATURES:
@@ -181,18 +181,18 @@ def server() -> Server:
 # What the client says of its documents.
 
 
-def _initialize(server: Server, params: lsp.InitializeParams) -> None:
+def _initialize(server: EditorServer, params: lsp.InitializeParams) -> None:
     folders = [path_of(each.uri) for each in params.workspace_folders or ()]
     server.enter(folders[0] if folders else path_of(params.root_uri or "") or params.root_path or "")
     about = params.capabilities.text_document
     server.is_asked = bool(about and about.diagnostic)
 
 
-async def _opened(server: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+async def _opened(server: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
     server.write(params.text_document.uri, params.text_document.text)
 
 
-async def _changed(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+async def _changed(server: EditorServer, params: lsp.DidChangeTextDocumentParams) -> None:
     uri = params.text_document.uri
     text = server.view.text(server.view.name(uri))
     for each in params.content_changes:
@@ -200,11 +200,11 @@ async def _changed(server: Server, params: lsp.DidChangeTextDocumentParams) -> N
     server.write(uri, text.text)
 
 
-async def _closed(server: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+async def _closed(server: EditorServer, params: lsp.DidCloseTextDocumentParams) -> None:
     server.write(params.text_document.uri, None)
 
 
-async def _changed_on_disk(server: Server, _: Any) -> None:
+async def _changed_on_disk(server: EditorServer, _: Any) -> None:
     server.files.look_again()
     server.changed()
 
@@ -212,25 +212,25 @@ async def _changed_on_disk(server: Server, _: Any) -> None:
 # What the client asks.
 
 
-async def _diagnostics(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
+async def _diagnostics(server: EditorServer, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
     found = await server.diagnostics()
     name = server.view.name(params.text_document.uri)
     return lsp.RelatedFullDocumentDiagnosticReport(server.shown(name, found.get(name, ())))
 
 
-async def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+async def _actions(server: EditorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     found = await server.diagnostics()
     return features.actions(server.view, params, found.get(server.view.name(params.text_document.uri), ()))
 
 
-async def _resolved(server: Server, action: lsp.CodeAction) -> lsp.CodeAction:
+async def _resolved(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAction:
     return action if action.edit else await server.in_thread(lambda: features.resolved(server.view, action))
 
 
-def _answering(feature: Callable[[View, Any], Any]) -> Any:
+def _answering(feature: Callable[[ClientView, Any], Any]) -> Any:
     """Answers with what a feature gives; what is said of jobs waits for a look at the texts, which the others take as they were."""
 
-    async def answer(server: Server, params: Any) -> Any:
+    async def answer(server: EditorServer, params: Any) -> Any:
         if feature in (features.lenses, features.inlay_hints) or server.files.context is None:
             await server.diagnostics()
         return await asyncio.to_thread(feature, server.view, params) if server.files.context else None
@@ -241,7 +241,7 @@ def _answering(feature: Callable[[View, Any], Any]) -> Any:
 def _showing(command: str) -> Any:
     """Gives the text that a command shows, and shows it where the client can."""
 
-    async def show(server: Server, name: str) -> str:
+    async def show(server: EditorServer, name: str) -> str:
         try:
             title, text = await server.in_thread(lambda: features.rendered_text(server.view, command, name))
         except JobspecError as error:
@@ -273,7 +273,7 @@ _ASKED: tuple[tuple[str, Any, Any], ...] = (
     (lsp.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS, _actions),
     (lsp.CODE_ACTION_RESOLVE, None, _resolved),
 )
-_FEATURES: tuple[tuple[str, Any, Callable[[View, Any], Any]], ...] = (
+_FEATURES: tuple[tuple[str, Any, Callable[[ClientView, Any], Any]], ...] = (
     (lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[" ", "-", "\n"]), features.completion),
     (lsp.TEXT_DOCUMENT_HOVER, None, features.hover),
     (lsp.TEXT_DOCUMENT_DEFINITION, None, features.definition),

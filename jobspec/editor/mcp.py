@@ -24,7 +24,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.editor.workspace import Workspace
 from jobspec.project.comparison import compare
 from jobspec.project.tree import differences
-from jobspec.reports.diff import View, json_report
+from jobspec.reports.diff import ComparisonView, json_report
 from jobspec.reports.text import message_of
 
 _MOST = 100  # findings, lines or files of an answer
@@ -142,7 +142,7 @@ class Tools:
         if before.state is None or after.state is None:
             return {"findings": _findings([each for side in (before, after) for each in _said(side)])}
         changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
-        view = View(changes, ref=ref, commit=then.commit, releases=after.releases, prices=None)
+        view = ComparisonView(changes, ref=ref, commit=then.commit, releases=after.releases, prices=None)
         answer: dict[str, Any] = json.loads(json_report(view))
         return answer
 

@@ -12,7 +12,7 @@ from jobspec.diagnostics import Path
 _BYTES = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1), "utf-32": ("utf-32-le", 4)}
 
 
-class Text:
+class EditorText:
     """A text, whose columns are counted in an encoding: `utf-16`, `utf-8` or `utf-32`."""
 
     def __init__(self, text: str, encoding: str = "utf-16") -> None:
@@ -52,11 +52,11 @@ class Text:
             return len(self.text)
         return sum(len(each) + 1 for each in self.lines[: position.line]) + self.column(position.line, position.character)
 
-    def changed(self, place: Any, new: str) -> Text:
+    def changed(self, place: Any, new: str) -> EditorText:
         """The text with another one in a range; all of it where there is none."""
         if place is None:
-            return Text(new, self._encoding)
-        return Text(self.text[: self.offset(place.start)] + new + self.text[self.offset(place.end) :], self._encoding)
+            return EditorText(new, self._encoding)
+        return EditorText(self.text[: self.offset(place.start)] + new + self.text[self.offset(place.end) :], self._encoding)
 
 
 class Outline:
@@ -79,7 +79,7 @@ class Outline:
     def around(self, line: int, column: int) -> tuple[Path, list[str]]:
         """The path of the mapping or list that holds what begins at a place, and the keys that are beside it."""
         path: list[str | int] = []
-        beside: list[str] = []
+        siblings: list[str] = []
         limit, in_list, number = column, False, 0
         first, end = self.document(line)
         for at in range(min(line, len(self.lines) - 1), first - 1, -1):
@@ -94,12 +94,12 @@ class Outline:
                     path[:0] = [key, number] if in_list else [key]
                     limit, in_list = start, False
                 elif key is not None and start == limit and not path and not in_list:
-                    beside.append(key)
+                    siblings.append(key)
             if limit == 0 and not in_list:
                 break
         if in_list:
             path[:0] = [number]
-        return tuple(path), [*beside, *self._below(line + 1, end, column)]
+        return tuple(path), [*siblings, *self._below(line + 1, end, column)]
 
     def _below(self, line: int, end: int, column: int) -> Iterator[str]:
         for at in range(line, end):

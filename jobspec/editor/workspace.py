@@ -16,7 +16,7 @@ from jobspec.commands.changes import referring
 from jobspec.commands.cluster import with_contracts
 from jobspec.commands.files import ENDINGS, OPENED, Found, find_for, reader
 from jobspec.commands.fixing import CandidateChecker, files_to_fix, fixed_files
-from jobspec.commands.inputs import RunContext, kept_schemas, load_setting, settings_of
+from jobspec.commands.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.commands.lint import chosen
 from jobspec.commands.lint import options as lint_options
 from jobspec.commands.options import Options, read
@@ -179,7 +179,7 @@ class Workspace:
         self.settings = settings_of(self.options)
         fingerprint = (repr(self.settings and self.settings.contracts), [(each, _stamps(each)) for each in kept_schemas()])
         if self.context is None or fingerprint != self._fingerprint:
-            context = load_setting(self.options)
+            context = load_run_context(self.options)
             self.context = context.with_cluster(with_contracts(context.cluster, self.settings))
             self._fingerprint = fingerprint
             self._files.clear()

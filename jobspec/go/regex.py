@@ -79,12 +79,12 @@ _CLASS = rf"\[\^?-?(?:[^\\\[\]&~|-]|{_ESCAPE}|-(?=[^-]))+\]"
 _PIECE = re.compile(rf"{_CLASS}|{_ESCAPE}|(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})(?![*+?{{])|\((?:\?:)?|[^\\\[\](){{}}*+?]|\)", re.ASCII)
 
 
-class NotEvaluated(Exception):
+class PatternNotEvaluated(Exception):
     """The pattern cannot be matched here; the text says why."""
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches somewhere in *text*. Raises NotEvaluated if it needs RE2 and that is not installed."""
+    """Whether *pattern* matches somewhere in *text*. Raises PatternNotEvaluated if it needs RE2 and that is not installed."""
     try:
         return re2_matches(pattern, text)
     except ImportError:
@@ -93,11 +93,11 @@ def matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _for_python(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python, in which `$` means the end of the text only. Raises NotEvaluated if it may mean something else in Python."""
+    """The pattern for Python, where `$` means the end of the text only. Raises PatternNotEvaluated where Python may read it differently."""
     pieces = _PIECE.findall(pattern)
     try:
         if "".join(pieces) == pattern:
             return re.compile("".join(r"\Z" if piece == "$" else piece for piece in pieces), re.ASCII)
     except re.error:
         pass
-    raise NotEvaluated("the CEL library, which knows such patterns, is not installed (cel-expr-python)")
+    raise PatternNotEvaluated("the CEL library, which knows such patterns, is not installed (cel-expr-python)")

@@ -32,7 +32,7 @@ def _list(value: list[Any], items: Shape | None) -> list[Any]:
     if items is None:
         return value
     plain = items.plain
-    return [item if type(item) is plain else _inside(item, items) for item in value]
+    return [item if type(item) is plain else _decoded_entry(item, items) for item in value]
 
 
 def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
 
 def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
     plain = values.plain if values else None
-    made = {key: each if type(each) is plain else _inside(each, values) for key, each in value.items()}
+    made = {key: each if type(each) is plain else _decoded_entry(each, values) for key, each in value.items()}
     return {key: each for key, each in made.items() if each is not None}
 
 
-def _inside(item: Any, shape: Shape | None) -> Any:
+def _decoded_entry(item: Any, shape: Shape | None) -> Any:
     """An item of a list or a value of a map; None for a text that is not a quantity where one is expected."""
     if shape is None or type(item) is shape.plain:
         return item

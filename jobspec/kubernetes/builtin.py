@@ -270,7 +270,7 @@ def _message(name: str, parent: str) -> str:
     return f"`{name}` belongs inside of `{parent}:`, which is empty: lost indentation"
 
 
-class _Line:
+class _YamlLine:
     """A line of YAML: its indentation, its key and the value after the key."""
 
     def __init__(self, number: int, text: str) -> None:
@@ -292,16 +292,16 @@ def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnost
     return _first_lost(lines, shape, problem) if shape else None
 
 
-def _lines_around(text: str, number: int) -> list[_Line]:
+def _lines_around(text: str, number: int) -> list[_YamlLine]:
     """The lines of the document that contains line *number*."""
     lines = text.split("\n")
     starts = [at for at, line in enumerate(lines) if line.startswith("---")]
     start = max((at for at in starts if at < number), default=-1) + 1
     end = min((at for at in starts if at >= number), default=len(lines))
-    return [_Line(start + offset + 1, line) for offset, line in enumerate(lines[start:end])]
+    return [_YamlLine(start + offset + 1, line) for offset, line in enumerate(lines[start:end])]
 
 
-def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnostic | None:
+def _first_lost(lines: list[_YamlLine], root: Shape, problem: Diagnostic) -> Diagnostic | None:
     open_keys: list[tuple[int, Shape | None]] = [(-1, root)]
     for line, below in itertools.pairwise(lines):
         while open_keys[-1][0] >= line.indent:

@@ -60,7 +60,7 @@ def _unmet_text(value: str, asked: Conditions, path: Path) -> Problems:
     try:
         if pattern and not regex.matches(pattern, value):
             yield wrong_pattern(value, pattern, path)
-    except regex.NotEvaluated as error:
+    except regex.PatternNotEvaluated as error:
         yield Problem("rule-not-evaluated", path, f"whether {name_of(path)} matches `{pattern}` was not checked: {error}")
 
 
@@ -124,7 +124,7 @@ def _is_choice(value: Any, choice: Any) -> bool:
     return deep_equal(value, choice)
 
 
-class _NotEvaluated(Exception):
+class _BranchNotEvaluated(Exception):
     """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
 
 
@@ -169,7 +169,7 @@ def _of_value(value: Any, shape: Shape, path: Path) -> Problems:
         for branch, text in shape.branches.get("not", []):
             if _fits(value, branch):
                 yield Problem("wrong-combination", path, f"{name_of(path)} cannot be what `not` excludes: {text}")
-    except _NotEvaluated as error:
+    except _BranchNotEvaluated as error:
         yield Problem("rule-not-evaluated", path, str(error))
     for branch, _ in shape.branches.get("allOf", []):
         yield from broken_branch(value, branch, path)
@@ -191,7 +191,7 @@ def _fits(value: Any, branch: Shape) -> bool:
     found = list(broken_branch(value, branch, ()))
     unsure = [problem for problem in found if problem.rule == "rule-not-evaluated"]
     if unsure and len(unsure) == len(found):
-        raise _NotEvaluated(unsure[0].message)
+        raise _BranchNotEvaluated(unsure[0].message)
     return not found
 
 

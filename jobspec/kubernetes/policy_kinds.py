@@ -15,7 +15,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
-from jobspec.kubernetes.cel.signatures import BOOL, DYN, INT, STRING, Type, declared_type, list_of, map_of
+from jobspec.kubernetes.cel.signatures import BOOL, DYN, INT, STRING, CelType, declared_type, list_of, map_of
 from jobspec.kubernetes.metadata import (
     bad_dns1035_label,
     bad_path_segment,
@@ -66,7 +66,7 @@ def policy_problems(policy: Data, old: Any, release: str) -> Problems:
         yield from _kind_of_params(spec["paramKind"], (*path, "paramKind"))
     yield from _constraints(spec, path, is_mutating=is_mutating)
     has_variables, newest = bool(spec.get("variables")) or is_mutating, "" if old else release
-    expressions = _Expressions(newest, has_params="paramKind" in spec, has_variables=has_variables)
+    expressions = _CompiledExpressions(newest, has_params="paramKind" in spec, has_variables=has_variables)
     if not old or any(mapping(old, "spec").get(field) != spec.get(field) for field in ("matchConditions", "paramKind")):
         yield from _conditions(spec, path, expressions)
     for at, variable in items_at(spec, "variables", path):
@@ -105,7 +105,7 @@ def _constraints(spec: Data, path: Path, *, is_mutating: bool) -> Problems:
         yield missing("resourceRules", constraints, (*path, "matchConstraints"))
 
 
-def _conditions(spec: Data, path: Path, expressions: _Expressions) -> Problems:
+def _conditions(spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     conditions = spec.get("matchConditions", ())
     yield from at_most(_MOST_CONDITIONS, len(conditions), "item", (*path, "matchConditions"))
     names = set()
@@ -118,7 +118,7 @@ def _conditions(spec: Data, path: Path, expressions: _Expressions) -> Problems:
         names.add(name)
 
 
-def _variable(variable: Data, path: Path, expressions: _Expressions) -> Problems:
+def _variable(variable: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     name = variable.get("name", "")
     if not name.strip():
         yield missing("name", variable, path)
@@ -129,7 +129,7 @@ def _variable(variable: Data, path: Path, expressions: _Expressions) -> Problems
         expressions.variables[name] = found
 
 
-def _validations(policy: Data, spec: Data, path: Path, expressions: _Expressions) -> Problems:
+def _validations(policy: Data, spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         yield missing("validations", spec, path, "a policy has `validations` or `auditAnnotations`")
         return
@@ -152,7 +152,7 @@ def _validations(policy: Data, spec: Data, path: Path, expressions: _Expressions
         keys.add(key)
 
 
-def _validation(validation: Data, path: Path, expressions: _Expressions) -> Problems:
+def _validation(validation: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     yield from expressions.required(validation, "expression", path, "bool")
     message, expression = validation.get("message", ""), validation.get("messageExpression", "")
     if expression and not expression.strip():
@@ -167,7 +167,7 @@ def _validation(validation: Data, path: Path, expressions: _Expressions) -> Prob
         yield from one_of(validation["reason"], _REASONS, (*path, "reason"))
 
 
-def _mutations(_: Data, spec: Data, path: Path, expressions: _Expressions) -> Problems:
+def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     if not spec.get("mutations"):
         yield missing("mutations", spec, path)
     for at, each in items_at(spec, "mutations", path):
@@ -289,13 +289,17 @@ def _actions(spec: Data, path: Path) -> Problems:
 # Expressions.
 
 
-def _types() -> tuple[dict[str, Type], dict[str, dict[str, Type]]]:
+def _types() -> tuple[dict[str, CelType], dict[str, dict[str, CelType]]]:
     """The types of what any expression of a policy reads, and the fields of objects among them."""
-    texts, time = map_of(STRING, STRING), Type("timestamp")
-    request, namespace = Type("kubernetes.AdmissionRequest"), Type("kubernetes.Namespace")
-    kind, resource, user = Type("kubernetes.GroupVersionKind"), Type("kubernetes.GroupVersionResource"), Type("kubernetes.UserInfo")
-    metadata, spec, status = (Type(f"kubernetes.Namespace{each}") for each in ("Metadata", "Spec", "Status"))
-    condition = Type("kubernetes.NamespaceCondition")
+    texts, time = map_of(STRING, STRING), CelType("timestamp")
+    request, namespace = CelType("kubernetes.AdmissionRequest"), CelType("kubernetes.Namespace")
+    kind, resource, user = (
+        CelType("kubernetes.GroupVersionKind"),
+        CelType("kubernetes.GroupVersionResource"),
+        CelType("kubernetes.UserInfo"),
+    )
+    metadata, spec, status = (CelType(f"kubernetes.Namespace{each}") for each in ("Metadata", "Spec", "Status"))
+    condition = CelType("kubernetes.NamespaceCondition")
     strings = ("subResource", "requestSubResource", "name", "namespace", "operation")
     fields = {
         kind.name: dict.fromkeys(("group", "version", "kind"), STRING),
@@ -329,14 +333,14 @@ def _types() -> tuple[dict[str, Type], dict[str, dict[str, Type]]]:
 _VARIABLES = "kubernetes.variables"
 
 
-class _Expressions:
+class _CompiledExpressions:
     """The expressions of a policy, compiled in the order in which the server does it."""
 
     def __init__(self, release: str, *, has_params: bool, has_variables: bool) -> None:
         self._release = release
         self._has_params = has_params
         self._has_variables = has_variables
-        self.variables: dict[str, Type] = {}
+        self.variables: dict[str, CelType] = {}
         """The types of the variables so far."""
 
     def required(
@@ -349,7 +353,7 @@ class _Expressions:
         has_authorizer: bool = True,
         patches: bool = False,
         is_trimmed: bool = False,
-    ) -> Generator[Problem, None, Type]:
+    ) -> Generator[Problem, None, CelType]:
         """The problems of an expression in a field, which has to give one of some types; an empty one is any. Returns its type."""
         text, at = around.get(field, ""), (*path, field)
         if not text.strip():
@@ -362,7 +366,7 @@ class _Expressions:
             return DYN
         types, fields = _types()
         if self._has_variables and has_variables:
-            types["variables"] = Type(_VARIABLES)
+            types["variables"] = CelType(_VARIABLES)
             fields[_VARIABLES] = self.variables
         types |= _optional_types(has_params=self._has_params, has_authorizer=has_authorizer)
         try:
@@ -381,9 +385,11 @@ class _Expressions:
         return declared_type(checked.result)
 
 
-def _optional_types(*, has_params: bool, has_authorizer: bool) -> dict[str, Type]:
+def _optional_types(*, has_params: bool, has_authorizer: bool) -> dict[str, CelType]:
     found = {"params": DYN} if has_params else {}
-    return {**found, "authorizer": Type("authorizer"), "authorizer.requestResource": Type("resourceCheck")} if has_authorizer else found
+    return (
+        {**found, "authorizer": CelType("authorizer"), "authorizer.requestResource": CelType("resourceCheck")} if has_authorizer else found
+    )
 
 
 # What a server says of a policy in its status: expressions that do not fit the kinds that it is for.
@@ -436,12 +442,12 @@ class _Typed:
         """The fields that a server does not see."""
         self._metadata = shapes.load_metadata(target)
         own = self._type_of(shape, {}, is_builtin=is_builtin)
-        self._types = {**types, "object": own or DYN, "oldObject": own or DYN, "authorizer": Type("authorizer")}
+        self._types = {**types, "object": own or DYN, "oldObject": own or DYN, "authorizer": CelType("authorizer")}
         if parameter := spec.get("paramKind"):
             known = kinds.find(parameter.get("apiVersion", ""), parameter.get("kind", ""))
             found = shapes.load(parameter["apiVersion"], parameter["kind"], target) if known else None
             self._types["params"] = (found and known and self._type_of(found, {}, is_builtin=known.is_builtin)) or DYN
-        self._types["variables"] = Type(_VARIABLES)
+        self._types["variables"] = CelType(_VARIABLES)
         self._fields[_VARIABLES] = variables = {}
         for each in spec.get("variables") or ():
             found_type = self._compiled(each.get("expression") or "")
@@ -452,7 +458,7 @@ class _Typed:
         found = self._compiled(text)
         return found if isinstance(found, str) else ""
 
-    def _compiled(self, text: str) -> Type | str:
+    def _compiled(self, text: str) -> CelType | str:
         from jobspec.kubernetes.cel.types import compile_text
 
         try:
@@ -462,7 +468,7 @@ class _Typed:
         except ValueError as error:
             return str(error)
 
-    def _type_of(self, shape: Shape, known: dict[int, Type | None], *, is_builtin: bool) -> Type | None:
+    def _type_of(self, shape: Shape, known: dict[int, CelType | None], *, is_builtin: bool) -> CelType | None:
         """The CEL type of a structure; None where expressions do not see its values."""
         if id(shape) in known:
             return known[id(shape)]
@@ -476,9 +482,9 @@ class _Typed:
             return self._object(shape, known, is_builtin=is_builtin)
         return _scalar(shape)
 
-    def _object(self, shape: Shape, known: dict[int, Type | None], *, is_builtin: bool) -> Type:
-        own = known[id(shape)] = Type(f"object {len(self._fields)}")
-        fields = self._fields[own.name] = dict[str, Type]()
+    def _object(self, shape: Shape, known: dict[int, CelType | None], *, is_builtin: bool) -> CelType:
+        own = known[id(shape)] = CelType(f"object {len(self._fields)}")
+        fields = self._fields[own.name] = dict[str, CelType]()
         for name, child in (shape.fields or {}).items():
             found = self._type_of(self._metadata if child.meta else child, known, is_builtin=is_builtin)
             fields |= dict.fromkeys(spellings(name), found) if found else {}
@@ -487,7 +493,7 @@ class _Typed:
         return own
 
 
-def _scalar(shape: Shape) -> Type | None:
+def _scalar(shape: Shape) -> CelType | None:
     formats = {"date-time": "timestamp", "date": "timestamp", "duration": "duration", "byte": "bytes"}
     names = {"boolean": "bool", "integer": "int", "number": "double", "string": formats.get(shape.format, "string")}
-    return Type(names[shape.type]) if shape.type in names else None
+    return CelType(names[shape.type]) if shape.type in names else None

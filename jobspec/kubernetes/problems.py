@@ -382,13 +382,13 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
         return did_you_mean(exact[0]), exact[0], ""
     if any(character != " " and not character.isprintable() for character in name):
         return "the name contains an invisible character: retype it", "", ""
-    for place, hint, _ in _inside(name, shape, "", 2):
+    for place, hint, _ in _fields_below(name, shape, "", 2):
         return hint, "", place
     near = nearest(name, shape.fields)
     return (did_you_mean(near), near, "") if near else ("", "", "")
 
 
-def _inside(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[str, str, bool]]:
+def _fields_below(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[str, str, bool]]:
     """The paths below a shape that have a field *name*, or resource quantities if that is a resource.
 
     With each the hint, and whether the field can be moved there as it is.
@@ -402,7 +402,7 @@ def _inside(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[st
         if nested.format == "quantity" and inner.values and ("/" in name or name in _RESOURCES):
             yield place, f"`{name}` belongs in `{place}`", True
     for place, inner in places if depth > 1 else ():
-        yield from _inside(name, inner, f"{place}.", depth - 1)
+        yield from _fields_below(name, inner, f"{place}.", depth - 1)
 
 
 # The hints that are certain enough to be carried out, as remedies.
@@ -434,7 +434,7 @@ def renamed_field(path: Path, shape: Shape) -> Change | None:
 
 def moved_field(path: Path, shape: Shape) -> Change | None:
     """The remedy of a field that stands outside of the one mapping which has it."""
-    places = list(_inside(str(path[-1]), shape, "", 2))
+    places = list(_fields_below(str(path[-1]), shape, "", 2))
     place, _, is_movable = places[0]
     return move(path, tuple(place.split("."))) if len(places) == 1 and is_movable else None
 

@@ -50,7 +50,7 @@ class Verdict:
         return Verdict("invalid", self.diagnostics, near_miss=self.near_miss, is_common=self.is_common)
 
 
-class Answer:
+class AdmissionAnswer:
     """What webhooks and plugins say of a document: errors and warnings, and the names of looked-up objects that are not in its file."""
 
     __slots__ = ("diagnostics", "wanted")

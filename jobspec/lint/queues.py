@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.operators.kueue.world import Nodes
+    from jobspec.operators.kueue.world import AlikeNodes
 
 _CLUSTER_QUEUE, _LOCAL_QUEUE = QUEUE_KINDS[:2]
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
@@ -245,7 +245,7 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
         yield Finding(place, f"no node can hold a pod that requests {said}", "request less for each pod")
 
 
-def _nodes(document: LintedDocument) -> Sequence[Nodes]:
+def _nodes(document: LintedDocument) -> Sequence[AlikeNodes]:
     """The nodes among the files, and the shapes of nodes of pinned clusters; none where there are neither."""
     found = [each.data for kind in _WITH_NODES for each in document.documents.of_kind(kind)]
     if not found:
@@ -256,7 +256,7 @@ def _nodes(document: LintedDocument) -> Sequence[Nodes]:
     return world_of(found, shapes).nodes or ()
 
 
-def _with_labels(nodes: Sequence[Nodes], labels: dict[str, Any]) -> list[Nodes]:
+def _with_labels(nodes: Sequence[AlikeNodes], labels: dict[str, Any]) -> list[AlikeNodes]:
     return [each for each in nodes if all(each.labels.get(key) == value for key, value in labels.items())]
 
 

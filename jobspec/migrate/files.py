@@ -13,7 +13,7 @@ from jobspec.documents.marked_tree import MarkedTree, as_document
 from jobspec.documents.reader import decode
 from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.migrate.facts import compared, job_facts
-from jobspec.migrate.jobs import LOST, Migrated, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
+from jobspec.migrate.jobs import LOST, MigratedJob, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
@@ -70,7 +70,7 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         if file.is_rendered:
             return (), [_rendered(job)]
         found = migrate_pytorchjob(job, _with_others(file, files, cluster), cluster, gang_scheduler=gang_scheduler)
-        if not isinstance(found, Migrated):
+        if not isinstance(found, MigratedJob):
             return (), [found]
         taken = next((each for each in there[id(file)] for new in found.documents if _identity(each) == _identity(new)), None)
         if taken:
@@ -182,7 +182,7 @@ def migrate_project(
     if (mistakes := _mistakes(before)) or before.project is None:
         return MigratedProject(wrong=mistakes)
     project = _with_release(source, before.project, release)
-    new = before.cluster.with_releases({**before.project.wishes, "trainer": release}) if release else before.cluster
+    new = before.cluster.with_releases({**before.project.asked_releases, "trainer": release}) if release else before.cluster
     by_file = {each.base.file: each.base.documents for each in before.variants}
     bases = [_file(sources[name], documents) for name, documents in by_file.items()]
     files = to_release(bases, before.cluster, new) if release else to_trainjobs(bases, new, gang_scheduler=gang_scheduler)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _REFUSED = 1_000_000_000
 
 
-class Migrated:
+class MigratedJob:
     """A job, and the manifests that take its place."""
 
     __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
@@ -67,7 +67,9 @@ def _refusals(documents: Sequence[Document], context: Sequence[Document], cluste
 # The way of a PyTorchJob to a TrainJob that changes least, found by comparing the pods of each with its own.
 
 
-def migrate_pytorchjob(job: Document, context: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = "") -> Migrated | Diagnostic:
+def migrate_pytorchjob(
+    job: Document, context: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = ""
+) -> MigratedJob | Diagnostic:
     """The TrainJob that comes closest to a PyTorchJob; of several, the plainest. Or why there is none."""
     before = job_facts(job, context, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
@@ -75,7 +77,7 @@ def migrate_pytorchjob(job: Document, context: Sequence[Document], cluster: Clus
         return cannot(job, f"training-operator creates no pods of it: {why}")
     found = []
     for trees in ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
-        candidate = Migrated(job, trees, before, cluster)
+        candidate = MigratedJob(job, trees, before, cluster)
         found.append(candidate)
         if candidate.cost() < COST[LOST]:
             break
@@ -183,7 +185,7 @@ _HINTS = {
 }
 
 
-def loss_report(migrated: Migrated) -> list[Diagnostic]:
+def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
     """All that is different, in the order of the comparison."""
     return report_of(migrated.rules(), migrated.differences, migrated.job)
 

@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.facts import NAMED, Fact, job_facts
-from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, Migrated, path_at
+from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, MigratedJob, path_at
 from jobspec.migrate.pytorchjob import by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
@@ -42,14 +42,14 @@ def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnosti
 
 def migrate_trainjob(
     job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
-) -> tuple[Migrated, list[Diagnostic]]:
+) -> tuple[MigratedJob, list[Diagnostic]]:
     """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects that it may refer to, before and after."""
     seen = job_facts(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
     dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
-    first = Migrated(job, [tree], seen, cluster, new)
-    others = [Migrated(job, [repaired], seen, cluster, new) for repaired in _repaired(tree, first)]
-    return min(first, *others, key=Migrated.cost) if others else first, [_reported(each, job, cluster.target) for each in dropped]
+    first = MigratedJob(job, [tree], seen, cluster, new)
+    others = [MigratedJob(job, [repaired], seen, cluster, new) for repaired in _repaired(tree, first)]
+    return min(first, *others, key=MigratedJob.cost) if others else first, [_reported(each, job, cluster.target) for each in dropped]
 
 
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
@@ -88,7 +88,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
     return trainer.with_value(fields)
 
 
-def _repaired(tree: MarkedTree, first: Migrated) -> Iterator[MarkedTree]:
+def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
     """The job with the number of processes that its nodes had, where the releases count otherwise."""
     counts = [each.before for each in first.differences if each.key[-1] in ("PET_NPROC_PER_NODE", "nproc_per_node") and each.before]
     numbers = {_number(each) for each in counts} - {0}

@@ -37,7 +37,7 @@ class JudgedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class UpgradeState:
     """What a cluster says of manifests, before the upgrade or after it."""
 
     cluster: Cluster
@@ -48,7 +48,7 @@ class Side:
     """All documents that are judged."""
 
 
-def changes(before: Side, after: Side, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
+def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
     """What the upgrade changes: problems that are new, and the pods that differ, each once for all jobs that it is true of.
 
     *run*: how jobs are gone through, as in `run(jobs, work)`.
@@ -56,13 +56,13 @@ def changes(before: Side, after: Side, run: Callable[..., list[list[Diagnostic]]
     return [*_new_problems(before, after), *_old_errors(before, after), *_changed_pods(before, after, run)]
 
 
-def _new_problems(before: Side, after: Side) -> list[Diagnostic]:
+def _new_problems(before: UpgradeState, after: UpgradeState) -> list[Diagnostic]:
     """The errors and warnings that only the cluster after the upgrade has."""
     known = {_identity(each) for each in before.diagnostics}
     return [each for each in after.diagnostics if each.severity != "info" and _identity(each) not in known]
 
 
-def _old_errors(before: Side, after: Side) -> Iterator[Diagnostic]:
+def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnostic]:
     """The errors that are there before the upgrade, of each document the first: what is refused has no pods to compare."""
     left, new = {_identity(each) for each in after.diagnostics}, {str(each.mark) for each in _new_problems(before, after)}
     first: dict[tuple[str, int | None], Diagnostic] = {}
@@ -86,7 +86,7 @@ def _identity(each: Diagnostic) -> tuple[str, str, str]:
     return each.rule, str(each.mark), each.field
 
 
-def _changed_pods(before: Side, after: Side, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
+def _changed_pods(before: UpgradeState, after: UpgradeState, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
     both = [name for name in before.jobs if name in after.jobs]
 
     def differences_of(name: str) -> list[Diagnostic]:
@@ -180,8 +180,8 @@ _SHORT_NAMES = ("2.4", 20)
 
 def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diagnostic]:
     """What is wrong with an upgrade from some releases to others by themselves: pairs that do not work together, steps left out."""
-    wish = "--to " + ",".join(f"{component}={release}" for component, release in after.items() if before.get(component) != release)
-    mark = Mark(wish)
+    option = "--to " + ",".join(f"{component}={release}" for component, release in after.items() if before.get(component) != release)
+    mark = Mark(option)
     for pair in _PAIRS:
         newer, other = after.get(pair.component), after.get(pair.other)
         if newer and other and is_at_least(newer, pair.since) and not is_at_least(other, pair.needed):

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 def judged(
-    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, accepted: bool = False
+    job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, skip_server_checks: bool = False
 ) -> list[Diagnostic] | None:
     """What is to be said of a job whose runtime is at hand; None where it has more pods than anybody could look at.
 
-    *accepted*: a server is known to accept all objects of the job, and is not asked again. The other arguments are those of `foresee`.
+    *skip_server_checks*: a server is known to accept all objects of the job. The other arguments are those of `foresee`.
     """
     try:
-        expansion = expand(job, context, cluster.target, first_and_last_only=True, skip_server_checks=accepted)
+        expansion = expand(job, context, cluster.target, first_and_last_only=True, skip_server_checks=skip_server_checks)
         if has_error(expansion.diagnostics):
             return list(expansion.diagnostics)
         expanded = ExpandedJob(job, expansion.objects, cluster.target, expansion.counts)
@@ -50,9 +50,9 @@ def judged(
             from jobspec.outcome.programs import decided, refused_by_policies
 
             expanded, said = changed_objects(expanded, policies, context)
-            accepted = accepted and not policies.change_objects
+            skip_server_checks = skip_server_checks and not policies.change_objects
             by_policies = [*(decided(each, made) for made, each in said), *refused_by_policies(expanded, policies, context)]
-        refused = [*([] if accepted else refused_objects(expanded)), *by_policies]
+        refused = [*([] if skip_server_checks else refused_objects(expanded)), *by_policies]
         return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job)]
     except JobspecError:
         return None

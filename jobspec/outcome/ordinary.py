@@ -58,7 +58,7 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
     if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
         from jobspec.outcome.judgement import judged
 
-        found = judged(resumed_job, context, cluster, policies, accepted=accepted)
+        found = judged(resumed_job, context, cluster, policies, skip_server_checks=accepted)
     if found is None:
         return Foresight((), runs=None)
     if policies is not None and policies.have_queues and value_at(job.data, ("metadata", "labels", QUEUE)):

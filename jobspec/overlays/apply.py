@@ -14,7 +14,7 @@ from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
-from jobspec.overlays.merge import APPEND, Merge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
+from jobspec.overlays.merge import APPEND, EntryMerge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.workloads import TrainingRole
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
     #: Gives the settings of a patch.
-    Settings = Callable[[], Iterator[OverlayValue]]
+    LateSettings = Callable[[], Iterator[OverlayValue]]
 
 
 class Applied:
@@ -112,7 +112,7 @@ class Application:
         self.pods = pods
         self.problems = problems
         """The problems of the job's applications so far; this one adds its own."""
-        self._set: list[Settings] = []
+        self._set: list[LateSettings] = []
         self.volumes: list[MarkedTree] = []
 
     @property
@@ -132,7 +132,7 @@ class Application:
         if not entries:
             return job
         roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
-        by_entry: list[tuple[MarkedTree | None, list[Settings]]] = []
+        by_entry: list[tuple[MarkedTree | None, list[LateSettings]]] = []
         for number, entry in enumerate(entries):
             wanted = entry.get("roles")
             chosen = [role for role in roles if role.matches(wanted.data() if wanted else ())]
@@ -181,7 +181,7 @@ class Application:
         if wrong:
             self.problems.extend(wrong)
             return job
-        merge = Merge(self.overlay.name, entry)
+        merge = EntryMerge(self.overlay.name, entry)
         changed = job.replace_at(path, lambda base: merge(base, patch, shape, path))
         self.problems.extend(merge.problems)
         self._set.append(lambda: settings_of(everything or patch, shape, path))
@@ -209,7 +209,7 @@ class Application:
         self.problems.extend(substitution.problems)
         return result
 
-    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Settings]]]) -> None:
+    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[LateSettings]]]) -> None:
         """Report settings for one role that conflict with those for another: a TrainJob has one kind of pod for both."""
         for number, (roles, later) in enumerate(by_entry):
             for others, earlier in by_entry[:number]:
@@ -230,7 +230,7 @@ class Application:
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
 
 
-def _all(settings: list[Settings]) -> list[OverlayValue]:
+def _all(settings: list[LateSettings]) -> list[OverlayValue]:
     return [each for values in settings for each in values()]
 
 

@@ -113,7 +113,7 @@ def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank:
             if not size:
                 kept.append(rest[0])
             elif not done:
-                kept += _written(rest[:size], flag, value, rank)
+                kept += _in_its_form(rest[:size], flag, value, rank)
                 done = True
             if size == 2 and isinstance(value.value, bool) and rest[1].bound == _PERHAPS:
                 kept.append(MarkedTree(rest[1].value, rest[1].mark, None, rest[1].rank, bound=_OWN))
@@ -135,7 +135,7 @@ def _size(words: list[MarkedTree], flag: str) -> int:
     return 2 if len(words) > 1 and words[1].bound else 1
 
 
-def _written(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
+def _in_its_form(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
     """The flag in the form that it already has, `--f v` or `--f=v`. A name that stands there keeps its place; a value is the overlay's."""
     words = _words(flag, value)
     if "=" in old[0].value and len(words) == 2:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))
 
 
-class Merge:
+class EntryMerge:
     """A merge of one entry of an overlay, with the problems found so far."""
 
     def __init__(self, overlay: str, entry: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.merge import APPEND, Merge, below, excludes, identity, is_removal, only_removes
+from jobspec.overlays.merge import APPEND, EntryMerge, below, excludes, identity, is_removal, only_removes
 from jobspec.overlays.trainjob import CONTAINER, TRAINER_FIELD, WAY_OUT, PodSource, TrainJobPods, nested, same_field
 from jobspec.schemas.shapes import Shape
 
@@ -158,7 +158,7 @@ def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name
         if pods.overrides.has_place(change.path):
             around = pods.overrides.entries_for({name: _partial_at(value, change.path, pods.template_shape)})
             patch = nested(value.with_value(around), ("spec", pods.overrides.field))
-            return Merge(overlay, entry)(job, patch, pods.shape, ())
+            return EntryMerge(overlay, entry)(job, patch, pods.shape, ())
     elif pods.runtime.document is None:
         what = f"cannot add to `{change.path[-1]}` of the runtime `{pods.runtime.name}`, which is not among the given files"
         hint = f"write the whole list, or {_AT_HAND}"

@@ -447,10 +447,10 @@ def _leads_to(rest: str, steps: Sequence[tuple[str, str]]) -> bool:
 def values_of(document: Document, target: Target) -> list[Value]:
     """The values of an object."""
     shape = shapes.load(document.api_version, document.kind, target)
-    return list(_inside(Value((), (), with_marks(document.data, document.marks), ()), shape))
+    return list(_values_below(Value((), (), with_marks(document.data, document.marks), ()), shape))
 
 
-def _inside(here: Value, shape: Shape | None) -> Iterator[Value]:
+def _values_below(here: Value, shape: Shape | None) -> Iterator[Value]:
     tree = here.tree
     if here.is_leaf:
         yield here
@@ -458,7 +458,7 @@ def _inside(here: Value, shape: Shape | None) -> Iterator[Value]:
         for name, child in tree.value.items():
             step = Key(name) if shape and shape.fields is None else name
             inner = Value((*here.path, step), (*here.address, name), child, here.lists)
-            yield from _inside(inner, shape.at((name,)) if shape else None)
+            yield from _values_below(inner, shape.at((name,)) if shape else None)
     else:
         keys = [identity(item, shape) for item in items(tree)] if shape and shape.merge else []
         lists = here.lists
@@ -467,7 +467,7 @@ def _inside(here: Value, shape: Shape | None) -> Iterator[Value]:
             keys, lists = [], (*here.lists, here)
         steps: Sequence[Step] = [",".join(key) for key in keys if key] or list(_steps_without_keys(here))
         for number, (item, step) in enumerate(zip(items(tree), steps, strict=True)):
-            yield from _inside(Value((*here.path, number), (*here.address, step), item, lists), shape.items if shape else None)
+            yield from _values_below(Value((*here.path, number), (*here.address, step), item, lists), shape.items if shape else None)
 
 
 def _steps_without_keys(here: Value) -> Iterator[tuple[str, str, int]]:

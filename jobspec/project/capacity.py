@@ -129,7 +129,7 @@ _UNITS = {"memory": 2**30, "ephemeral-storage": 2**30}  # of which a price is; o
 _CENT = Decimal("0.01")
 
 
-class Prices:
+class PriceList:
     """A price list."""
 
     __slots__ = ("currency", "pods", "resources")
@@ -150,7 +150,7 @@ class Cost:
     why: str = ""
 
 
-def cost_of(capacity: Capacity, prices: Prices) -> Cost:
+def cost_of(capacity: Capacity, prices: PriceList) -> Cost:
     """The most that a job costs: the most pods that it may have, times the price of an hour, times the hours until its deadline."""
     if capacity.deadline is None:
         return Cost(None, "no cost without a deadline")
@@ -164,7 +164,7 @@ def cost_of(capacity: Capacity, prices: Prices) -> Cost:
     return Cost(exact.quantize(_CENT, ROUND_CEILING))
 
 
-def _price(pods: AlikePods, prices: Prices) -> Decimal | str:
+def _price(pods: AlikePods, prices: PriceList) -> Decimal | str:
     """The price of one pod for an hour, or why there is none."""
     for selector, price in prices.pods:
         if selector.items() <= pods.selector.items():

@@ -17,7 +17,7 @@ from jobspec.project import effects
 from jobspec.project.capacity import Capacity, capacity_of
 from jobspec.project.effects import ObjectChange
 from jobspec.project.engines import SPEC_HASH
-from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
+from jobspec.project.fields import FieldChange, Fields, ItemStep, changes, fields_of
 from jobspec.project.matrix import in_layer
 from jobspec.project.rendering import Clusters, Identity, RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import Files
@@ -311,7 +311,7 @@ class ChangedLines:
 def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
     """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
     steps = [str(step) for step in path]
-    for name, tree in _inside(overlay.spec):
+    for name, tree in _with_keys(overlay.spec):
         if _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED):
             return True
     return False
@@ -320,8 +320,8 @@ def _may_remove(overlay: LoadedOverlay, path: Path) -> bool:
 def _removal_in(overlay: LoadedOverlay, path: Path) -> Mark:
     """The place of a removal in an overlay; that of the overlay itself where the line is unknown."""
     steps = [str(step) for step in path]
-    names = [str(step) for step in path if not isinstance(step, Item)]
-    inside = list(_inside(overlay.spec))
+    names = [str(step) for step in path if not isinstance(step, ItemStep)]
+    inside = list(_with_keys(overlay.spec))
     removals = [(name, tree) for name, tree in inside if _removes(name, tree, steps)]
     last = [tree for name, tree in removals if name == names[-1]] or [tree for _, tree in removals]
     found = last or [tree for wanted in names[:-3:-1] for name, tree in inside if name == wanted]
@@ -335,6 +335,6 @@ def _removes(name: str, tree: MarkedTree, steps: list[str]) -> bool:
     return is_removal(tree) and any(str(each.value) in steps for each in tree.value.values())
 
 
-def _inside(tree: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
+def _with_keys(tree: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
     """A tree and all inside of it, each with its key; an item of a list has that of the list."""
     return ((next((step for step in path[::-1] if isinstance(step, str)), ""), each) for path, each in walk(tree))

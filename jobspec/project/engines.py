@@ -21,12 +21,12 @@ from jobspec.kinds import (
     is_cluster_scoped,
 )
 from jobspec.project.matrix import spec_hash
-from jobspec.project.project import ArgoCD, Engines, Flux
+from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings
 from jobspec.workloads import QUEUE, is_workload, suspend_of, value_at
 
 
 # The annotations that engines need on rendered objects.
-def notes_of(document: Document, engines: Engines, *, fixed: Mark | None) -> dict[str, tuple[str, Mark]]:
+def notes_of(document: Document, engines: EngineSettings, *, fixed: Mark | None) -> dict[str, tuple[str, Mark]]:
     """The annotations of an object by name, each with the place in the project that asks for it.
 
     *fixed*: where the project gives a job its fixed name, None where the name has a hash.
@@ -209,7 +209,7 @@ _JOB: GroupKind = ("batch", "Job")
 _MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (_POD,), TRAINJOB: (_POD, _JOB, JOBSET)}
 
 
-def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
+def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None:
     """The project, which allows what is rendered and nothing else; None where Argo CD's own is used."""
     if argocd.project == _DEFAULT:
         return None
@@ -225,12 +225,12 @@ def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
     return _object(_ARGO_CD_VERSION, "AppProject", argocd.project, spec, argocd.namespace)
 
 
-def application(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+def application(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
     """The application of the whole tree at *path*."""
     return _object(_ARGO_CD_VERSION, "Application", argocd.name, _synced_from(argocd, synced, path), argocd.namespace, _compared(synced))
 
 
-def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
     """An application for each folder below *path*."""
     folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
     name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
@@ -242,7 +242,7 @@ def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]
     return _object(_ARGO_CD_VERSION, "ApplicationSet", argocd.name, spec, argocd.namespace)
 
 
-def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
+def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
     """What Argo CD cannot do with what is rendered."""
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
         message = f"Argo CD creates one namespace for an application, and the objects are in {' and '.join(synced.namespaces)}"
@@ -252,7 +252,7 @@ def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator
         yield from _same_names(argocd, folders)
 
 
-def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str, Any]:
+def health_patch(argocd: ArgoCDSettings, customizations: Mapping[str, str]) -> dict[str, Any]:
     """A patch of Argo CD's own ConfigMap that brings *customizations*: the health of kinds that it does not know."""
     metadata = {"name": "argocd-cm", "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
@@ -268,7 +268,7 @@ _TMP = "/tmp"  # noqa: S108 (an emptyDir of the sidecar)
 _USER = 999  # Argo CD's own, whom the volumes of the repository server belong to
 
 
-def plugin_config(argocd: ArgoCD) -> dict[str, Any]:
+def plugin_config(argocd: ArgoCDSettings) -> dict[str, Any]:
     """The ConfigMap with the plugin: the command that renders the project in the folder of an application."""
     spec = {"generate": {"command": [PLUGIN, "render", "--to", "-"]}}
     plugin = {"apiVersion": _ARGO_CD_VERSION, "kind": "ConfigManagementPlugin", "metadata": {"name": PLUGIN}, "spec": spec}
@@ -276,7 +276,7 @@ def plugin_config(argocd: ArgoCD) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plugin.yaml": write([plugin])}}
 
 
-def plugin_patch(argocd: ArgoCD) -> dict[str, Any]:
+def plugin_patch(argocd: ArgoCDSettings) -> dict[str, Any]:
     """A patch of Argo CD's repository server that adds the plugin's sidecar, in which Argo CD's own program listens."""
     container = {
         "name": _SIDECAR,
@@ -304,7 +304,7 @@ def plugin_patch(argocd: ArgoCD) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
 
 
-def _same_names(argocd: ArgoCD, folders: Iterable[str]) -> Iterator[Diagnostic]:
+def _same_names(argocd: ArgoCDSettings, folders: Iterable[str]) -> Iterator[Diagnostic]:
     """An error for folders whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
     seen: dict[str, str] = {}
     for folder in sorted(folders):
@@ -315,7 +315,7 @@ def _same_names(argocd: ArgoCD, folders: Iterable[str]) -> Iterator[Diagnostic]:
             yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of the variants another name")
 
 
-def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
+def _makes_namespace(argocd: ArgoCDSettings, synced: Synced) -> bool:
     """Whether Argo CD makes the namespace of the objects: it makes only one, and one that is rendered is made anyway."""
     is_wanted = argocd.flag("createNamespace") is not False
     return is_wanted and len(synced.namespaces) == 1 and NAMESPACE not in synced.cluster_kinds
@@ -326,7 +326,7 @@ def _compared(synced: Synced) -> dict[str, str]:
     return {_COMPARE: f"ServerSideDiff={'false' if synced.has_fixed else 'true'}"}
 
 
-def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+def _synced_from(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
     """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
     options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
     plugin = {"plugin": {"name": PLUGIN}} if argocd.flag("plugin") else {}
@@ -375,7 +375,7 @@ _PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _RUNTIMES = {TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME}
 
 
-def source(flux: Flux) -> dict[str, Any]:
+def source(flux: FluxSettings) -> dict[str, Any]:
     """The repository that the tree is fetched from."""
     secret = flux.text("secret")
     spec = {
@@ -387,7 +387,7 @@ def source(flux: Flux) -> dict[str, Any]:
     return _object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
 
 
-def namespaces(flux: Flux, synced: Synced) -> list[dict[str, Any]]:
+def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
     """The namespaces of the objects, which Flux does not make; those that are rendered, and `default`, are there anyway.
 
     Where Flux applies them as well, and no longer finds them, it leaves them alone: everything in them would go.
@@ -400,7 +400,7 @@ def namespaces(flux: Flux, synced: Synced) -> list[dict[str, Any]]:
     ]
 
 
-def kustomizations(flux: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
+def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
     """What is applied of the tree at *path*, in order."""
     kinds = {*synced.kinds, *synced.cluster_kinds}
     if TRAINJOB not in kinds or not kinds & _RUNTIMES:
@@ -411,7 +411,7 @@ def kustomizations(flux: Flux, synced: Synced, path: str) -> list[dict[str, Any]
     return [_kustomization(flux, first, path, {"patches": _without(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
 
 
-def _kustomization(flux: Flux, name: str, path: str, more: dict[str, Any]) -> dict[str, Any]:
+def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any]) -> dict[str, Any]:
     spec = {
         "interval": flux.text("interval", _INTERVAL),
         "timeout": flux.text("timeout", _TIMEOUT),
@@ -423,7 +423,7 @@ def _kustomization(flux: Flux, name: str, path: str, more: dict[str, Any]) -> di
     return _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
 
 
-def _waiting(flux: Flux, synced: Synced) -> dict[str, Any]:
+def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
     """What concerns jobs: whether they are waited for, how their health is known, and what others write into them."""
     ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
     if flux.flag("wait") is False:
@@ -438,7 +438,7 @@ def _without(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
     return [{"target": {**({"group": group} if group else {}), "kind": kind}, "patch": nothing} for group, kind in sorted(kinds)]
 
 
-def _source_kind(flux: Flux) -> str:
+def _source_kind(flux: FluxSettings) -> str:
     return "GitRepository" if flux.is_git else "OCIRepository"
 
 

@@ -21,7 +21,7 @@ from jobspec.targets import Target
 _WORDS = ("args", "command")
 
 
-class Item(str):
+class ItemStep(str):
     """A path step for an item that has no name; it is not spelt."""
 
     __slots__ = ()
@@ -56,7 +56,7 @@ def fields_of(document: Document, target: Target) -> Fields:
 
 def spelling_of(path: Path) -> str:
     """A path as messages spell it, but with names for numbers: `containers[pytorch].args[--lr]`."""
-    return spell(tuple(step for step in path if not isinstance(step, Item)))
+    return spell(tuple(step for step in path if not isinstance(step, ItemStep)))
 
 
 def _walk(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields) -> None:
@@ -78,7 +78,7 @@ def _step(name: str, shape: Shape | None) -> str:
 def _walk_list(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields) -> None:
     items: list[MarkedTree] = tree.value
     if path[-1] in _WORDS and not any(isinstance(item.value, (dict, list)) for item in items):
-        named = [(Key(flag), value) if flag else (Item(value.value), value) for flag, value in read_flags(items)]
+        named = [(Key(flag), value) if flag else (ItemStep(value.value), value) for flag, value in read_flags(items)]
         _add_items(tree, named, path, found)
         return
     names = [identity(item, shape) for item in items] if shape and shape.merge else [None]
@@ -88,7 +88,7 @@ def _walk_list(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields)
         for text, item in zip(texts, items, strict=True):
             _walk_item(item, shape, (*path, Key(text)), found)
         return
-    _add_items(tree, [(Item(_content(item)), item) for item in items], path, found)
+    _add_items(tree, [(ItemStep(_content(item)), item) for item in items], path, found)
 
 
 def _add_items(tree: MarkedTree, named: Sequence[tuple[str, MarkedTree]], path: Path, found: Fields) -> None:
@@ -96,7 +96,7 @@ def _add_items(tree: MarkedTree, named: Sequence[tuple[str, MarkedTree]], path: 
     seen: dict[str, int] = {}
     for name, item in named:
         seen[name] = seen.get(name, 0) + 1
-        again = (Item(seen[name]),) if seen[name] > 1 else ()
+        again = (ItemStep(seen[name]),) if seen[name] > 1 else ()
         found.values[(*path, name, *again)] = item
     texts = [item.value if isinstance(item.value, str) else _content(item) for item in tree.value]
     found.orders[path] = Order(texts, [name for name, _ in named], tree.place())
@@ -181,9 +181,9 @@ def _without_emptied(values: dict[Path, MarkedTree], others: Iterable[Path]) -> 
 
 def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Iterator[FieldChange]:
     """The only item without a name that a list lost, and the only one that it got, as one change; both are taken out."""
-    for path in [each for each in come if isinstance(each[-1], Item)]:
-        there = [each for each in gone if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
-        here = [each for each in come if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
+    for path in [each for each in come if isinstance(each[-1], ItemStep)]:
+        there = [each for each in gone if each[:-1] == path[:-1] and isinstance(each[-1], ItemStep)]
+        here = [each for each in come if each[:-1] == path[:-1] and isinstance(each[-1], ItemStep)]
         if len(there) == len(here) == 1:
             after = come.pop(path)
             yield FieldChange(path, gone.pop(there[0]), after, after.place())
@@ -191,7 +191,7 @@ def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Ite
 
 def _reordered(old: Fields, new: Fields, changed: list[Path]) -> Iterator[FieldChange]:
     """The lists of which nothing but the order changed."""
-    around = {path[:-1] for path in changed} | {path[:-2] for path in changed if isinstance(path[-1], Item)}
+    around = {path[:-1] for path in changed} | {path[:-2] for path in changed if isinstance(path[-1], ItemStep)}
     for path, order in new.orders.items():
         before = old.orders.get(path)
         if before and path not in around and before.items != order.items and sorted(before.names) == sorted(order.names):

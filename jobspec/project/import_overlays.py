@@ -390,16 +390,16 @@ def originals(file: str, text: str, documents: Sequence[Document], target: Targe
         return []
     parts = _parts(jobs, documents)
     if is_json(text):
-        return _written(file, parts, target)
+        return _with_texts(file, parts, target)
     if len(jobs) == 1:
         return [Original(file, documents, text)]
     pieces = _pieces_of(file, text, documents, target)
     if not pieces:
-        return _written(file, parts, target, comments_of(text))
+        return _with_texts(file, parts, target, comments_of(text))
     return [Original(file, part, "".join(pieces[id(each)] for each in part).removeprefix("---\n")) for part in parts]
 
 
-def _written(file: str, parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()) -> list[Original]:
+def _with_texts(file: str, parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()) -> list[Original]:
     """Originals with a text of their own; the *comments* of the file are for the first of them to keep."""
     texts = [rendering.text_of(part, target) for part in parts]
     return [Original(file, part, text, () if number else comments) for number, (part, text) in enumerate(zip(parts, texts, strict=True))]

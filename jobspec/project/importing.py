@@ -56,7 +56,7 @@ class Destination:
     """Reads what the project names already."""
     target: Target
     _: KW_ONLY
-    wishes: Mapping[str, str]
+    asked_releases: Mapping[str, str]
     """The releases that the project asks for, or a new one is to."""
     existing: Existing | None = None
 
@@ -83,7 +83,7 @@ def plan(originals: Sequence[Original], into: Destination) -> Planned:
     planned = _planned(found, into)
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
-    fresh = Destination(into.path, into.folder, into.read, into.target, wishes=into.wishes)
+    fresh = Destination(into.path, into.folder, into.read, into.target, asked_releases=into.asked_releases)
     fitting = [[group[0], *(each for each in group[1:] if _fits(group[0], each, fresh))] for group in found]
     others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
     planned = _planned([*fitting, *others], into)
@@ -116,7 +116,7 @@ def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:
 
 def _project(entries: Sequence[Entry], into: Destination) -> str:
     if not into.existing:
-        return new_project(entries, into.wishes)
+        return new_project(entries, into.asked_releases)
     try:
         return extended(into.existing.text, into.existing.document, entries)
     except Uncuttable:

@@ -44,7 +44,7 @@ class LoadedProject:
         self.entries = items(spec.get("variants"))
         """The variants as they are declared, each with its matrix."""
         engines = field(spec, "engines")
-        self.engines = Engines(engines) if engines else None
+        self.engines = EngineSettings(engines) if engines else None
         """What syncs the rendered tree, None where the project says nothing of it."""
 
     @property
@@ -58,7 +58,7 @@ class LoadedProject:
         return field(self.spec, "cluster")
 
     @property
-    def wishes(self) -> dict[str, str]:
+    def asked_releases(self) -> dict[str, str]:
         """The releases that the project asks for, by operator."""
         target = field(self.spec, "target")
         return target.data() if target else {}
@@ -226,7 +226,7 @@ class Engine:
         return {name: value.value for name, value in self._tree.entries(field) if value.value is not None}
 
 
-class ArgoCD(Engine):
+class ArgoCDSettings(Engine):
     """What a project says of Argo CD."""
 
     __slots__ = ("project", "revision", "server", "syncs_here")
@@ -240,7 +240,7 @@ class ArgoCD(Engine):
         """Whether it syncs to the cluster that it runs in."""
 
 
-class Flux(Engine):
+class FluxSettings(Engine):
     """What a project says of Flux."""
 
     __slots__ = ("is_git", "reference")
@@ -252,15 +252,15 @@ class Flux(Engine):
         self.reference = self.mapping("ref") or ({"branch": "main"} if self.is_git else {"tag": "latest"})
 
 
-class Engines:
+class EngineSettings:
     """The engines of a project."""
 
     __slots__ = ("argocd", "flux", "output", "output_place")
 
     def __init__(self, tree: MarkedTree) -> None:
         argocd, flux, output = (field(tree, name) for name in ("argocd", "flux", "output"))
-        self.argocd = ArgoCD(argocd) if argocd else None
-        self.flux = Flux(flux) if flux else None
+        self.argocd = ArgoCDSettings(argocd) if argocd else None
+        self.flux = FluxSettings(flux) if flux else None
         self.output: str = output.value if output else ENGINES_OUTPUT
         """Path of the folder of their objects, from the folder of the project's file."""
         self.output_place = (output or tree).place()
@@ -298,7 +298,7 @@ def _wrong_path(engine: Engine) -> Iterator[Diagnostic]:
         yield Diagnostic("invalid-project", message, engine.place("path"), hint="write it from the repository's root, such as `rendered`")
 
 
-def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
+def _wrong_argocd(argocd: ArgoCDSettings) -> Iterator[Diagnostic]:
     if argocd.url.startswith(_OCI) or " " in argocd.url:
         message = f"`{argocd.url}` is not a URL of a Git repository"
         yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
@@ -313,7 +313,7 @@ def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
         yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="leave one of the two out")
 
 
-def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:
+def _wrong_flux(flux: FluxSettings) -> Iterator[Diagnostic]:
     if not flux.url.startswith(_SCHEMES):
         message = f"Flux takes no `{flux.url}` as URL of a repository"
         user, colon, path = flux.url.partition(":")

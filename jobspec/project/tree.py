@@ -19,7 +19,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import engines
 from jobspec.project.engines import Synced, SyncedObject, customizations, policy
-from jobspec.project.project import FILE, ArgoCD, Engines, Flux, LoadedProject, ReadFile, Sources
+from jobspec.project.project import FILE, ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
 
@@ -33,7 +33,7 @@ SHARED = "_shared"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedObject:
     """The file of an object in the tree."""
 
     content: bytes
@@ -48,15 +48,15 @@ _JOBS = ("pytorchjob-", "trainjob-")
 
 
 @dataclass(frozen=True, slots=True)
-class RenderedTree:
+class VariantsTree:
     """The files of variants' objects by path, and the objects that two variants make differently."""
 
-    placed: Mapping[str, Placed] = field(default_factory=dict)
+    placed: Mapping[str, PlacedObject] = field(default_factory=dict)
     diagnostics: Sequence[Diagnostic] = ()
 
-    def only(self, variants: Collection[str]) -> RenderedTree:
+    def only(self, variants: Collection[str]) -> VariantsTree:
         """The files of these variants' objects, shared ones too."""
-        return RenderedTree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
+        return VariantsTree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
 
     def text(self) -> str:
         """All objects as one stream, in the order in which they are needed."""
@@ -71,7 +71,7 @@ def _rank(path: str) -> tuple[int, str]:
     return first, path
 
 
-def tree_of(variants: Iterable[RenderedVariant]) -> RenderedTree:
+def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
     """The tree of variants; an object that several of them have stands in a folder of its own, so that it belongs to none of them."""
     first: dict[Identity, tuple[str, RenderedObject]] = {}
     users: dict[Identity, list[str]] = {}
@@ -82,13 +82,13 @@ def tree_of(variants: Iterable[RenderedVariant]) -> RenderedTree:
             users.setdefault(each.identity, []).append(variant.name)
             if known is not each and (each.is_job or known.text != each.text):
                 problems.append(_same_object(each, variant.name, owner, known))
-    placed: dict[str, Placed] = {}
+    placed: dict[str, PlacedObject] = {}
     for identity, (owner, each) in first.items():
         path = f"{owner}/{each.file}" if len(users[identity]) == 1 else shared_path(identity)
         if path in placed:
             problems.append(_same_file(each, path))
-        placed[path] = Placed(as_rendered(each.text), identity, users[identity])
-    return RenderedTree(placed, problems)
+        placed[path] = PlacedObject(as_rendered(each.text), identity, users[identity])
+    return VariantsTree(placed, problems)
 
 
 def shared_path(identity: Identity) -> str:
@@ -115,7 +115,7 @@ def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dic
     return {**files, NAME: as_rendered(text_of(found))}
 
 
-def complete(tree: RenderedTree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
+def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
     """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
     moved = set(_moved(kept, tree))
     changed = {_folder(path) for path in [*tree.placed, *moved]}
@@ -127,7 +127,7 @@ def complete(tree: RenderedTree, kept: Files, kept_hashes: Mapping[str, str]) ->
     return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
 
 
-def _moved(kept: Files, tree: RenderedTree) -> Iterator[str]:
+def _moved(kept: Files, tree: VariantsTree) -> Iterator[str]:
     """The paths of kept files whose object stands elsewhere in the tree, since it became shared or is shared no more."""
     now = {each.identity: path for path, each in tree.placed.items()}
     names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
@@ -291,7 +291,7 @@ class EngineTree:
 
 
 def engine_tree(
-    engines: Engines, variants: Iterable[RenderedVariant], tree: RenderedTree, *, earlier: Files, path: str, project: str
+    engines: EngineSettings, variants: Iterable[RenderedVariant], tree: VariantsTree, *, earlier: Files, path: str, project: str
 ) -> EngineTree:
     """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository.
 
@@ -309,7 +309,7 @@ def _documents(content: bytes) -> list[Document]:
     return read(content.decode(errors="replace"), file="")[0]
 
 
-def _files(chosen: Engines, synced: Synced, path: str, project: str) -> dict[str, bytes]:
+def _files(chosen: EngineSettings, synced: Synced, path: str, project: str) -> dict[str, bytes]:
     """The files by their path in the folder."""
     policies = policy() if synced.has_fixed else []
     files: dict[str, bytes] = {}
@@ -329,7 +329,7 @@ def _files(chosen: Engines, synced: Synced, path: str, project: str) -> dict[str
     return files
 
 
-def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str], project: str) -> Iterator[Diagnostic]:
+def _mistakes(chosen: EngineSettings, synced: Synced, folders: Collection[str], project: str) -> Iterator[Diagnostic]:
     homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
     if homeless:
         first = homeless[0]
@@ -343,13 +343,13 @@ def _mistakes(chosen: Engines, synced: Synced, folders: Collection[str], project
             yield Diagnostic("invalid-project", message, chosen.argocd.place("plugin"), hint=f"call it {FILE}")
 
 
-def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
+def _argocd_objects(said: ArgoCDSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
     project = engines.app_project(said, synced)
     make = engines.application_set if said.flag("applicationSet") else engines.application
     return [*([project] if project else []), make(said, synced, path)]
 
 
-def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
+def _flux_objects(said: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
     return [*engines.namespaces(said, synced), engines.source(said), *engines.kustomizations(said, synced, path)]
 
 
@@ -377,7 +377,7 @@ class Whole:
     diagnostics: Sequence[Diagnostic]
     """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
     rendered: Sequence[RenderedVariant] = ()
-    tree: RenderedTree = field(default_factory=RenderedTree)
+    tree: VariantsTree = field(default_factory=VariantsTree)
     """The files of the variants' objects."""
     project: LoadedProject | None = None
     """None where it could not be rendered."""
@@ -410,7 +410,7 @@ def whole(source: pipeline.Source, read: ReadFile, cluster: Cluster | None = Non
     wrong = [*project.wrong_releases(), *(project.engines.mistakes() if project.engines else ())]
     if wrong:
         return Whole(wrong)
-    cluster = cluster or Cluster(project.wishes)
+    cluster = cluster or Cluster(project.asked_releases)
     variants, problems = variants_of(project, Sources(read, cluster))
     if not FileResult(source.name, (), problems).valid:
         return Whole(problems)

@@ -24,7 +24,7 @@ from jobspec.project.matrix import (
     names_in,
     size_of,
 )
-from jobspec.project.project import Base, Engines, LoadedProject, Sources, field
+from jobspec.project.project import Base, EngineSettings, LoadedProject, Sources, field
 from jobspec.workloads import KINDS, QUEUE, is_workload, value_at
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -52,7 +52,7 @@ class PlannedVariant:
     """The matrix's values of its combination."""
     history: History | None
     """The earlier runs that stay; None where none do, and runs are not counted."""
-    engines: Engines | None
+    engines: EngineSettings | None
     """The engines whose annotations its objects carry."""
     shared: SharedOverlays | None
     """The first of the overlays, where they are applied once for several variants of the base."""

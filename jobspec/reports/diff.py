@@ -11,7 +11,7 @@ from typing import Any
 from jobspec.diagnostics import Mark, counted, grouped
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
-from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
+from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import Comparison, VariantChange
 from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
@@ -34,7 +34,7 @@ _COLOURS: dict[Meaning, str] = {
 }
 
 
-def text_report(view: View, *, colour: bool = False, width: int = 100) -> str:
+def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100) -> str:
     """The whole report."""
     painted: Paint = partial(paint, colour=colour)
     lines = [painted(headline(view), _BOLD)]
@@ -83,9 +83,9 @@ def _split(field: str) -> tuple[str, str]:
     return "", field
 
 
-def _text_row(row: Row, name: str, indent: str, usual: Meaning, painted: Paint, width: int) -> Iterator[str]:
+def _text_row(row: FieldRow, name: str, indent: str, shown_above: Meaning, painted: Paint, width: int) -> Iterator[str]:
     sign, code = ("~", _DIM) if None not in (row.before, row.after) else ("+", _GREEN) if row.before is None else ("-", _RED)
-    differing = f" ({painted(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != usual else ""
+    differing = f" ({painted(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != shown_above else ""
     values = [(text, colour) for text, colour in ((row.before, _RED), (row.after, _GREEN)) if text is not None]
     shown = " → ".join(painted(text, colour) for text, colour in values)
     head = f"{indent}{painted(sign, code)} {name}{differing}"
@@ -106,7 +106,7 @@ _RESERVE = 400  # characters for words about what is left out
 _WIDEST = 120  # characters of a value
 
 
-def markdown_report(view: View) -> str:
+def markdown_report(view: ComparisonView) -> str:
     """The whole report, of at most as many characters as a comment has."""
     changed = view.comparison.variants
     text = f"{MARKER}\n### {_escaped(headline(view))}\n\n"
@@ -134,7 +134,7 @@ def _cut(lines: Sequence[str], room: int) -> Iterator[str]:
         yield line
 
 
-def _markdown_table(view: View, room: int) -> str:
+def _markdown_table(view: ComparisonView, room: int) -> str:
     """The table of variants, with as many rows as there is room for, and the number of the others."""
     names = header(view)
     text = _line(names) + _line(["---", "---", *["---:" for _ in names[2:]]])
@@ -180,7 +180,7 @@ def _markdown_object(changes: Sequence[ObjectChange]) -> str:
     return text + "".join(f"- {_escaped(note)}\n" for note in first.notes)
 
 
-def _markdown_row(row: Row, change: ObjectChange) -> str:
+def _markdown_row(row: FieldRow, change: ObjectChange) -> str:
     differing = f" ({WORDS[row.meaning]})" if row.meaning != change.meaning else ""
     values = [_code(each) if each is not None else NONE for each in (row.before, row.after)]
     return _line([_code(row.field) + differing, *values, _code(row.place)])
@@ -224,7 +224,7 @@ _ROLES = ("spec", "pytorchReplicaSpecs")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ComparisonView:
     """A comparison with all that its reports say: the ref that it is with, prices, releases."""
 
     comparison: Comparison
@@ -232,7 +232,7 @@ class View:
     ref: str
     commit: str
     releases: dict[str, str]
-    prices: Prices | None
+    prices: PriceList | None
 
     def cost(self, capacity: Capacity | None) -> Cost | None:
         """What a job costs at most; None without a job or a price list."""
@@ -240,7 +240,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FieldRow:
     """A changed field, in words."""
 
     field: str
@@ -250,7 +250,7 @@ class Row:
     meaning: Meaning
 
 
-def headline(view: View) -> str:
+def headline(view: ComparisonView) -> str:
     """The first sentence of a report."""
     comparison = view.comparison
     changed, total = len(comparison.variants), len(comparison.variants) + comparison.unchanged
@@ -266,7 +266,7 @@ def headline(view: View) -> str:
     return f"{changed} of {counted(total, 'variant')} change{'s' if changed == 1 else ''} against {against}: {', '.join(parts)}"
 
 
-def judged_by(view: View) -> str:
+def judged_by(view: ComparisonView) -> str:
     """The last line of a report: the releases whose rules it goes by."""
     return by_rules_of(view.releases)
 
@@ -276,13 +276,13 @@ def by_rules_of(releases: Mapping[str, str]) -> str:
     return f"by the rules of {', '.join(' '.join(each) for each in releases.items())}"
 
 
-def header(view: View) -> list[str]:
+def header(view: ComparisonView) -> list[str]:
     """The columns of the table of variants."""
     cost = [f"cost at most, {visible(view.prices.currency)}"] if view.prices else []
     return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
-def table(view: View) -> list[tuple[Sequence[str], Sequence[str]]]:
+def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
     """The rows of that table: the variants that each is for, mostly one, and the cells behind their names; equal rows of many are one."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for each in view.comparison.variants:
@@ -291,7 +291,7 @@ def table(view: View) -> list[tuple[Sequence[str], Sequence[str]]]:
     return sorted(lines, key=lambda line: line[0][0])
 
 
-def _cells(change: VariantChange, view: View) -> list[str]:
+def _cells(change: VariantChange, view: ComparisonView) -> list[str]:
     before, after = change.before, change.after
     presence = ", new variant" if change.presence == "new" else ""
     found = [WORDS[change.meaning] + presence]
@@ -313,7 +313,7 @@ def number_of_gpus(capacity: Capacity) -> str:
     return _range(capacity.gpus, capacity.most_gpus)
 
 
-def totals(view: View) -> list[str]:
+def totals(view: ComparisonView) -> list[str]:
     """The last row of the table: the sums of the variants that differ, where they are several."""
     changed = view.comparison.variants
     if len(changed) < 2:
@@ -328,7 +328,7 @@ def totals(view: View) -> list[str]:
     return found
 
 
-def notes(view: View) -> list[str]:
+def notes(view: ComparisonView) -> list[str]:
     """What there is to say beside the tables: of the project, and of the pods and costs of variants."""
     about: dict[str, list[str]] = {}
     for each in view.comparison.variants:
@@ -353,7 +353,7 @@ def _rows_key(change: ObjectChange) -> object:
     return tuple((row.field, row.before, row.after, row.place.partition(" (")[0], row.meaning) for row in rows(change))
 
 
-def rows(change: ObjectChange, *, width: int = 200) -> list[Row]:
+def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
     """The changed fields of an object in words; the same change of several roles of a PyTorchJob is one."""
     found: dict[object, tuple[list[str], FieldChange, Meaning]] = {}
     for each, meaning in change.fields:
@@ -365,9 +365,9 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[Row]:
     return sorted((_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
 
 
-def _row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> Row:
+def _row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> FieldRow:
     field = change.field.replace(f"[{names[0]}]", f"[{', '.join(names)}]", 1) if len(names) > 1 else change.field
-    return Row(visible(field), _text(change.before, width), _text(change.after, width), _place(change), meaning)
+    return FieldRow(visible(field), _text(change.before, width), _text(change.after, width), _place(change), meaning)
 
 
 def _place(change: FieldChange) -> str:
@@ -441,7 +441,7 @@ def _amount(cost: Cost | None) -> str | None:
 # A comparison as one JSON object.
 
 
-def json_report(view: View) -> str:
+def json_report(view: ComparisonView) -> str:
     """The whole report. A place has a `layer`: the overlay or variant whose line it is, empty for a base."""
     comparison = view.comparison
     presences = [each.presence for each in comparison.variants]
@@ -463,7 +463,7 @@ def json_report(view: View) -> str:
     return dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _variant(change: VariantChange, view: View) -> dict[str, Any]:
+def _variant(change: VariantChange, view: ComparisonView) -> dict[str, Any]:
     """A variant that differs; `before` is null for a new one, `after` for one that is gone."""
     return {
         "name": change.name,
@@ -475,7 +475,7 @@ def _variant(change: VariantChange, view: View) -> dict[str, Any]:
     }
 
 
-def _needs(capacity: Capacity | None, view: View) -> dict[str, Any] | None:
+def _needs(capacity: Capacity | None, view: ComparisonView) -> dict[str, Any] | None:
     """What a job asks for, with the `most` that an autoscaler may make of it.
 
     `cost` is the most that it costs, null where nobody can say, and missing without a price list.

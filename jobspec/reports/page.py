@@ -20,13 +20,13 @@ from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
-from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
+from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
-from jobspec.reports.diff import NONE, WORDS, View, duration, listed, spelt
+from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, listed, spelt
 from jobspec.reports.text import clean, layer_of
-from jobspec.reports.topology import JOB_NAME, WIDTH, Topology, drawing, sentence
+from jobspec.reports.topology import JOB_NAME, WIDTH, JobTopology, drawing, sentence
 from jobspec.rules.catalogue import rules
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class ObjectText:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """A variant of a project, or a job in a file."""
 
     name: str
@@ -62,7 +62,7 @@ class Row:
     """Where it is written: its file or base, and its overlays."""
     capacity: Capacity | None
     """None where it has an error."""
-    topology: Topology | None
+    topology: JobTopology | None
     pods: str
     """What runs in its containers, as text."""
     objects: Sequence[ObjectText]
@@ -70,25 +70,25 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """What a page shows."""
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[PageRow]
     results: Sequence[FileResult]
     """All that is reported, of rows and of other files."""
     _: KW_ONLY
     noun: str
     """What a row is: `variant` or `job`."""
     releases: Mapping[str, str]
-    prices: Prices | None
-    view: View | None
+    prices: PriceList | None
+    view: ComparisonView | None
     """What changes, where that was asked for and can be said."""
     obstacle: str = ""
     """Why nobody can say what changes; empty where it was not asked, or is said."""
 
 
-def page_report(page: Page, read: ReadText) -> str:
+def page_report(page: ReportPage, read: ReadText) -> str:
     """The whole page; *read* gives the text of a file."""
     sources = _Sources(read)
     groups = _groups(page.view)
@@ -107,14 +107,14 @@ def page_report(page: Page, read: ReadText) -> str:
         f"<footer><p>{_text(diff.by_rules_of(page.releases))}</p></footer>",
         _symbols(whole.drawings),
     ]
-    return _document(page.title, "".join(parts), few=len(page.rows) <= _FEW)
+    return _document(page.title, "".join(parts), with_details=len(page.rows) <= _FEW)
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """A page with what its parts share."""
 
-    page: Page
+    page: ReportPage
     sources: _Sources
     findings: _Findings
     changes: Mapping[str, tuple[_Group, VariantChange]]
@@ -123,7 +123,7 @@ class _Whole:
     """The shapes of drawings, each with its name."""
 
 
-def change_report(view: View) -> str:
+def change_report(view: ComparisonView) -> str:
     """What a change does, alone."""
     head = '<header class="top"><p class="brand">jobspec diff</p></header>'
     body = (
@@ -135,8 +135,8 @@ def change_report(view: View) -> str:
 # The frame: a policy that lets this style and this script alone be used, and the summary at the top.
 
 
-def _document(title: str, body: str, *, few: bool = True) -> str:
-    """*few*: there are few enough rows to print all about them."""
+def _document(title: str, body: str, *, with_details: bool = True) -> str:
+    """An HTML document. *with_details*: when it is printed, all about each row is, too."""
     style, script = (_own_file(name) for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     return (
@@ -144,7 +144,7 @@ def _document(title: str, body: str, *, few: bool = True) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
         f"<title>{_text(title)}</title>\n<style>{style}</style>\n<script>{script}</script>\n</head>\n"
-        f"<body{' class=few' * few}>\n"
+        f"<body{' class=few' * with_details}>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n{body}\n</body>\n</html>\n'
     )
 
@@ -221,16 +221,16 @@ class _Group:
     changes: Sequence[VariantChange]
 
 
-def _groups(view: View | None) -> list[_Group]:
+def _groups(view: ComparisonView | None) -> list[_Group]:
     found = diff.alike(view.comparison.variants) if view else []
     return [_Group(f"change-{number}", each) for number, each in enumerate(found, 1)]
 
 
-def _against(view: View) -> str:
+def _against(view: ComparisonView) -> str:
     return f"Changes against {view.ref} ({view.commit[:8]})"
 
 
-def _changes(view: View, groups: Sequence[_Group], *, heading: str = "h2") -> str:
+def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "h2") -> str:
     title = f"<{heading}>{_text(_against(view))}</{heading}>"
     head = f'<section id="changes">{title}<p class="lead">{_text(_sentence(diff.headline(view)))}</p>'
     if view.comparison.variants:
@@ -285,10 +285,10 @@ def _group(group: _Group, *, is_open: bool) -> str:
     )
 
 
-def _object(changes: Sequence[ObjectChange], usual: Meaning) -> str:
+def _object(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
     """What happens to an object of variants that change alike; *usual* is what stands above already."""
     first = changes[0]
-    tag = f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span> ' if first.meaning != usual else ""
+    tag = f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span> ' if first.meaning != shown_above else ""
     found = diff.rows(first)
     notes = "".join(f'<p class="note">{_prose(_sentence(each))}</p>' for each in first.notes)
     body = "".join(_field(each, first.meaning) for each in found)
@@ -298,8 +298,8 @@ def _object(changes: Sequence[ObjectChange], usual: Meaning) -> str:
     return f"<p>{tag}{_text(diff.names_of(changes))}</p>{notes}{table}"
 
 
-def _field(row: diff.Row, usual: Meaning) -> str:
-    differing = f' <span class="tag {row.meaning}">{WORDS[row.meaning]}</span>' if row.meaning != usual else ""
+def _field(row: diff.FieldRow, shown_above: Meaning) -> str:
+    differing = f' <span class="tag {row.meaning}">{WORDS[row.meaning]}</span>' if row.meaning != shown_above else ""
     before, after = (
         f'<{tag} class="value">{_text(said)}</{tag}>' if said is not None else f'<span class="dim">{NONE}</span>'
         for tag, said in (("del", row.before), ("ins", row.after))
@@ -332,7 +332,7 @@ class _Findings:
         self._numbers = {_identity(each): number for number, same in enumerate(found, 1) for each in same}
         self.all = [[sources.masked(each) for each in same] for same in found]
 
-    def of(self, row: Row) -> list[int]:
+    def of(self, row: PageRow) -> list[int]:
         """The numbers of what is found in a row, and reported."""
         found = (self._numbers.get(_identity(each)) for each in row.findings)
         return sorted({number for number in found if number is not None})
@@ -519,7 +519,7 @@ def _table(whole: _Whole) -> str:
     )
 
 
-def _row(row: Row, whole: _Whole, columns: int, name: str) -> str:
+def _row(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
     """A row and all about it; *name* is that of no other."""
     page, findings, changed = whole.page, whole.findings, whole.changes.get(row.name)
     numbers = findings.of(row)
@@ -569,7 +569,7 @@ def _severities(found: Sequence[Diagnostic]) -> str:
     return f'<td data-v="{weight}">{said or NONE}</td>'
 
 
-def _about(row: Row, whole: _Whole, numbers: Sequence[int]) -> str:
+def _about(row: PageRow, whole: _Whole, numbers: Sequence[int]) -> str:
     known = {"object": row.object_name, "namespace": row.namespace, "deadline": _deadline(row.capacity)}
     facts = "".join(f"<div><dt>{name}</dt><dd>{_text(value)}</dd></div>" for name, value in known.items() if value)
     parts = [f'<dl class="facts">{facts}</dl>']
@@ -591,7 +591,7 @@ def _about(row: Row, whole: _Whole, numbers: Sequence[int]) -> str:
     return "".join(parts)
 
 
-def _figure(topology: Topology, name: str, drawings: dict[str, str]) -> str:
+def _figure(topology: JobTopology, name: str, drawings: dict[str, str]) -> str:
     """The drawing, of which jobs of one shape have one."""
     inside, height = drawing(topology)
     symbol = drawings.setdefault(f'viewBox="0 0 {WIDTH} {height}">{inside}', f"shape-{len(drawings) + 1}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jobspec.documents.document import Document
-    from jobspec.operators.kueue.admission import Answer, PodSetAnswer
+    from jobspec.operators.kueue.admission import PodSetAnswer, QueueAnswer
     from jobspec.operators.kueue.world import Cell, World
 
 _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
@@ -32,11 +32,11 @@ class Asked:
     """A job, and what becomes of it; None where it names no queue."""
 
     job: Document
-    answer: Answer | None
+    answer: QueueAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextOptions:
     """How a report is written."""
 
     width: int
@@ -45,7 +45,7 @@ class Text:
     colour: bool
 
 
-def text_report(asked: Sequence[Asked], world: World, how: Text) -> str:
+def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     """One line for each job and pod set, behind it each flavor that was tried; then the quotas as bars."""
     lines: list[str] = []
     for each in asked:
@@ -59,7 +59,7 @@ def text_report(asked: Sequence[Asked], world: World, how: Text) -> str:
     return "\n".join([*lines, ""])
 
 
-def _of_job(each: Asked, how: Text) -> Iterator[str]:
+def _of_job(each: Asked, how: TextOptions) -> Iterator[str]:
     job, answer = each.job, each.answer
     name = paint(visible(f"{job.kind} {_name(each)}"), _BOLD, colour=how.colour)
     if answer is None:
@@ -78,7 +78,7 @@ def _of_job(each: Asked, how: Text) -> Iterator[str]:
             yield from _indented(where, "    ", how)
 
 
-def _indented(text: str, indent: str, how: Text) -> list[str]:
+def _indented(text: str, indent: str, how: TextOptions) -> list[str]:
     return wrapped(visible(text), max(how.width, _NARROW), f"{indent}  ", first=indent)
 
 
@@ -90,7 +90,7 @@ def _leaves(pods: PodSetAnswer) -> str:
     )
 
 
-def verdict_text(answer: Answer) -> str:
+def verdict_text(answer: QueueAnswer) -> str:
     """The verdict in words: `borrows 8 nvidia.com/gpu of cohort ml`, `waits for others`, `preempts team-b/train`."""
     if answer.borrowed and answer.verdict == "borrows":
         return "borrows " + ", ".join(
@@ -121,11 +121,11 @@ def _flavors(pods: PodSetAnswer) -> str:
     return " ".join([pods.verdict, *(f"{flavor} ({', '.join(names)})" for flavor, names in by_flavor.items())])
 
 
-def _coloured(verdict: str, words: str, how: Text) -> str:
+def _coloured(verdict: str, words: str, how: TextOptions) -> str:
     return paint(visible(words), _COLOURS[verdict], colour=how.colour)
 
 
-def _remarks(asked: Sequence[Asked], world: World, how: Text) -> Iterator[str]:
+def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
     counts: dict[str, int] = {}
     for each in asked:
         verdict = each.answer.verdict if each.answer else "past the queues"
@@ -189,7 +189,7 @@ def json_report(asked: Sequence[Asked], *_: object) -> str:
     return dumps({"workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _as_dict(each: Asked, answer: Answer) -> Mapping[str, object]:
+def _as_dict(each: Asked, answer: QueueAnswer) -> Mapping[str, object]:
     return {
         "kind": each.job.kind,
         "namespace": answer.workload.namespace,
@@ -211,7 +211,7 @@ def _as_dict(each: Asked, answer: Answer) -> Mapping[str, object]:
     }
 
 
-def markdown_report(asked: Sequence[Asked], world: World, how: Text) -> str:
+def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     """A table of the jobs, and one of the quotas."""
     lines = ["| Job | Queue | Pods | Verdict | Why |", "|---|---|---|---|---|"]
     for each in asked:
@@ -236,7 +236,7 @@ def _row(*cells: str) -> str:
 
 
 #: Format of the report -> what writes it.
-REPORTS: Mapping[str, Callable[[Sequence[Asked], World, Text], str]] = {
+REPORTS: Mapping[str, Callable[[Sequence[Asked], World, TextOptions], str]] = {
     "text": text_report,
     "json": json_report,
     "markdown": markdown_report,

@@ -19,7 +19,7 @@ _RENDEZVOUS = "rendezvous"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DrawnItem:
     """A Service or a volume beside the pods."""
 
     kind: str
@@ -40,13 +40,13 @@ class Lane:
     """The names of the first and the last pod, or of the only one."""
     gpus: int
     """The accelerators of one pod."""
-    items: Sequence[Item]
+    items: Sequence[DrawnItem]
     trains: bool
     """Whether the role trains, unlike an initializer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Topology:
+class JobTopology:
     """What a drawing shows of a job."""
 
     chain: Sequence[tuple[str, str]]
@@ -58,7 +58,7 @@ class Topology:
     """The operator and its release."""
 
 
-def topology_of(expanded: ExpandedJob) -> Topology:
+def topology_of(expanded: ExpandedJob) -> JobTopology:
     """What becomes of a job, of whose pods the first and the last of each role are enough."""
     job = expanded.job
     name = job.name or JOB_NAME
@@ -68,7 +68,7 @@ def topology_of(expanded: ExpandedJob) -> Topology:
     shown = ("Pod", "Service", "JobSet")
     others = [f"{text(each, 'kind')} {_named(each)}" for each in expanded.objects if text(each, "kind") not in shown]
     chain = [*([("queue", visible(queue))] if queue else []), ("", job.kind), *middle]
-    return Topology(chain, lanes, list(map(visible, others)), expanded.operator)
+    return JobTopology(chain, lanes, list(map(visible, others)), expanded.operator)
 
 
 def _with_rendezvous(lanes: Sequence[Lane]) -> list[Lane]:
@@ -127,7 +127,7 @@ def _amounts(container: MarkedTree, kind: str) -> Iterator[tuple[str, int]]:
             yield name, int(amount)
 
 
-def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[Item]:
+def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[DrawnItem]:
     """The Services that find pods of a role; where each pod has its own, they are one item."""
     labels = [{name: each.value for name, each in pod.tree.value["metadata"].entries("labels")} for pod in role.pods]
     address = _rendezvous(expanded)
@@ -148,7 +148,9 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[I
         names = [_short(_named(each), job) for each in group]
         number = role.count if len(group) > 1 else 1
         about = [f"port {ports}" if ports else "headless", _RENDEZVOUS if address and any(map(address, map(_named, group))) else ""]
-        yield Item("service", names[0] if number == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}", " · ".join(filter(None, about)))
+        yield DrawnItem(
+            "service", names[0] if number == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}", " · ".join(filter(None, about))
+        )
 
 
 def _rendezvous(expanded: ExpandedJob) -> _IsAddress | None:
@@ -183,7 +185,7 @@ _VOLUMES = {
 }
 
 
-def _volumes(pod: MarkedTree, job: str) -> Iterator[Item]:
+def _volumes(pod: MarkedTree, job: str) -> Iterator[DrawnItem]:
     """The volumes of a pod, each with where it is mounted first."""
     containers = [each for part in ("containers", "initContainers") for each in items(pod.get("spec", part))]
     mounts: dict[str, str] = {}
@@ -198,10 +200,10 @@ def _volumes(pod: MarkedTree, job: str) -> Iterator[Item]:
             kind = "memory" if text(volume, source, "medium") == "Memory" else "disk"
             word = " ".join(filter(None, ["memory" if kind == "memory" else "emptyDir", text(volume, source, "sizeLimit")]))
         about = f"{word} at {mounts[name]}" if name in mounts else f"{word}, not mounted"
-        yield Item(kind, _short(named or name, job), visible(about))
+        yield DrawnItem(kind, _short(named or name, job), visible(about))
 
 
-def sentence(topology: Topology) -> str:
+def sentence(topology: JobTopology) -> str:
     """The same in words, for those who do not see the drawing."""
     parts = [f"queue {name}" for word, name in topology.chain if word]
     for lane in topology.lanes:
@@ -238,7 +240,7 @@ _ICONS = {
 }
 
 
-def drawing(topology: Topology) -> tuple[str, int]:
+def drawing(topology: JobTopology) -> tuple[str, int]:
     """What is inside of the drawing's `<svg>`, and its height."""
     aside = list(dict.fromkeys(each for lane in topology.lanes for each in lane.items))
     lanes_height = len(topology.lanes) * (_LANE_HEIGHT + _PAD) - _PAD
@@ -273,7 +275,7 @@ def _chain(chain: Sequence[tuple[str, str]], bottom: int) -> Iterator[str]:
     yield f'<path class="line" d="M{middle:g} 28V{bottom - 4}" marker-end="url(#arrow)"/>'
 
 
-def _lines(lane: Lane, top: int, places: Mapping[Item, int]) -> Iterator[str]:
+def _lines(lane: Lane, top: int, places: Mapping[DrawnItem, int]) -> Iterator[str]:
     """Curves from a lane to what its pods use."""
     right, left = 1 + _LANE, 1 + _LANE + _GAP
     start = top + _HEAD + _TILE_HEIGHT // 2
@@ -331,7 +333,7 @@ def _rank(lane: Lane, number: int) -> str:
     return str(int(first) + number) if first.isdigit() else ""
 
 
-def _drawn_item(item: Item, top: int) -> Iterator[str]:
+def _drawn_item(item: DrawnItem, top: int) -> Iterator[str]:
     left = 1 + _LANE + _GAP
     yield f'<rect class="item" x="{left}" y="{top}" width="{_ASIDE - 2}" height="{_ITEM}" rx="8"/>'
     yield f'<path class="icon" transform="translate({left + 12} {top + 14})" d="{_ICONS[item.kind]}"/>'

@@ -31,7 +31,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Page:
+class FieldPage:
     """All facts about a place."""
 
     title: str
@@ -47,12 +47,12 @@ class Page:
     """Fields that only other releases have."""
 
 
-def page(root: Root, steps: Sequence[str], release: str) -> Page:
+def page(root: ExplainedKind, steps: Sequence[str], release: str) -> FieldPage:
     """The page of the place at *steps*; a `Key` is a step in brackets. Raises JobspecError if there is no such place."""
     places = places_of(root, steps, release)
     shown = _nearest(places, release, root.component)
     place = places[shown]
-    return Page(
+    return FieldPage(
         title=place.path,
         type=type_of(place.structure),
         version=f"{root.api_version}, {root.component} {shown}",
@@ -64,7 +64,7 @@ def page(root: Root, steps: Sequence[str], release: str) -> Page:
     )
 
 
-def outline(root: Root, steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
+def outline(root: ExplainedKind, steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
     """All fields below a place: the depth, name and type of each."""
     places = places_of(root, steps, release)
     if release not in places:
@@ -78,7 +78,7 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
         yield from _outline(object_of(child), depth + 1)
 
 
-def field_lines(root: Root, steps: Sequence[str], release: str) -> Iterator[str]:
+def field_lines(root: ExplainedKind, steps: Sequence[str], release: str) -> Iterator[str]:
     """A line for each field below a place in any release: its path as messages spell it, its type, and all facts about it."""
     left = list(reversed(_below_each(places_of(root, steps, release))))
     while left:
@@ -277,7 +277,7 @@ def _absence(places: dict[str, FieldPlace], release: str, shown: str, component:
 
 
 @dataclass(frozen=True)
-class Root:
+class ExplainedKind:
     """A kind whose places are explained."""
 
     name: str
@@ -290,16 +290,18 @@ class Root:
     model: type[Model] | None = None
 
 
-def root_of(model: type[Model]) -> Root:
+def root_of(model: type[Model]) -> ExplainedKind:
     """A kind that a model describes."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     releases = list(RELEASES[resource.component])
-    return Root(model.__name__, resource.api_version, resource.component, releases, lambda release: structure_of(model, release), model)
+    return ExplainedKind(
+        model.__name__, resource.api_version, resource.component, releases, lambda release: structure_of(model, release), model
+    )
 
 
-def builtin_roots() -> dict[str, Root]:
+def builtin_roots() -> dict[str, ExplainedKind]:
     """The built-in kinds by name, each in the version that clients prefer; of two of a name, that of the core group."""
-    roots: dict[str, Root] = {}
+    roots: dict[str, ExplainedKind] = {}
     for kind in built_in():
         version = max(kind.api_versions, key=lambda each: ("beta" not in each, each))
         if kind.name not in roots or not kind.group:
@@ -307,9 +309,9 @@ def builtin_roots() -> dict[str, Root]:
     return roots
 
 
-def _builtin_root(api_version: str, kind: str) -> Root:
+def _builtin_root(api_version: str, kind: str) -> ExplainedKind:
     releases = releases_of(api_version, kind)
-    return Root(kind, api_version, "kubernetes", releases, lambda release: structure_of_builtin(api_version, kind, release))
+    return ExplainedKind(kind, api_version, "kubernetes", releases, lambda release: structure_of_builtin(api_version, kind, release))
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,7 @@ class _NoSuchPlace(Exception):
         self.step = step
 
 
-def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, FieldPlace]:
+def places_of(root: ExplainedKind, steps: Sequence[str], release: str) -> dict[str, FieldPlace]:
     """The place at *steps* in each release that has it; a `Key` is a step in brackets.
 
     Raises JobspecError if no release has it, with what is wrong with the path, by *release* if several fail at the same step.

@@ -50,20 +50,20 @@ def compiled(model: type[Model], release: str, version: str) -> str:
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     api_version = resource.api_version_of(version)
     document = {"apiVersion": api_version, "kind": resource.kind, "component": resource.component, "release": release}
-    table = _Table([{}])
+    table = _ShapeTable([{}])
     table.rows[0] = table.flattened(_root(structure_of(model, release, version), resource))
     return _text(document, table)
 
 
 def compiled_builtin(api_version: str, kind: str) -> str:
     """The text of a built-in kind's compiled file: its shape in each release, by index, and one table for all releases."""
-    table = _Table([])
+    table = _ShapeTable([])
     roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
     document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
     return _text(document, table)
 
 
-def _text(document: dict[str, Any], table: _Table) -> str:
+def _text(document: dict[str, Any], table: _ShapeTable) -> str:
     """A file's JSON: its first line ends where the shapes begin, of which each has its own line, and its last line ends all."""
     head = _json({**document, "shapes": []}).removesuffix("]}")
     return "\n".join([head, ",\n".join(map(_json, table.rows)), "]}\n"])
@@ -95,7 +95,7 @@ def _root(structure: Structure, resource: Resource) -> Structure:
     return root
 
 
-class _Table:
+class _ShapeTable:
     """The shapes so far, each once; one that refers to others comes behind them, but for the first of a model's file."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:

@@ -41,7 +41,7 @@ def upstream_kinds() -> list[tuple[str, str]]:
 
 def table(releases: Mapping[str, tuple[Document, Iterable[Document]]]) -> str:
     """The text of the table: for each release, its document of version 2, and those of version 3, which know defaults."""
-    made = _Table()
+    made = _StructureTable()
     roots = {release: made.roots(document, _defaults(others)) for release, (document, others) in releases.items()}
     lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in made.rows)
     head = ",\n".join(f"{json.dumps(release)}:{json.dumps(found, separators=(',', ':'))}" for release, found in roots.items())
@@ -59,7 +59,7 @@ def _defaults(documents: Iterable[Document]) -> dict[tuple[str, str], Any]:
     }
 
 
-class _Table:
+class _StructureTable:
     """The rows so far, each once."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class _Table:
 class _Release:
     """The definitions of one release."""
 
-    def __init__(self, table: _Table, definitions: Mapping[str, Any], defaults: Mapping[tuple[str, str], Any]) -> None:
+    def __init__(self, table: _StructureTable, definitions: Mapping[str, Any], defaults: Mapping[tuple[str, str], Any]) -> None:
         self._table = table
         self._definitions = definitions
         self._defaults = defaults

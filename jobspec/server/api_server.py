@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?!\.\.?$)[\w.:@-]+", re.ASCII)  # names that are safe in a
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ServedResource:
     """The URL under which a server has the objects of a kind."""
 
     group: str
@@ -62,13 +62,13 @@ class ServerAnswer:
         return self.merged is not None and not has_error(self.diagnostics)
 
 
-class Server:
+class ApiServer:
     """A server that answers questions; it is asked for the kinds of an API version only once."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self._lock = threading.Lock()
-        self._versions: dict[str, dict[str, Resource]] = {}
+        self._versions: dict[str, dict[str, ServedResource]] = {}
 
     def version(self) -> str:
         """The release of Kubernetes, where the caller may see it. Raises JobspecError where the server is no Kubernetes API server."""
@@ -78,7 +78,7 @@ class Server:
             raise JobspecError(f"{self.client.name}: what answers at {self.client.url} is not a Kubernetes API server: {reply.message}")
         return str(version or "of unknown version")
 
-    def resource(self, api_version: str, kind: str) -> Resource | None:
+    def resource(self, api_version: str, kind: str) -> ServedResource | None:
         """The URL of the objects of a kind; None where the server does not serve the kind."""
         with self._lock:
             if api_version not in self._versions:
@@ -90,7 +90,7 @@ class Server:
         with self._lock:
             self._versions.clear()
 
-    def _kinds(self, api_version: str) -> dict[str, Resource]:
+    def _kinds(self, api_version: str) -> dict[str, ServedResource]:
         found = _API_VERSION.fullmatch(api_version)
         if not found:
             return {}
@@ -101,7 +101,7 @@ class Server:
         if not reply.ok:
             raise JobspecError(f"{self.client.name}: cannot list the kinds of {api_version}: {reply.message}")
         return {
-            each["kind"]: Resource(found[1] or "", path, each["name"], namespaced=each["namespaced"])
+            each["kind"]: ServedResource(found[1] or "", path, each["name"], namespaced=each["namespaced"])
             for each in reply.body.get("resources", ())
             if "/" not in each["name"]
         }
@@ -186,12 +186,12 @@ def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str,
 def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str]:
     shown = {key: value for key, value in data.items() if key != "status"}
     if isinstance(data.get("metadata"), dict):
-        shown["metadata"] = _written(data["metadata"])
+        shown["metadata"] = _without_server_fields(data["metadata"])
     shape = shapes.load(question.document.api_version, question.document.kind, target)
     return write([arrange(shown, shape)]).splitlines(keepends=True)
 
 
-def _written(metadata: dict[str, Any]) -> dict[str, Any]:
+def _without_server_fields(metadata: dict[str, Any]) -> dict[str, Any]:
     """An object's metadata without the server's own."""
     written = {key: value for key, value in metadata.items() if key not in WRITTEN_BY_SERVER}
     annotations = written.get("annotations")

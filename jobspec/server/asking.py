@@ -22,7 +22,7 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.webhook import WITHOUT_WEBHOOK
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference, is_meant, shipped
 from jobspec.operators.webhooks import as_decoded
-from jobspec.server.api_server import Resource, Server, ServerAnswer
+from jobspec.server.api_server import ApiServer, ServedResource, ServerAnswer
 from jobspec.server.client import APPLY, MANAGER, Client, in_threads
 from jobspec.server.questions import PodQuestion, Question
 from jobspec.targets import OPERATORS, QUEUES, Target, release_of
@@ -38,7 +38,13 @@ _REFERENCED_BY_PODS = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "Prior
 
 
 def ask(
-    questions: Sequence[Question], server: Server, target: Target, *, owned: bool, done: Callable[[], None], crds: Sequence[Document] = ()
+    questions: Sequence[Question],
+    server: ApiServer,
+    target: Target,
+    *,
+    owned: bool,
+    done: Callable[[], None],
+    crds: Sequence[Document] = (),
 ) -> dict[Question, ServerAnswer]:
     """The server's answer to each question; *done* is called after each.
 
@@ -60,7 +66,7 @@ def ask(
 
 
 def _prepare(
-    questions: Sequence[Question], answers: dict[Question, ServerAnswer], server: Server, target: Target, crds: Sequence[Document]
+    questions: Sequence[Question], answers: dict[Question, ServerAnswer], server: ApiServer, target: Target, crds: Sequence[Document]
 ) -> None:
     """Store CRDs and namespaces: the user's, the accepted ones among the documents, and the target's for all other kinds."""
     accepted = [question for question, answer in answers.items() if answer.accepts]
@@ -75,7 +81,9 @@ def _prepare(
 
 
 @contextmanager
-def _stored_meanwhile(looked_up: dict[Question, ServerAnswer], rest: Sequence[Question], server: Server, target: Target) -> Iterator[None]:
+def _stored_meanwhile(
+    looked_up: dict[Question, ServerAnswer], rest: Sequence[Question], server: ApiServer, target: Target
+) -> Iterator[None]:
     """Store accepted documents that admission looks up, and the shipped runtimes that jobs refer to; remove them at the end."""
     runtimes = _wanted_runtimes(rest, server)
     temporary: list[str] = []
@@ -92,7 +100,7 @@ def _stored_meanwhile(looked_up: dict[Question, ServerAnswer], rest: Sequence[Qu
         remove(server, temporary)
 
 
-def _wanted_runtimes(questions: Iterable[Question], server: Server) -> set[tuple[str, str]]:
+def _wanted_runtimes(questions: Iterable[Question], server: ApiServer) -> set[tuple[str, str]]:
     """Kind and name of the runtimes that the server's webhooks will look up for TrainJobs."""
     references = [RuntimeReference(each.document.data) for each in questions if each.gvk == _TRAINJOB]
     if not references or absent_webhooks(server, [_TRAINJOB]):
@@ -100,7 +108,7 @@ def _wanted_runtimes(questions: Iterable[Question], server: Server) -> set[tuple
     return {(each.kind, each.name) for each in references}
 
 
-def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list[str]:
+def _store_shipped(names: Sequence[str], server: ApiServer, target: Target) -> list[str]:
     """Store those of the runtimes that the trainer ships and the server does not have, and return their paths."""
     stored = []
     for name in shipped(target).keys() & set(names):
@@ -122,7 +130,7 @@ _SERVED_SECONDS = 30
 _REMOVED_SECONDS = 3
 
 
-def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Target) -> None:
+def install_kinds(server: ApiServer, kinds: Iterable[tuple[str, str]], target: Target) -> None:
     """Store the target's CRDs for those of *kinds*, pairs of API version and kind, that belong to the operators."""
     ours = sorted({pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS})
     if not ours:
@@ -133,7 +141,7 @@ def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Targ
     install(server, [crd(getattr(models, kind), release_of(COMPONENTS[api_version, kind], target)) for api_version, kind in ours])
 
 
-def install(server: Server, crds: Iterable[Any]) -> None:
+def install(server: ApiServer, crds: Iterable[Any]) -> None:
     """Store CRDs, and wait until the server serves their kinds."""
     crds = list(crds)
     for crd in crds:
@@ -142,7 +150,7 @@ def install(server: Server, crds: Iterable[Any]) -> None:
         _wait_for(server, _defined(crd))
 
 
-def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
+def _wait_for(server: ApiServer, kinds: Iterable[tuple[str, str]]) -> None:
     """Wait until the server serves *kinds*, which it does a moment after it has the CRD."""
     deadline = time.monotonic() + _SERVED_SECONDS
     for api_version, kind in kinds:
@@ -152,14 +160,14 @@ def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
             time.sleep(0.1)
 
 
-def _is_served(server: Server, api_version: str, kind: str) -> bool:
+def _is_served(server: ApiServer, api_version: str, kind: str) -> bool:
     """Whether the server lists the kind and, a moment later, has storage for its objects."""
     server.forget()
     resource = server.resource(api_version, kind)
     return resource is not None and server.client.get(f"{resource.collection('default')}?limit=1").ok
 
 
-def make_namespaces(server: Server, names: Iterable[str]) -> None:
+def make_namespaces(server: ApiServer, names: Iterable[str]) -> None:
     """Create missing namespaces; an invalid name is skipped here, and refused with the document that has it."""
     for name in sorted(set(names)):
         namespace = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -168,14 +176,14 @@ def make_namespaces(server: Server, names: Iterable[str]) -> None:
             raise JobspecError(f"{server.client.name}: cannot make the namespace `{name}`: {reply.message}")
 
 
-def store(server: Server, path: str, text: str) -> None:
+def store(server: ApiServer, path: str, text: str) -> None:
     """Apply an object without dry-run. Raises JobspecError where it is refused."""
     reply = server.client.call("PATCH", path, text, kind=APPLY, query=_FORCE)
     if not reply.ok:
         raise JobspecError(f"{server.client.name}: cannot store {path}: {reply.message}")
 
 
-def store_document(server: Server, question: Question) -> str:
+def store_document(server: ApiServer, question: Question) -> str:
     """Apply an accepted document without dry-run; returns the object's path."""
     document = question.document
     resource = server.resource(document.api_version, document.kind)
@@ -185,7 +193,7 @@ def store_document(server: Server, question: Question) -> str:
     return path
 
 
-def remove(server: Server, paths: Iterable[str]) -> None:
+def remove(server: ApiServer, paths: Iterable[str]) -> None:
     """Delete objects, with a short timeout: this may be the last step of an interrupted run."""
     client = Client(server.client.api, server.client.name, seconds=_REMOVED_SECONDS)
     for path in paths:
@@ -200,7 +208,7 @@ def _defined(crd: Any) -> list[tuple[str, str]]:
 
 # Hints for documents that need something which the server does not have: a kind, a namespace or a runtime.
 def with_hints(
-    answers: Mapping[Question, ServerAnswer], server: Server, target: Target, crds: Sequence[Document]
+    answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, crds: Sequence[Document]
 ) -> dict[Question, ServerAnswer]:
     """The answers, with a diagnostic for each missing kind, and with hints at the documents and *crds* that the server lacks."""
     documents = [question.document for question in answers]
@@ -214,7 +222,7 @@ def with_hints(
     return hinted
 
 
-def _missing_kind(question: Question, definitions: Iterable[Document], target: Target, server: Server) -> Diagnostic:
+def _missing_kind(question: Question, definitions: Iterable[Document], target: Target, server: ApiServer) -> Diagnostic:
     document = question.document
     found = verdict(document, target)
     unknown = found.diagnostics[0] if found.status == "unknown" else None  # its rule distinguishes a wrong version from a wrong kind
@@ -236,7 +244,7 @@ def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
     return f"install {component}, or its CRD alone: {command}"
 
 
-def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Document], server: Server) -> str:
+def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Document], server: ApiServer) -> str:
     """How to get the namespace or runtime whose absence a diagnostic reports; empty for all other diagnostics."""
     if diagnostic.rule == "missing-namespace":
         name = server.namespace_of(question)
@@ -270,7 +278,7 @@ _NAMES = {
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
-def absent_webhooks(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def absent_webhooks(server: ApiServer, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Those of *kinds*, pairs of API version and kind, whose operator has no webhook on the server, each with a sentence that says so.
 
     Where the caller may not list webhooks, these are all kinds of the operators.
@@ -289,7 +297,7 @@ def absent_webhooks(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tu
         for webhook in each.get("webhooks") or ()
     ]
 
-    def has_own(component: str, resource: Resource) -> bool:
+    def has_own(component: str, resource: ServedResource) -> bool:
         own = [webhook for is_kueues, webhook in webhooks if is_kueues == (component == QUEUES)]
         return any(each["name"].endswith(_NAMES[component]) and _covers(each, resource) for each in own)
 
@@ -300,13 +308,13 @@ def absent_webhooks(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tu
     }
 
 
-def _covers(webhook: dict[str, Any], resource: Resource) -> bool:
+def _covers(webhook: dict[str, Any], resource: ServedResource) -> bool:
     rules = webhook.get("rules") or ()
     return any(resource.group in rule.get("apiGroups", ()) and resource.plural in rule.get("resources", ()) for rule in rules)
 
 
 def with_absent_webhooks(
-    answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
+    answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, *, closed: bool
 ) -> dict[Question, ServerAnswer]:
     """The answers, with those of the operators' webhooks that the server does not have, to documents that it accepts."""
     completed = dict(answers)
@@ -330,7 +338,7 @@ def _and(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswe
     return replace(answer, diagnostics=[*answer.diagnostics, *diagnostics])
 
 
-def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> Sequence[Diagnostic]:
+def _by_webhooks(question: Question, judged: Judged, target: Target, server: ApiServer) -> Sequence[Diagnostic]:
     """The webhooks' diagnostics; a warning instead where the server's CRD takes the document and the target's release does not."""
     if judged.by_server.status != "invalid":
         return judged.by_webhooks
@@ -356,7 +364,7 @@ def _is_looked_up(question: Question) -> bool:
 
 
 def _cluster(
-    context: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
+    context: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: ApiServer, target: Target, *, closed: bool
 ) -> Cluster:
     """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
     context = list(context)
@@ -369,7 +377,7 @@ def _cluster(
     return Cluster(target, closed=closed, objects=[as_decoded(each, target) for each in objects], stored=stored)
 
 
-def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:
+def _live_runtime(job: Question, known: Iterable[Document], server: ApiServer) -> list[Document]:
     """The runtime that a job refers to, where the server has it and it is none of the *known* documents."""
     reference = RuntimeReference(job.document.data)
     resource = server.resource(API_VERSION, str(reference.kind))

@@ -301,7 +301,7 @@ def resolve(field: str, data: Any) -> Path:
         if step is None:
             break
         path.append(step)
-        data = _inside(data, step)
+        data = _child(data, step)
     return tuple(path)
 
 
@@ -353,7 +353,7 @@ def _index(keys: str, items: list[Any]) -> int | None:
     return None
 
 
-def _inside(data: Any, step: str | int) -> Any:
+def _child(data: Any, step: str | int) -> Any:
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None

@@ -11,7 +11,7 @@ import pytest
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.migrate.upgrade import RULE, JudgedJob, Side, changes
+from jobspec.migrate.upgrade import RULE, JudgedJob, UpgradeState, changes
 from jobspec.workloads import is_workload
 from tests.agreement import known
 from tests.agreement.records import Record, is_known, records, target_of
@@ -66,14 +66,14 @@ def _refused(found: Iterable[Diagnostic]) -> set[int | None]:
     return {each.document for each in found if each.severity == "error" and each.stage != "outcome"}
 
 
-def _side(record: Record) -> Side:
+def _side(record: Record) -> UpgradeState:
     cluster = Cluster(target_of(record.release), closed=True)
     source = pipeline.Source(record.manifest.name, record.manifest.read_bytes())
     (checked,) = pipeline.check_files([source], lambda each, there: pipeline.load(each, (), there), cluster, outcome=True)
     valid = {row.index for row in checked.result.documents if row.status == "valid"}
     jobs = [each for each in checked.documents if is_workload(each) and each.index in valid]
     judged = {f"{each.index} {each.name}": JudgedJob(each.name, each, checked.documents, cluster.target) for each in jobs}
-    return Side(cluster, checked.result.diagnostics, judged)
+    return UpgradeState(cluster, checked.result.diagnostics, judged)
 
 
 def _refused_later(before: Record, after: Record) -> set[int]:

@@ -74,12 +74,12 @@ class Thing(Model):
     when: Annotated[Time, Since("trainer", "2.3")] = Field(description="the time")
 
 
-def _page(*steps: str, release: str = "2.3.0") -> explain.Page:
+def _page(*steps: str, release: str = "2.3.0") -> explain.FieldPage:
     return explain.page(explain.root_of(Thing), steps, release)
 
 
 def test_a_field_whose_type_and_rules_differ_between_releases() -> None:
-    assert _page("count") == explain.Page(
+    assert _page("count") == explain.FieldPage(
         title="Thing.count",
         type="integer",
         version="example.com/v1, trainer 2.3.0",
@@ -97,7 +97,7 @@ def test_a_field_whose_type_and_rules_differ_between_releases() -> None:
 
 
 def test_an_object_its_fields_and_those_of_other_releases() -> None:
-    assert _page("part") == explain.Page(
+    assert _page("part") == explain.FieldPage(
         title="Thing.part",
         type="Part",
         version="example.com/v1, trainer 2.3.0",

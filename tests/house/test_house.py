@@ -228,6 +228,16 @@ def test_values_do_not_change_once_they_are_made() -> None:
     assert [module for module in _ASSIGNING if not found[module]] == []
 
 
+def test_no_two_classes_have_one_name() -> None:
+    """Kinds in `models` keep Kubernetes' names, which several groups can share."""
+    found: dict[str, list[str]] = {}
+    for module, path in _modules():
+        for node in _nodes(path) if not module.startswith("jobspec.models") else ():
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
 def test_a_release_is_asked_about_in_its_own_room() -> None:
     """What a release of an operator or of Kubernetes does otherwise stands in its room: `is_at_least(release, "2.2.0")` nowhere else."""
     rooms = ("operators", "kubernetes", "models", "schemas")

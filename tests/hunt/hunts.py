@@ -66,7 +66,7 @@ class Ground:
         return Server(kubeconfig(NEWEST_OPERATORS))
 
     @cached_property
-    def newest_webhooks(self) -> manifests.Setting:
+    def newest_webhooks(self) -> manifests.HuntedServer:
         return manifests.with_webhooks(manifests.operators(self.newest_operators, newest=True))
 
     @cached_property
@@ -76,11 +76,11 @@ class Ground:
         return server
 
     @cached_property
-    def without_webhooks(self) -> manifests.Setting:
+    def without_webhooks(self) -> manifests.HuntedServer:
         return manifests.without_webhooks(manifests.control_plane(self.server))
 
     @cached_property
-    def with_webhooks(self) -> manifests.Setting:
+    def with_webhooks(self) -> manifests.HuntedServer:
         return manifests.with_webhooks(manifests.operators(self.operators))
 
 
@@ -96,7 +96,7 @@ class Hunt:
         """Skips, as a test does, where something is not there that the hunt needs."""
 
 
-def _mutants(setting: manifests.Setting, random: Random) -> Iterator[Find]:
+def _mutants(setting: manifests.HuntedServer, random: Random) -> Iterator[Find]:
     for change in manifests.CHANGES:
         yield from setting.finds(change, random, count=250)
 

@@ -21,7 +21,7 @@ _RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/{}?fiel
 
 
 @dataclass(frozen=True)
-class Setting:
+class HuntedServer:
     """A server, the manifests that are changed for it, and the kinds for which it needs minutes where a quantity has no end."""
 
     live: Live
@@ -51,15 +51,15 @@ def operators(server: Server, *, newest: bool = False) -> Live:
     return Live("newest-operators" if newest else "operators", server, Cluster(served, closed=True))
 
 
-def without_webhooks(live: Live) -> Setting:
+def without_webhooks(live: Live) -> HuntedServer:
     """Manifests of real projects, and cases of the kinds that these hardly have."""
     rare = [case for case in corpus.our_own() if case.kind not in ("PyTorchJob", "PersistentVolumeClaim")]
-    return Setting(live, [*corpus.of_projects(), *rare], ("PersistentVolumeClaim",))
+    return HuntedServer(live, [*corpus.of_projects(), *rare], ("PersistentVolumeClaim",))
 
 
-def with_webhooks(live: Live) -> Setting:
+def with_webhooks(live: Live) -> HuntedServer:
     """Manifests of real projects, of the operators' kinds."""
-    return Setting(live, of_operators(corpus.of_projects()), OF_OPERATORS)
+    return HuntedServer(live, of_operators(corpus.of_projects()), OF_OPERATORS)
 
 
 def of_operators(cases: list[Case]) -> list[Case]:

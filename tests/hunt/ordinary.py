@@ -94,7 +94,7 @@ def seen(text: str, target: Target) -> Iterator[Seen]:
         accepted = has_ordinary_objects(job, runtime, cluster.target)
         ordinary = accepted and has_ordinary_programs(job, runtime)
         said = _said(judged(job, there, cluster))
-        expected = "" if ordinary else _said(judged(job, there, cluster, accepted=True)) if accepted else said
+        expected = "" if ordinary else _said(judged(job, there, cluster, skip_server_checks=True)) if accepted else said
         yield Seen(job, accepted, ordinary, said, "" if said == expected else said or expected)
 
 

@@ -11,7 +11,7 @@ from random import Random, SystemRandom
 from typing import Any
 
 from jobspec.documents.reader import read
-from jobspec.operators.kueue.admission import Answer, ask
+from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
 from jobspec.targets import choose
@@ -131,7 +131,7 @@ def _is(workload: Data, condition: str) -> bool:
     return any(it["type"] == condition and it["status"] == "True" for it in workload.get("status", {}).get("conditions", ()))
 
 
-def _theirs_beside(server: Server, namespace: str, uid: str, ours: Answer, before: list[Data]) -> Data:
+def _theirs_beside(server: Server, namespace: str, uid: str, ours: QueueAnswer, before: list[Data]) -> Data:
     """What becomes of a job beside others: its admission, what its queue has reserved, and who was preempted for it."""
     end, quiet, said = time.monotonic() + _PATIENCE, time.monotonic(), {"message": "no Workload"}
     status: Data = next((each["status"] for each in before if each["metadata"]["name"] == ours.cluster_queue), {})
@@ -205,7 +205,7 @@ def difference(text: str) -> str:
     return _difference(_ours(text), json.loads(text.partition("\n")[0].removeprefix(_HEAD)))
 
 
-def _ours(text: str) -> Answer:
+def _ours(text: str) -> QueueAnswer:
     """What we say of the first document, a job, among the others."""
     documents, problems = read(text, file="job.yaml")
     assert not problems
@@ -213,7 +213,7 @@ def _ours(text: str) -> Answer:
     return ask(workload_of(documents[0], documents, _TARGET, world), world)
 
 
-def _difference(ours: Answer, theirs: Data) -> str:
+def _difference(ours: QueueAnswer, theirs: Data) -> str:
     """What of an answer differs from what Kueue did."""
     admission, preempted = theirs.get("admission"), theirs.get("preempted", [])
     if ours.verdict == "unknown":
@@ -232,12 +232,12 @@ def _difference(ours: Answer, theirs: Data) -> str:
     return "" if borrows is (ours.verdict == "borrows") else "borrows" if borrows else "does not borrow"
 
 
-def _said(ours: Answer) -> str:
+def _said(ours: QueueAnswer) -> str:
     sets = [f"{each.name} {each.count} {dict(each.flavors)} {[(it.flavor, it.reasons) for it in each.tried]}" for each in ours.pod_sets]
     return f"{ours.verdict} {ours.reason} {sets}"
 
 
-def _theirs(server: Server, namespace: str, uid: str, ours: Answer) -> Data:
+def _theirs(server: Server, namespace: str, uid: str, ours: QueueAnswer) -> Data:
     """The admission of a job's workload, and what its queue has reserved then; or why it waits."""
     end, quiet = time.monotonic() + _PATIENCE, 0.0
     query = f"?labelSelector=kueue.x-k8s.io%2Fjob-uid%3D{uid}"

@@ -3,7 +3,7 @@
 import pytest
 
 from jobspec.kubernetes.cel.library import Program
-from jobspec.kubernetes.cel.signatures import FUNCTIONS, Overload, Type
+from jobspec.kubernetes.cel.signatures import FUNCTIONS, CelType, Overload
 from jobspec.kubernetes.cel.types import SchemaTypes
 from jobspec.targets import RELEASES
 from tests.support import cel_growth
@@ -79,7 +79,7 @@ _OF_A_SERVER = ("authorizer", "pathCheck", "groupCheck", "resourceCheck", "decis
 _NEITHER_HAS = ["duration(1)"]  # a server cannot evaluate it either
 
 
-def _sample(kind: Type) -> str:
+def _sample(kind: CelType) -> str:
     inside = [_sample(each) for each in kind.inside]
     forms = {"list": "[{}]", "map": "{{{}: {}}}", "optional": "optional.of({})"}
     return forms[kind.name].format(*inside) if kind.name in forms else _SAMPLES[kind.name]

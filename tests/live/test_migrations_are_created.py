@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
-from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
+from jobspec.migrate.jobs import MigratedJob, migrate_pytorchjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.workloads import QUEUE
 from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
@@ -32,17 +32,17 @@ def _sources() -> list[Path]:
     return [*corpus(folder("corpus", "manifests")), *sorted((ROOT / "tests" / "cases" / "migrate").glob("*/job.yaml"))]
 
 
-def _migrated(paths: list[Path], trainer: str) -> Iterator[tuple[str, Migrated]]:
+def _migrated(paths: list[Path], trainer: str) -> Iterator[tuple[str, MigratedJob]]:
     """The jobs in files that migrate to a release of the trainer."""
     for path in paths:
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
             found = migrate_pytorchjob(job, documents, cluster(trainer))
-            if isinstance(found, Migrated) and not _needs_more(found):
+            if isinstance(found, MigratedJob) and not _needs_more(found):
                 yield path.name, found
 
 
-def _needs_more(found: Migrated) -> bool:
+def _needs_more(found: MigratedJob) -> bool:
     """Whether pods need what the server has not, such as a priority class, or the job was read from a server and cannot be made."""
     facts = found.after.facts if found.after else {}
     amounts = [key for key in facts if "requests" in key and "/" in key[-1]]
@@ -90,7 +90,7 @@ def _pods(server: Server, namespace: str, count: int) -> list[Data]:
         time.sleep(0.5)
 
 
-def _check(server: Server, sources: list[tuple[str, Migrated]]) -> None:
+def _check(server: Server, sources: list[tuple[str, MigratedJob]]) -> None:
     prefix = f"migrated-{time.time_ns() // 1_000_000}"
     created = []
     for number, (name, found) in enumerate(sources):

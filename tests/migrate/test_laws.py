@@ -11,7 +11,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document
 from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
-from jobspec.migrate.jobs import Migrated, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.jobs import MigratedJob, loss_report, migrate_pytorchjob, shared_key
 from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
@@ -39,7 +39,7 @@ def test_every_job_becomes_one_that_a_server_takes_or_it_is_said_why_not() -> No
     for trainer in ("2.0", "2.3"):
         for manifest, job in _grown():
             found = migrate_pytorchjob(job, [job], cluster(trainer))
-            if not isinstance(found, Migrated):
+            if not isinstance(found, MigratedJob):
                 assert found.rule == "not-migrated"
                 assert found.mark.line
                 continue
@@ -105,7 +105,7 @@ def test_what_changes_the_objects_of_an_operator_is_seen() -> None:
     assert seen > _JOBS // 6
 
 
-def _there(documents: list[Document], before: str, after: str) -> tuple[list[Document], Migrated] | None:
+def _there(documents: list[Document], before: str, after: str) -> tuple[list[Document], MigratedJob] | None:
     """The documents of a TrainJob and its runtime in the words of another release; None where they are not migrated."""
     new = [as_document(migrate_runtime(each, cluster(after).target)[0], each) for each in documents if each.group_kind in RUNTIMES]
     (job,) = jobs_among(documents, ("trainer.kubeflow.org", "TrainJob"))

@@ -5,28 +5,28 @@ from typing import Any
 import pytest
 
 from jobspec.migrate.facts import NAME
-from jobspec.migrate.jobs import LOST, Migrated, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.jobs import LOST, MigratedJob, loss_report, migrate_pytorchjob, shared_key
 from tests.migrate.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 
 
-def _migrated(manifest: dict[str, Any], trainer: str = "2.3", gang_scheduler: str = "") -> Migrated:
+def _migrated(manifest: dict[str, Any], trainer: str = "2.3", gang_scheduler: str = "") -> MigratedJob:
     documents = accepted(text_of(manifest), trainer)
     (job,) = jobs_among(documents)
     found = migrate_pytorchjob(job, documents, cluster(trainer), gang_scheduler=gang_scheduler)
-    assert isinstance(found, Migrated)
+    assert isinstance(found, MigratedJob)
     assert found.after
     assert documents_of(text_of(*(each.data() for each in found.trees)), trainer)[1].diagnostics == ()
     assert found.after.nodes == found.before.nodes
     return found
 
 
-def _after(found: Migrated) -> dict[tuple[str, ...], Any]:
+def _after(found: MigratedJob) -> dict[tuple[str, ...], Any]:
     assert found.after
     return dict(found.after.facts)
 
 
-def _rules(found: Migrated) -> dict[str, str]:
+def _rules(found: MigratedJob) -> dict[str, str]:
     pairs = zip(found.rules(), found.differences, strict=True)
     rules = {" ".join(shared_key(each.key)): rule.removeprefix("migration-") for rule, each in pairs}
     assert all(rule == "note" for name, rule in rules.items() if name.endswith(f" env {NAME}"))
@@ -207,7 +207,7 @@ def test_every_public_job_migrates_and_all_that_differs_is_reported(trainer: str
         for job in jobs_among(documents) if result.valid else ():
             found += 1
             migrated = migrate_pytorchjob(job, documents, cluster(trainer))
-            assert isinstance(migrated, Migrated), path
+            assert isinstance(migrated, MigratedJob), path
             assert migrated.after, path
             text = text_of(*(each.data() for each in migrated.trees))
             assert documents_of(text, trainer)[1].diagnostics == (), path
@@ -227,7 +227,7 @@ def test_every_probe_migrates_or_says_why_not(trainer: str) -> None:
         documents, result = documents_of(path.read_bytes(), trainer, path.name)
         for job in jobs_among(documents) if result.valid else ():
             found = migrate_pytorchjob(job, documents, cluster(trainer))
-            if not isinstance(found, Migrated):
+            if not isinstance(found, MigratedJob):
                 assert "stays as it is: " in found.message, path
                 continue
             migrated += 1

@@ -11,7 +11,7 @@ from jobspec.operators.kueue.versions import KINDS
 from jobspec.operators.kueue.workload import workload_of
 from jobspec.operators.kueue.world import world_of
 from jobspec.pipeline import items_of
-from jobspec.reports.queue import Asked, Text, text_report
+from jobspec.reports.queue import Asked, TextOptions, text_report
 from jobspec.targets import choose
 from tests.support.reference import ROOT
 
@@ -32,6 +32,6 @@ def test_each_job_is_said_what_is_expected(path: Path) -> None:
         answer = ask(workload_of(job, documents, choose(()), world), world)
         line = job.marks.nearest(("metadata", "name" if job.name else "generateName")).place().line
         found[line] = answer.verdict
-        words = re.sub(r"\s+", " ", text_report([Asked(job, answer)], world, Text(100, "0.19.2", colour=False)))
+        words = re.sub(r"\s+", " ", text_report([Asked(job, answer)], world, TextOptions(100, "0.19.2", colour=False)))
         assert all(part in words for part in expected[line][1].split("; ") if part), words
     assert found == {line: verdict for line, (verdict, _) in expected.items()}

@@ -468,7 +468,7 @@ def roles(documents: list[Document]) -> list[list[str]]:
     return [list(document.data["spec"].get("pytorchReplicaSpecs", ())) for document in documents]
 
 
-def each_once(values: list[Any]) -> list[Any]:
+def deduplicated(values: list[Any]) -> list[Any]:
     return [value for number, value in enumerate(values) if value not in values[:number]]
 
 
@@ -495,7 +495,7 @@ def test_two_at_once_are_one_after_the_other(world: World, drawing: st.DataObjec
         return
     in_turn, problems = applied(world, first, b)
     assert problems == []
-    assert data(at_once) == each_once(data(in_turn))  # a companion that both add is in the file already when b adds it
+    assert data(at_once) == deduplicated(data(in_turn))  # a companion that both add is in the file already when b adds it
 
 
 @in_every_world

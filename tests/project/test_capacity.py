@@ -11,7 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
-from jobspec.project.capacity import Capacity, Prices, capacity_of, cost_of, is_accelerator
+from jobspec.project.capacity import Capacity, PriceList, capacity_of, cost_of, is_accelerator
 from jobspec.reports.diff import duration
 from jobspec.targets import choose
 from jobspec.workloads import is_workload
@@ -191,7 +191,7 @@ def test_other_resources_are_none(name: str) -> None:
 
 def _cost(text: str) -> Decimal | str:
     (document,), _ = read(quick_yaml.dump(quick_yaml.load(PRICES)), file="prices.yaml")
-    found = cost_of(_capacity(text), Prices(document))
+    found = cost_of(_capacity(text), PriceList(document))
     return found.why if found.amount is None else found.amount
 
 

@@ -38,7 +38,7 @@ HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 
 def _variants(files: dict[str, str]) -> tuple[Sequence[PlannedVariant], Cluster]:
     project = LoadedProject(read(files[FILE], file=FILE)[0][0], files[FILE])
-    cluster = Cluster(project.wishes)
+    cluster = Cluster(project.asked_releases)
     variants, problems = variants_of(project, Sources(lambda path: Source(path, files[path]), cluster))
     assert not problems
     return variants, cluster

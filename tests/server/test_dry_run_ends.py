@@ -15,7 +15,7 @@ from threading import Event
 import pytest
 
 from jobspec.diagnostics import JobspecError
-from jobspec.server.api_server import Server
+from jobspec.server.api_server import ApiServer
 from jobspec.server.asking import remove
 from jobspec.server.client import of_config
 from tests.support import quick_yaml
@@ -120,7 +120,7 @@ def test_what_was_stored_meanwhile_is_not_waited_for_long() -> None:
     with answering(stall) as port, closing(of_config(config_of(port), "a server")) as client:
         start = time.monotonic()
         with pytest.raises(JobspecError, match="did not answer in time"):
-            remove(Server(client), ["/api/v1/namespaces/a/configmaps/a"])
+            remove(ApiServer(client), ["/api/v1/namespaces/a/configmaps/a"])
         took = time.monotonic() - start
         enough.set()
     assert took < 10

@@ -10,7 +10,7 @@ import pytest
 
 from jobspec.kinds import COMPONENTS
 from jobspec.server import asking
-from jobspec.server.api_server import Server
+from jobspec.server.api_server import ApiServer
 from jobspec.server.client import YAML, Client
 from jobspec.server.local import control_plane
 from jobspec.server.questions import questions_about
@@ -36,7 +36,7 @@ spec:
 def own() -> Iterator[Client]:
     """A server that has the kinds of all operators."""
     with control_plane(assets()) as client:
-        asking.install_kinds(Server(client), COMPONENTS, choose([]))
+        asking.install_kinds(ApiServer(client), COMPONENTS, choose([]))
         yield client
 
 
@@ -76,7 +76,7 @@ webhooks:
 
 def test_what_jobs_refer_to_is_there_while_they_are_asked_about(own: Client, tmp_path: Path) -> None:
     (tmp_path / "jobs.yaml").write_text(f"{RUNTIME}---\n{TRAINJOB}---\n{TRAINJOB.replace('ours', 'torch-distributed')}")
-    target, server = choose([]), Server(own)
+    target, server = choose([]), ApiServer(own)
     questions = questions_about(read(tmp_path / "jobs.yaml", target), target).questions
     assert own.call("POST", HOOKS, HOOK, kind=YAML).ok
     seen: list[list[int]] = []
@@ -119,7 +119,7 @@ CLASSES = ("/apis/scheduling.k8s.io/v1/priorityclasses/urgent", "/apis/node.k8s.
 def test_what_pods_need_is_there_while_they_are_asked_about(own: Client, tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     questions = questions_about(read(tmp_path / "pod.yaml", choose([])), choose([])).questions
-    answers = asking.ask(questions, Server(own), choose([]), owned=True, done=lambda: None)
+    answers = asking.ask(questions, ApiServer(own), choose([]), owned=True, done=lambda: None)
     assert [answers[question].accepts for question in questions] == [True, True, True]
     assert [own.get(place).status for place in CLASSES] == [404, 404]
 

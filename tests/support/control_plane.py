@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from jobspec.kinds import COMPONENTS
-from jobspec.server.api_server import Server
+from jobspec.server.api_server import ApiServer
 from jobspec.server.asking import install_kinds
 from jobspec.server.client import Client
 from jobspec.server.local import control_plane
@@ -40,7 +40,7 @@ def kubeconfig(client: Client) -> str:
 def main(command: list[str]) -> int:
     """Run the command; returns its exit code."""
     with control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) as client, tempfile.TemporaryDirectory() as folder:
-        install_kinds(Server(client), COMPONENTS, choose([]))
+        install_kinds(ApiServer(client), COMPONENTS, choose([]))
         file = Path(folder, "kubeconfig")
         file.write_text(kubeconfig(client))
         return subprocess.run(command, env={**os.environ, "JOBSPEC_TEST_KUBECONFIG": str(file)}).returncode

@@ -16,9 +16,9 @@ from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import (
     Binding,
+    CelFailure,
     Decision,
     Evaluation,
-    Failure,
     Inputs,
     NotKnown,
     Policy,
@@ -106,7 +106,7 @@ class _Round:
             before = self.object
             evaluation = Evaluation(policy, self._inputs(), params)
             matches = evaluation.matches()
-            if isinstance(matches, Failure):
+            if isinstance(matches, CelFailure):
                 self._fail(policy, binding, matches, "a match condition")
             if matches is not True:
                 continue
@@ -142,15 +142,15 @@ class _Round:
                     for params in parameters(mapping(policy.spec, "paramKind"), reference, self._request, self._objects):
                         yield policy, binding, params
                 except NotKnown as error:
-                    self._fail(policy, binding, Failure(str(error), is_unknown=True), "")
+                    self._fail(policy, binding, CelFailure(str(error), is_unknown=True), "")
                 except Refused as error:
-                    self._fail(policy, binding, Failure(f"failed to configure binding: {error}"), "")
+                    self._fail(policy, binding, CelFailure(f"failed to configure binding: {error}"), "")
 
     def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None) -> None:
         text = (mapping(mutation, "applyConfiguration") or mapping(mutation, "jsonPatch"))["expression"]
         evaluation = Evaluation(policy, self._inputs(), params)
         found = evaluation.value(text, evaluation.values)
-        if isinstance(found, Failure):
+        if isinstance(found, CelFailure):
             self._fail(policy, binding, found, f"`{in_one_line(text)}`", evaluation.path_of(text))
             return
         try:
@@ -167,7 +167,7 @@ class _Round:
             self.pruned = list(_undeclared(patched, self._shape, ())) if self._shape and not applies else ()
             self.object = self._settle(patched)
         except ValueError as error:
-            self._fail(policy, binding, Failure(str(error)), "")
+            self._fail(policy, binding, CelFailure(str(error)), "")
         except _Breaks as error:
             self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
 
@@ -179,7 +179,7 @@ class _Round:
         problems = schema_problems(patched, self._shape, typed=True)
         return next((each.message for each in problems if each.rule in ("wrong-type", "unknown-field")), "")
 
-    def _fail(self, policy: Policy, binding: Binding, failure: Failure, what: str, path: Path = ()) -> None:
+    def _fail(self, policy: Policy, binding: Binding, failure: CelFailure, what: str, path: Path = ()) -> None:
         if failure.is_unknown:
             why = f"{what} {reads_unknown(failure)}".strip()
             self.decisions.append(Decision(policy.name, binding.name, why, "info", False, hint="it may change the object"))

@@ -19,7 +19,7 @@ from jobspec.go.values import mapping
 from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 from jobspec.kubernetes.cel.paths import without_literals
-from jobspec.kubernetes.cel.signatures import DYN, Type, declared_type
+from jobspec.kubernetes.cel.signatures import DYN, CelType, declared_type
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
 
 TYPE_CHECKING = False
@@ -127,9 +127,9 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
                 params = parameters(mapping(policy.spec, "paramKind"), binding.spec.get("paramRef"), request, objects)
                 assert inputs
                 met = [Evaluation(policy, inputs, each).matches() for each in params]
-                if any(each is True or (isinstance(each, Failure) and not each.is_unknown) for each in met):
+                if any(each is True or (isinstance(each, CelFailure) and not each.is_unknown) for each in met):
                     yield Match(policy.name, binding.name)
-                elif any(isinstance(each, Failure) for each in met):
+                elif any(isinstance(each, CelFailure) for each in met):
                     yield Match(policy.name, binding.name, "a match condition reads what is known only when the object is sent")
             except NotKnown as error:
                 yield Match(policy.name, binding.name, str(error))
@@ -158,7 +158,7 @@ class Policy:
         self.bindings = bindings
         self.constraints = _Constraints(mapping(spec, "matchConstraints"))
         self.is_mutating = "mutations" in spec
-        self.expressions: dict[frozenset[Names], _Expressions] = {}
+        self.expressions: dict[frozenset[Names], _PolicyExpressions] = {}
         """Compiled, by what nobody knows."""
         self.fails = spec.get("failurePolicy") != "Ignore"
         """Whether an error refuses a request."""
@@ -397,7 +397,7 @@ class _Refusal(NamedTuple):
     hint: str = ""
 
 
-class Failure(NamedTuple):
+class CelFailure(NamedTuple):
     """Why an expression has no value, in the server's words as far as they are known; *is_unknown*: because of what nobody knows."""
 
     message: str
@@ -448,7 +448,7 @@ VARIABLES = "variables"
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", VARIABLES)
 
 
-class _Expression(NamedTuple):
+class _PolicyExpression(NamedTuple):
     """A compiled expression."""
 
     program: Program
@@ -458,33 +458,33 @@ class _Expression(NamedTuple):
     """The variables of the policy that it uses, and those that these use, in the order in which they are evaluated."""
 
 
-class _Expressions:
+class _PolicyExpressions:
     """The expressions of a policy, each compiled when it is first evaluated."""
 
     def __init__(self, policy: Policy, unknown: frozenset[Names]) -> None:
         self.of_variables = {each["name"]: each["expression"] for each in sequence(policy.spec, "variables")}
         self._unknown = unknown
         self._patches = policy.is_mutating
-        self._types: dict[str, Type] = {}
-        self._compiled: dict[str, _Expression | str] = {}
+        self._types: dict[str, CelType] = {}
+        self._compiled: dict[str, _PolicyExpression | str] = {}
         for name, text in self.of_variables.items():
             found = self.compiled(text)
             self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.result)
         self._compiled = {}  # some were compiled without the variables after them
 
-    def compiled(self, text: str) -> _Expression | str:
+    def compiled(self, text: str) -> _PolicyExpression | str:
         """An expression, or why it cannot be compiled here."""
         if text not in self._compiled:
             program = _program(text, tuple(self._types.items()), self._unknown, patches=self._patches)
             self._compiled[text] = program if isinstance(program, str) else self._expression(program)
         return self._compiled[text]
 
-    def _expression(self, program: Program) -> _Expression:
+    def _expression(self, program: Program) -> _PolicyExpression:
         reads = _reads(program)
         own = {names[1] for names in reads if names[0] == VARIABLES and len(names) > 1} & self._types.keys()
         inner = [self.compiled(self.of_variables[name]) for name in own]
         used = own.union(*(each.variables for each in inner if not isinstance(each, str)))
-        return _Expression(program, reads, [name for name in self.of_variables if name in used])
+        return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used])
 
 
 class Evaluation:
@@ -495,7 +495,7 @@ class Evaluation:
         self._inputs = inputs
         self._params = params
         if inputs.unknown not in policy.expressions:
-            policy.expressions[inputs.unknown] = _Expressions(policy, inputs.unknown)
+            policy.expressions[inputs.unknown] = _PolicyExpressions(policy, inputs.unknown)
         self._expressions = policy.expressions[inputs.unknown]
 
     @property
@@ -506,7 +506,7 @@ class Evaluation:
     def refusals(self) -> Iterator[_Refusal | str]:
         """Why the policy refuses the request, and, as plain texts, why that cannot be known."""
         conditions = self.matches()
-        if isinstance(conditions, Failure):
+        if isinstance(conditions, CelFailure):
             if conditions.is_unknown:
                 yield f"a match condition {reads_unknown(conditions)}"
             elif self._policy.fails:
@@ -518,7 +518,7 @@ class Evaluation:
         for each in sequence(self._policy.spec, "validations"):
             text = each["expression"]
             found = self.value(text, values)
-            if isinstance(found, Failure):
+            if isinstance(found, CelFailure):
                 if found.is_unknown:
                     yield f"`{in_one_line(text)}` {reads_unknown(found)}"
                 elif self._policy.fails:
@@ -526,7 +526,7 @@ class Evaluation:
             elif found is not True:
                 yield _Refusal(self._message(each, values), self.path_of(text), self._hint(text, values))
 
-    def matches(self) -> bool | Failure:
+    def matches(self) -> bool | CelFailure:
         """Whether all match conditions hold, of which one that is false decides; they see no namespace."""
         conditions = sequence(self._policy.spec, "matchConditions")
         if not conditions:
@@ -535,7 +535,7 @@ class Evaluation:
         found = [self.value(each["expression"], values) for each in conditions]
         if any(each is False for each in found):
             return False
-        failures = [each for each in found if isinstance(each, Failure)]
+        failures = [each for each in found if isinstance(each, CelFailure)]
         if not failures:
             return True
         if any(each.is_unknown for each in failures):
@@ -543,7 +543,7 @@ class Evaluation:
         if not self._policy.fails:
             return False
         messages = list(dict.fromkeys(each.message for each in failures))
-        return Failure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+        return CelFailure(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
     def _message(self, validation: Data, values: Values) -> str:
         """What the server says: by the message's expression, unless that fails, the message, or the expression itself."""
@@ -558,7 +558,7 @@ class Evaluation:
         """The value of an expression, or why it has none."""
         expression = self._expressions.compiled(text)
         if isinstance(expression, str):
-            return Failure(expression, is_unknown=True)
+            return CelFailure(expression, is_unknown=True)
         for name in expression.variables:
             if name not in values.variables:
                 values.variables[name] = self.value(self._expressions.of_variables[name], values)
@@ -625,7 +625,7 @@ class Values:
     def of_variable(self, name: str) -> Any:
         """The value of a variable. Raises ValueError where it has none."""
         found = self.variables.get(name)
-        if isinstance(found, Failure):
+        if isinstance(found, CelFailure):
             why = found.message.partition(" resulted in error: ")[2]
             raise ValueError(f'composited variable "{name}" fails to evaluate: {why}')
         return found
@@ -684,14 +684,14 @@ def _with_name(namespace: Data | None, name: str) -> Data | None:
 
 
 @lru_cache(maxsize=2000)
-def _program(text: str, variables: tuple[tuple[str, Type], ...], unknown: frozenset[Names], *, patches: bool) -> Program | str:
+def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: frozenset[Names], *, patches: bool) -> Program | str:
     """The compiled expression, or why it cannot be compiled here."""
     if re.search(r"(?<![\w.])authorizer\b", without_literals(text)):
         return "asks the authorizer of the server"
     try:
         from jobspec.kubernetes.cel.library import Program
 
-        types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: Type("kubernetes.variables")}
+        types = {**dict.fromkeys(_NAMES, DYN), VARIABLES: CelType("kubernetes.variables")}
         return Program(text, types, {"kubernetes.variables": dict(variables)}, unknown=unknown, patches=patches)
     except ImportError:
         return "needs the CEL library, which is not installed (cel-expr-python)"
@@ -744,14 +744,14 @@ def _with(data: Any, path: Names, value: Any) -> Any:
     return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
 
 
-def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> Failure:
+def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> CelFailure:
     """Why an expression has no value; *variables*: the values of those that it uses; *of_null*: a field that it reads of a null."""
     from jobspec.kubernetes.cel.library import UNKNOWN
 
     if UNKNOWN in message:
-        return Failure("", is_unknown=True)
-    unknown = next((each for each in variables if isinstance(each, Failure) and each.is_unknown), None)
-    return unknown or Failure(f"expression '{text}' resulted in error: {_as_server(message, of_null)}")
+        return CelFailure("", is_unknown=True)
+    unknown = next((each for each in variables if isinstance(each, CelFailure) and each.is_unknown), None)
+    return unknown or CelFailure(f"expression '{text}' resulted in error: {_as_server(message, of_null)}")
 
 
 def _as_server(message: str, of_null: str) -> str:
@@ -776,7 +776,7 @@ def _as_server(message: str, of_null: str) -> str:
 _TYPE_NAMES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 
 
-def reads_unknown(failure: Failure) -> str:
+def reads_unknown(failure: CelFailure) -> str:
     """Why an expression has no value that anybody knows."""
     return failure.message or "reads what is known only when the object is sent, such as the user"
 

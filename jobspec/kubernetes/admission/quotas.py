@@ -29,7 +29,7 @@ _NONE = Quantity(0, "decimal")
 _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
 
-class Quota:
+class NamespaceQuota:
     """A ResourceQuota: what it allows, and what is used of that."""
 
     __slots__ = ("data", "hard", "name", "used")
@@ -76,16 +76,16 @@ def exceeds(problem: Problem) -> bool:
     return problem.rule == _RULE and problem.path == _WHOLE
 
 
-def _quotas(namespace: str, objects: PolicyObjects) -> list[Quota]:
-    return [Quota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
+def _quotas(namespace: str, objects: PolicyObjects) -> list[NamespaceQuota]:
+    return [NamespaceQuota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
 
 
-def _counts(quota: Quota, pod: Data) -> bool:
+def _counts(quota: NamespaceQuota, pod: Data) -> bool:
     """Whether a quota counts a pod, which is in all of its scopes."""
     return any(map(_is_of_pods, quota.hard)) and all(_has_pod(each, mapping(pod, "spec")) for each in _selectors(quota.data))
 
 
-def _missing(quota: Quota, spec: Data) -> Problems:
+def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
     """What a quota counts and a container does not say, unless the pod says it as a whole."""
     demanded = [name for name in _DEMANDED if name in quota.hard]
     for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
@@ -98,12 +98,12 @@ def _missing(quota: Quota, spec: Data) -> Problems:
             yield Problem(_RULE, (*path, "resources"), message, "set them, or add a LimitRange with defaults")
 
 
-def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
+def _exceeded(quota: NamespaceQuota, asked: Amounts, used: Amounts, who: str, path: Path) -> Problems:
     for name, each in asked.items():
         hard, taken = quota.hard.get(name), used.get(name, _NONE)
         if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
-            beside = f", of which {taken} is used" if taken.nanos else ""
-            message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{beside}"
+            used_part = f", of which {taken} is used" if taken.nanos else ""
+            message = f"exceeds ResourceQuota `{quota.name}`: {who} {each} of `{name}`, the quota is {hard}{used_part}"
             yield Problem(_RULE, path, message, "request less, or raise the quota")
 
 

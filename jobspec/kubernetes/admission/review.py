@@ -12,7 +12,7 @@ from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
 from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
 from jobspec.kubernetes.problems import closest
-from jobspec.kubernetes.verdict import Answer
+from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
 
@@ -78,32 +78,32 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
 # The plugins' answer to a document: the problems of its pod, claim or labels as diagnostics, and the objects that were looked up.
 
 
-def answer(document: Document, target: Target, policies: PolicyObjects, *, old: Document | None = None) -> Answer:
+def answer(document: Document, target: Target, policies: PolicyObjects, *, old: Document | None = None) -> AdmissionAnswer:
     """The plugins' answer to an accepted document, as an update of *old* where there is one."""
     if document.group_kind == kinds.POD:
         return _to_pod(document, target, policies, old)
     if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:
         return _to_claim(document, policies, old)
     if document.group_kind == kinds.NAMESPACE:
-        return Answer(list(_of_labels(document, old)))
+        return AdmissionAnswer(list(_of_labels(document, old)))
 
     path, labels = kinds.POD_TEMPLATES[document.group_kind], policies.labels(document.namespace)
     template = mapping(document.data, *path)
     if not template or not labels:
-        return Answer([])
+        return AdmissionAnswer([])
     from jobspec.kubernetes.admission.pod_security import template_warnings
 
     found = template_warnings(template, path, document.namespace, labels, target["kubernetes"])
-    return Answer(_diagnostics(document, found, "warning"))
+    return AdmissionAnswer(_diagnostics(document, found, "warning"))
 
 
-def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> Answer:
+def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
 
     review = review_pod(document.data, document.namespace, policies, target)
     refusals = review.refusals if old is None else _of_update(document.data, old.data, review.refusals)
     warnings = [*review.warnings, *review.waits] if old is None else []
     wanted = _looked_up(document.data, document.namespace, is_closed=policies.complete.every)
-    return Answer([*_diagnostics(document, refusals, "error"), *_diagnostics(document, warnings, "warning")], list(wanted))
+    return AdmissionAnswer([*_diagnostics(document, refusals, "error"), *_diagnostics(document, warnings, "warning")], list(wanted))
 
 
 def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Problem]:
@@ -129,7 +129,7 @@ def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
         yield from ((each.kind, namespace, each.name) for each in references(spec))
 
 
-def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> Answer:
+def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
     found: list[Problem] = []
     if policies.in_namespace(LIMIT_RANGE, document.namespace):
         from jobspec.kubernetes.admission.limits import claim_limit_problems
@@ -139,7 +139,7 @@ def _to_claim(document: Document, policies: PolicyObjects, old: Document | None)
         from jobspec.kubernetes.admission.quotas import claim_quota_problems
 
         found += claim_quota_problems(document.data, document.namespace, policies)
-    return Answer(_diagnostics(document, found, "error"))
+    return AdmissionAnswer(_diagnostics(document, found, "error"))
 
 
 def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]:

@@ -18,8 +18,8 @@ from jobspec.kubernetes.cel.signatures import (
     SINCE,
     STRING,
     TWO_VARIABLES_SINCE,
+    CelType,
     Overload,
-    Type,
     list_of,
     map_of,
     optional_of,
@@ -27,21 +27,21 @@ from jobspec.kubernetes.cel.signatures import (
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, SyntaxTree
 from jobspec.targets import is_at_least
 
-Fields = Mapping[str, Mapping[str, Type]]
+Fields = Mapping[str, Mapping[str, CelType]]
 
 
 #: The types that an expression can name.
 _TYPE_NAMES = {
-    **{name: Type(name) for name in ("bool", "bytes", "double", "int", "string", "uint")},
+    **{name: CelType(name) for name in ("bool", "bytes", "double", "int", "string", "uint")},
     "list": list_of(DYN),
     "map": map_of(DYN, DYN),
     "null_type": NULL,
-    "type": Type("type"),
+    "type": CelType("type"),
     "optional_type": optional_of(DYN),
-    "google.protobuf.Duration": Type("duration"),
-    "google.protobuf.Timestamp": Type("timestamp"),
-    "net.IP": Type("ip"),
-    "net.CIDR": Type("cidr"),
+    "google.protobuf.Duration": CelType("duration"),
+    "google.protobuf.Timestamp": CelType("timestamp"),
+    "net.IP": CelType("ip"),
+    "net.CIDR": CelType("cidr"),
 }
 _WRAPPERS = ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
 #: The protobuf messages that an expression can construct.
@@ -74,7 +74,7 @@ def _undeclared(at: int, name: str) -> CompileError:
     return CompileError(at, f"undeclared reference to '{name}' (in container '')")
 
 
-def _mismatch(at: int, wanted: Type, found: Type) -> CompileError:
+def _mismatch(at: int, wanted: CelType, found: CelType) -> CompileError:
     return CompileError(at, f"expected type '{wanted}' but found '{found}'")
 
 
@@ -96,7 +96,7 @@ class CheckedExpression:
     def __init__(
         self,
         tree: SyntaxTree,
-        variables: Mapping[str, Type],
+        variables: Mapping[str, CelType],
         fields: Fields,
         *,
         release: str = "",
@@ -120,37 +120,37 @@ class CheckedExpression:
         """What each call means, by its number."""
         self._scopes = [dict(variables)]
         self._fields = fields
-        self._types: dict[int, Type] = {}
+        self._types: dict[int, CelType] = {}
         self._substitutions = Substitutions()
         self.result = self._substitutions.substitute(self._check(tree.root), unknown_as_dyn=True)
 
-    def type_at(self, at: int) -> Type:
+    def type_at(self, at: int) -> CelType:
         """The type of a node, by its number in the tree."""
         return self._known(self._types[at])
 
-    def _known(self, kind: Type) -> Type:
+    def _known(self, kind: CelType) -> CelType:
         return self._substitutions.substitute(kind, unknown_as_dyn=True)
 
-    def _check(self, node: Any) -> Type:
+    def _check(self, node: Any) -> CelType:
         found = _CHECKS[type(node)](self, node)
         self._types[node.at] = found
         return found
 
-    def _name(self, node: Name) -> Type:
+    def _name(self, node: Name) -> CelType:
         found = self._lookup(node.name)
         if found is None:
             raise _undeclared(node.at, node.name)
         return found
 
-    def _lookup(self, name: str) -> Type | None:
+    def _lookup(self, name: str) -> CelType | None:
         """The type of a variable, or of the name of a type; None for other names."""
         for variables in reversed(self._scopes):
             if name in variables:
                 self.variables.add(name)
                 return variables[name]
-        return Type("type", (_TYPE_NAMES[name],)) if name in _TYPE_NAMES else None
+        return CelType("type", (_TYPE_NAMES[name],)) if name in _TYPE_NAMES else None
 
-    def _select(self, node: Select) -> Type:
+    def _select(self, node: Select) -> CelType:
         named = self._lookup(_qualified_name(node))
         if named is not None:
             self.names.add(node.at)
@@ -158,7 +158,7 @@ class CheckedExpression:
         field = self._field(node.at, self._check(node.operand), node.field)
         return BOOL if node.is_test else self._substitutions.substitute(field)
 
-    def _field(self, at: int, operand: Type, name: str, *, optional: bool = False) -> Type:
+    def _field(self, at: int, operand: CelType, name: str, *, optional: bool = False) -> CelType:
         """The type of a field; that of an optional object's field, or with *optional*, is an optional value."""
         target = self._substitutions.substitute(operand)
         optional = optional or target.name == "optional"
@@ -167,7 +167,7 @@ class CheckedExpression:
         found = self._field_of(at, target, name)
         return optional_of(found) if optional else found
 
-    def _field_of(self, at: int, target: Type, name: str) -> Type:
+    def _field_of(self, at: int, target: CelType, name: str) -> CelType:
         if target.name == "map":
             return target.inside[1]
         if target.name in self._fields:
@@ -182,7 +182,7 @@ class CheckedExpression:
             raise CompileError(at, f"type '{target}' does not support field selection")
         return DYN
 
-    def _call(self, node: Call) -> Type:
+    def _call(self, node: Call) -> CelType:
         if node.function == "_?._":
             operand, field = node.arguments
             if not isinstance(field, Literal) or field.kind != "string":
@@ -198,7 +198,7 @@ class CheckedExpression:
             return self._resolve_overload(node, qualified, arguments, is_member=False)
         return self._resolve_overload(node, node.function, [self._check(node.target), *arguments], is_member=True)
 
-    def _resolve_overload(self, node: Call, function: str, arguments: list[Type], *, is_member: bool) -> Type:
+    def _resolve_overload(self, node: Call, function: str, arguments: list[CelType], *, is_member: bool) -> CelType:
         """The type of a call's result: `dyn` where overloads with different results take the arguments."""
         if function in ("_&&_", "_||_"):
             for argument, kind in zip(node.arguments, arguments, strict=True):
@@ -222,40 +222,40 @@ class CheckedExpression:
         if since and self._release and not is_at_least(self._release, since):
             raise CompileError(node.at, f"{what} is for rules from Kubernetes {since} on, and the target is {self._release}")
 
-    def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
+    def _overload_result(self, overload: Overload, arguments: list[CelType]) -> CelType | None:
         """The type of an overload's result for arguments of these types, None where it does not take them."""
         *parameters, result = self._substitutions.instantiate((*overload.takes, overload.result))
         if not self._substitutions.are_assignable(arguments, parameters):
             return None
         return self._substitutions.substitute(result, unknown_as_dyn=self._lenient)
 
-    def _list(self, node: ListOf) -> Type:
-        kind: Type | None = None
+    def _list(self, node: ListOf) -> CelType:
+        kind: CelType | None = None
         for index, item in enumerate(node.items):
             found = self._check(item)
             kind = self._substitutions.join(kind, self._value_type(item, found) if index in node.optional else found)
         return list_of(kind or self._unknown())
 
-    def _map(self, node: MapOf) -> Type:
-        keys: Type | None = None
-        values: Type | None = None
+    def _map(self, node: MapOf) -> CelType:
+        keys: CelType | None = None
+        values: CelType | None = None
         for key, value, optional in node.entries:
             keys = self._substitutions.join(keys, self._check(key))
             found = self._check(value)
             values = self._substitutions.join(values, self._value_type(value, found) if optional else found)
         return map_of(keys or self._unknown(), values or self._unknown())
 
-    def _unknown(self) -> Type:
+    def _unknown(self) -> CelType:
         return DYN if self._lenient else self._substitutions.new_variable()
 
-    def _value_type(self, node: Any, kind: Type) -> Type:
+    def _value_type(self, node: Any, kind: CelType) -> CelType:
         """The type of the value inside an optional value."""
         found = self._substitutions.substitute(kind)
         if found.name not in ("optional", "dyn"):
             raise _mismatch(node.at, optional_of(found), found)
         return found.inside[0] if found.inside else found
 
-    def _message(self, node: Message) -> Type:
+    def _message(self, node: Message) -> CelType:
         patch = self._patches and is_patch_type(node.name)
         if not patch and node.name not in _MESSAGES:
             raise _undeclared(node.at, node.name)
@@ -264,9 +264,9 @@ class CheckedExpression:
             if patch and node.name == "JSONPatch" and name in _PATCH_TEXTS and not self._is_assignable(STRING, found):
                 message = f"expected type of field '{name}' is 'string' but provided type is '{self._known(found)}'"
                 raise CompileError(node.at, message)
-        return Type(node.name) if patch else _MESSAGES[node.name]
+        return CelType(node.name) if patch else _MESSAGES[node.name]
 
-    def _comprehension(self, node: Comprehension) -> Type:
+    def _comprehension(self, node: Comprehension) -> CelType:
         if len(node.variables) == 2:
             self._require_release(node, "a loop with two variables", TWO_VARIABLES_SINCE)
         source, start = self._substitutions.substitute(self._check(node.source)), self._check(node.start)
@@ -279,7 +279,7 @@ class CheckedExpression:
         self._scopes.pop()
         return result
 
-    def _loop_variable_types(self, node: Comprehension, source: Type) -> list[Type]:
+    def _loop_variable_types(self, node: Comprehension, source: CelType) -> list[CelType]:
         pair = len(node.variables) == 2
         if source.name == "list":
             return [INT, source.inside[0]] if pair else [source.inside[0]]
@@ -291,16 +291,16 @@ class CheckedExpression:
         self._is_assignable(DYN, source)
         return [DYN] * len(node.variables)
 
-    def _require(self, node: Any, found: Type, wanted: Type) -> None:
+    def _require(self, node: Any, found: CelType, wanted: CelType) -> None:
         if not self._is_assignable(found, wanted):
             raise _mismatch(node.at, self._known(wanted), self._known(found))
 
-    def _is_assignable(self, one: Type, other: Type) -> bool:
+    def _is_assignable(self, one: CelType, other: CelType) -> bool:
         return self._substitutions.are_assignable([one], [other])
 
 
-_CHECKS: dict[type, Callable[[CheckedExpression, Any], Type]] = {
-    Literal: lambda _, node: Type(node.kind),
+_CHECKS: dict[type, Callable[[CheckedExpression, Any], CelType]] = {
+    Literal: lambda _, node: CelType(node.kind),
     Name: CheckedExpression._name,
     Select: CheckedExpression._select,
     Call: CheckedExpression._call,
@@ -331,33 +331,35 @@ class Substitutions:
     """The types that type variables are bound to."""
 
     def __init__(self) -> None:
-        self._types: dict[str, Type] = {}
+        self._types: dict[str, CelType] = {}
         self._numbers = count()
 
-    def new_variable(self) -> Type:
+    def new_variable(self) -> CelType:
         """A new type variable, not bound to a type."""
-        return Type(f"?{next(self._numbers)}")
+        return CelType(f"?{next(self._numbers)}")
 
-    def instantiate(self, signature: Sequence[Type]) -> list[Type]:
+    def instantiate(self, signature: Sequence[CelType]) -> list[CelType]:
         """The types of a signature with new type variables for its parameters."""
-        parameters: dict[str, Type] = {}
+        parameters: dict[str, CelType] = {}
         return [self._instantiate(each, parameters) for each in signature]
 
-    def _instantiate(self, kind: Type, parameters: dict[str, Type]) -> Type:
+    def _instantiate(self, kind: CelType, parameters: dict[str, CelType]) -> CelType:
         if len(kind.name) == 1:
             return parameters.setdefault(kind.name, self.new_variable())
-        return Type(kind.name, tuple(self._instantiate(each, parameters) for each in kind.inside))
+        return CelType(kind.name, tuple(self._instantiate(each, parameters) for each in kind.inside))
 
-    def substitute(self, kind: Type, *, unknown_as_dyn: bool = False) -> Type:
+    def substitute(self, kind: CelType, *, unknown_as_dyn: bool = False) -> CelType:
         """A type with its bound variables replaced by their types; an unbound variable stays, or becomes `dyn`."""
         if is_type_variable(kind):
             known = self._types.get(kind.name)
             if known is not None:
                 return self.substitute(known, unknown_as_dyn=unknown_as_dyn)
             return DYN if unknown_as_dyn else kind
-        return Type(kind.name, tuple(self.substitute(each, unknown_as_dyn=unknown_as_dyn) for each in kind.inside)) if kind.inside else kind
+        return (
+            CelType(kind.name, tuple(self.substitute(each, unknown_as_dyn=unknown_as_dyn) for each in kind.inside)) if kind.inside else kind
+        )
 
-    def are_assignable(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
+    def are_assignable(self, some: Sequence[CelType], others: Sequence[CelType]) -> bool:
         """Whether types are assignable to others, pair by pair; if all are, the type variables stay bound."""
         before = dict(self._types)
         assignable = self._pairs_are_assignable(some, others)
@@ -365,16 +367,16 @@ class Substitutions:
             self._types = before
         return assignable
 
-    def join(self, one: Type | None, other: Type) -> Type:
+    def join(self, one: CelType | None, other: CelType) -> CelType:
         """The common type of two types: the more general one, `dyn` if neither is assignable to the other."""
         if one is None:
             return other
         return _most_general(one, other) if self.are_assignable([one], [other]) else DYN
 
-    def _pairs_are_assignable(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
+    def _pairs_are_assignable(self, some: Sequence[CelType], others: Sequence[CelType]) -> bool:
         return len(some) == len(others) and all(self._is_assignable(one, other) for one, other in zip(some, others, strict=True))
 
-    def _is_assignable(self, one: Type, other: Type) -> bool:
+    def _is_assignable(self, one: CelType, other: CelType) -> bool:
         if is_type_variable(other):
             is_valid, is_known = self._is_valid_substitution(one, other)
             if is_valid or is_known:
@@ -389,7 +391,7 @@ class Substitutions:
             return other.name == "type"
         return one.name == other.name and self._pairs_are_assignable(one.inside, other.inside)
 
-    def _is_valid_substitution(self, one: Type, variable: Type) -> tuple[bool, bool]:
+    def _is_valid_substitution(self, one: CelType, variable: CelType) -> tuple[bool, bool]:
         """Whether a type variable can be bound to a type, and whether it is bound already."""
         if one == variable:
             return True, True
@@ -401,7 +403,7 @@ class Substitutions:
         self._types[variable.name] = one
         return True, False
 
-    def _is_valid_with_known(self, one: Type, variable: Type, known: Type) -> bool:
+    def _is_valid_with_known(self, one: CelType, variable: CelType, known: CelType) -> bool:
         if one != known:
             if not self._is_assignable(one, known):
                 return False
@@ -410,7 +412,7 @@ class Substitutions:
                 self._types[variable.name] = wider
         return True
 
-    def _is_referenced_in(self, variable: Type, within: Type) -> bool:
+    def _is_referenced_in(self, variable: CelType, within: CelType) -> bool:
         if variable == within:
             return True
         if is_type_variable(within):
@@ -419,16 +421,16 @@ class Substitutions:
         return any(self._is_referenced_in(variable, each) for each in within.inside)
 
 
-def is_type_variable(kind: Type) -> bool:
+def is_type_variable(kind: CelType) -> bool:
     """Whether a type is a type variable."""
     return kind.name.startswith("?")
 
 
-def _most_general(one: Type, other: Type) -> Type:
+def _most_general(one: CelType, other: CelType) -> CelType:
     return one if _is_equal_or_less_specific(one, other) else other
 
 
-def _is_equal_or_less_specific(one: Type, other: Type) -> bool:
+def _is_equal_or_less_specific(one: CelType, other: CelType) -> bool:
     if one == DYN or is_type_variable(one):
         return True
     if other == DYN or is_type_variable(other) or one.name != other.name:

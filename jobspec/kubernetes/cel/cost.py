@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from jobspec.kubernetes.cel.checking import CheckedExpression
-from jobspec.kubernetes.cel.signatures import Overload, Type
+from jobspec.kubernetes.cel.signatures import CelType, Overload
 from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
 from jobspec.targets import is_at_least
 
@@ -31,7 +31,7 @@ _SCALARS = ("bool", "double", "duration", "int", "timestamp", "uint")
 class Declared(NamedTuple):
     """A value as its schema declares it: its type and its size."""
 
-    kind: Type
+    kind: CelType
     most: int = 0
     """Its largest size: what the schema allows, or what a request has room for."""
     smallest: int = 1
@@ -53,7 +53,7 @@ class Declared(NamedTuple):
         return most * 4 & _LARGEST if self.kind.name in ("string", "dyn") else most  # a character has up to 4 bytes in UTF-8
 
 
-_KEYS = Declared(Type("string"))
+_KEYS = Declared(CelType("string"))
 
 
 class Estimate(NamedTuple):
@@ -141,7 +141,7 @@ class _Operand(NamedTuple):
     """A target or an argument of a call."""
 
     node: Any
-    kind: Type
+    kind: CelType
     path: _Path
     known: _Size | None
 

@@ -28,7 +28,7 @@ _UNFIT = float("nan")
 _SEEN_METADATA = ("name", "generateName")
 
 
-class NotEvaluated(Exception):
+class RuleNotEvaluated(Exception):
     """The rule cannot be evaluated here; the text says why."""
 
 
@@ -48,7 +48,7 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
         if holds or (touched and not compares and touched.is_same() and not _holds_unfit(seen)):
             return
         why = _message(rule, seen, before)
-    except NotEvaluated as error:
+    except RuleNotEvaluated as error:
         yield Problem(
             "rule-not-evaluated", path, f"whether {name_of(path)} keeps the rule `{in_one_line(rule['rule'])}` was not checked: {error}"
         )
@@ -72,7 +72,7 @@ def _message(rule: Rule, value: Any, old: Any) -> str:
         return plain
     try:
         said = _run(expression, value, old, optional=uses_old_self(expression) and bool(rule.get("optionalOldSelf")))
-    except (NotEvaluated, ValueError):
+    except (RuleNotEvaluated, ValueError):
         return plain
     text = said.strip() if isinstance(said, str) else ""
     return text if text and "\n" not in text else plain
@@ -84,7 +84,7 @@ def _run(text: str, value: Any, old: Any, *, optional: bool) -> Any:
         text = f"cel.bind(oldSelf, {'optional.none()' if old is None else 'optional.of(oldSelf)'}, {text}\n)"
     program = _compiled(text)
     if isinstance(program, str):
-        raise NotEvaluated(program)
+        raise RuleNotEvaluated(program)
     return program.run({"self": value, "oldSelf": old})
 
 

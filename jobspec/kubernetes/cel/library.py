@@ -17,7 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
-from jobspec.kubernetes.cel.signatures import DYN, Type
+from jobspec.kubernetes.cel.signatures import DYN, CelType
 from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
@@ -96,7 +96,7 @@ class Program:
     def __init__(
         self,
         text: str,
-        variables: Mapping[str, Type] = _OF_RULES,
+        variables: Mapping[str, CelType] = _OF_RULES,
         fields: Fields | None = None,
         *,
         unknown: Collection[tuple[str, ...]] = (),

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 Version = dict[str, str]
 
 
-class Type(NamedTuple):
+class CelType(NamedTuple):
     """A type of CEL, and the types inside it.
 
     Further kinds of names: one letter is a type parameter of a signature, `?1` a type variable, `object 1` the type of one object.
     """
 
     name: str
-    inside: tuple[Type, ...] = ()
+    inside: tuple[CelType, ...] = ()
 
     def __str__(self) -> str:
         """As the server writes it."""
@@ -42,40 +42,40 @@ _WRITTEN = {
 }
 
 
-BOOL, DYN, INT, NULL, STRING = (Type(name) for name in ("bool", "dyn", "int", "null", "string"))
+BOOL, DYN, INT, NULL, STRING = (CelType(name) for name in ("bool", "dyn", "int", "null", "string"))
 
 
 class Overload(NamedTuple):
     """One signature of a function; the first type that a member function takes is that of its target."""
 
     is_member: bool
-    takes: tuple[Type, ...]
-    result: Type
+    takes: tuple[CelType, ...]
+    result: CelType
 
 
-def list_of(inside: Type) -> Type:
+def list_of(inside: CelType) -> CelType:
     """The type of lists with items of a type."""
-    return Type("list", (inside,))
+    return CelType("list", (inside,))
 
 
-def map_of(key: Type, value: Type) -> Type:
+def map_of(key: CelType, value: CelType) -> CelType:
     """The type of maps with keys and values of two types."""
-    return Type("map", (key, value))
+    return CelType("map", (key, value))
 
 
-def declared_type(kind: Type) -> Type:
+def declared_type(kind: CelType) -> CelType:
     """The type that a variable has whose expression has a type: anything but scalars, lists and maps may be anything."""
     if kind.name in ("list", "map"):
-        return Type(kind.name, tuple(map(declared_type, kind.inside)))
+        return CelType(kind.name, tuple(map(declared_type, kind.inside)))
     return kind if kind.name in _DECLARED else DYN
 
 
 _DECLARED = ("bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint")
 
 
-def optional_of(inside: Type) -> Type:
+def optional_of(inside: CelType) -> CelType:
     """The type of optional values."""
-    return Type("optional", (inside,))
+    return CelType("optional", (inside,))
 
 
 _NUMBERS = ("int", "uint", "double")
@@ -229,9 +229,9 @@ def _is_qualified(call: str) -> bool:
     return call in _QUALIFIED or space in _NAMESPACES or (space == "optional") or (space == "format" and name in _FORMATS)
 
 
-def _type(text: str) -> Type:
+def _type(text: str) -> CelType:
     name, _, inside = text.removesuffix(">").partition("<")
-    return Type(name, tuple(map(_type, _split(inside)))) if inside else Type(text)
+    return CelType(name, tuple(map(_type, _split(inside)))) if inside else CelType(text)
 
 
 def _split(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings, without_literals
-from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, DYN, STRING, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, DYN, STRING, CelType, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
 from jobspec.targets import is_at_least
 
@@ -42,7 +42,7 @@ class Compilation(NamedTuple):
 
 
 def compile_text(
-    text: str, variables: Mapping[str, Type], fields: Fields, *, release: str = "", patches: bool = False
+    text: str, variables: Mapping[str, CelType], fields: Fields, *, release: str = "", patches: bool = False
 ) -> CheckedExpression:
     """Compile an expression as a server of the *release*, without one of the newest, does that is given it.
 
@@ -69,7 +69,7 @@ class SchemaTypes:
 
     def __init__(self, schema: Schema, release: str, *, is_resource: bool = True) -> None:
         self._release = release
-        self._fields: dict[str, dict[str, Type]] = {}
+        self._fields: dict[str, dict[str, CelType]] = {}
         self._declared: dict[int, Declared | None] = {}
         self._add(schema, is_resource=is_resource)
 
@@ -103,7 +103,7 @@ class SchemaTypes:
         except ValueError as error:
             return Compilation(str(error))
         uses_old_self = "oldSelf" in checked.variables
-        if checked.result != Type(result):
+        if checked.result != CelType(result):
             return Compilation(f"it gives {checked.result}, not {result}", uses_old_self)
         return Compilation("", uses_old_self, estimate=partial(estimate, checked, declared, self._release))
 
@@ -130,15 +130,15 @@ class SchemaTypes:
             form = schema.get("format") or ""
             if form in _TIMES:
                 name, most, smallest = _TIMES[form]
-                return Declared(Type(name), most, smallest)
-            return _text(Type("bytes") if form == "byte" else STRING, schema, _QUOTES)
+                return Declared(CelType(name), most, smallest)
+            return _text(CelType("bytes") if form == "byte" else STRING, schema, _QUOTES)
         if kind not in _SCALARS:
             return None
         name, smallest = _SCALARS[kind]
-        return Declared(Type(name), 0, smallest)
+        return Declared(CelType(name), 0, smallest)
 
     def _object(self, schema: Schema, *, is_resource: bool) -> Declared:
-        own = Type(f"object {len(self._fields)}")
+        own = CelType(f"object {len(self._fields)}")
         types = self._fields[own.name] = {}
         declared: dict[str, Declared] = {}
         smallest = 2  # {}
@@ -173,7 +173,7 @@ def _fields_of(schema: Schema, release: str, *, is_resource: bool) -> Schema:
     return {**fields, **RESOURCE, "metadata": {"type": "object", "properties": names}}
 
 
-def _text(kind: Type, schema: Schema, smallest: int) -> Declared:
+def _text(kind: CelType, schema: Schema, smallest: int) -> Declared:
     longest, values = schema.get("maxLength"), schema.get("enum") or ()
     if longest is not None:
         found = Declared(kind, 0, smallest, "maxLength")
@@ -183,7 +183,7 @@ def _text(kind: Type, schema: Schema, smallest: int) -> Declared:
     return Declared(kind, _LARGEST_REQUEST - _QUOTES, smallest, "maxLength")
 
 
-def _sized(kind: Type, schema: Schema, limit: str, items: Declared, bytes_of_each: int) -> Declared:
+def _sized(kind: CelType, schema: Schema, limit: str, items: Declared, bytes_of_each: int) -> Declared:
     """A list or a map: without a limit, it has as many items as a request has room for."""
     most = max(schema[limit], 0) if limit in schema else (_LARGEST_REQUEST - 2) // bytes_of_each
     return Declared(kind, most, 2, limit, items=items)
@@ -251,7 +251,7 @@ def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpressio
             raise CompileError(item.at, f"expected type '{kinds[0]}' but found '{kind}'")
 
 
-def _value_type(item: Any, kind: Type) -> Type:
+def _value_type(item: Any, kind: CelType) -> CelType:
     if not kind.inside:
         raise CompileError(item.at, "an item with `?` is an optional value; the server crashes on another one")
     return kind.inside[0]

@@ -54,7 +54,7 @@ class _Limit(NamedTuple):
     steps: Steps | None
 
 
-class _Expression(NamedTuple):
+class _RuleExpression(NamedTuple):
     """A rule, or the expression of its message, that compiles."""
 
     path: Path
@@ -104,7 +104,7 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, i
         message = "the rules were not checked: the CEL library is not installed (cel-expr-python)"
         yield Problem("rule-not-evaluated", (*outermost[0].path, RULES), message)
         return
-    expressions: list[_Expression] = []
+    expressions: list[_RuleExpression] = []
     for each in outermost:
         for ruled in _ruled(each, SchemaTypes(each.schema, release, is_resource=each.context.is_root)):
             if not any(other[: len(ruled.path)] == ruled.path for other in invalid_at):
@@ -117,7 +117,7 @@ def _outermost(at: _Ruled) -> Iterator[_Ruled]:
     if at.schema.get(RULES):
         yield at
     else:
-        for inner in _inside(at):
+        for inner in _inner_schemas(at):
             yield from _outermost(inner)
 
 
@@ -126,11 +126,11 @@ def _ruled(at: _Ruled, types: SchemaTypes | None) -> Iterator[_Ruled]:
     types = types and types.of(at.schema)
     if at.schema.get(RULES):
         yield at._replace(types=types)
-    for inner in _inside(at):
+    for inner in _inner_schemas(at):
         yield from _ruled(inner, types)
 
 
-def _inside(at: _Ruled) -> Iterator[_Ruled]:
+def _inner_schemas(at: _Ruled) -> Iterator[_Ruled]:
     """The schemas directly inside a schema that have rules, or may have some inside."""
     schema, kind = at.schema, at.schema.get("type")
     limit = "maxItems" if kind == "array" else "maxProperties" if kind == "object" and "additionalProperties" in schema else ""
@@ -140,7 +140,7 @@ def _inside(at: _Ruled) -> Iterator[_Ruled]:
             yield _Ruled(path, child, context, around)
 
 
-def _problems_of_rules(at: _Ruled, expressions: list[_Expression], *, is_stored: bool) -> Problems:
+def _problems_of_rules(at: _Ruled, expressions: list[_RuleExpression], *, is_stored: bool) -> Problems:
     """The problems of the rules of a schema, without their cost; it adds the expressions that compile."""
     for index, rule in enumerate(at.schema[RULES]):
         path: Path = (*at.path, RULES, index)
@@ -151,13 +151,13 @@ def _problems_of_rules(at: _Ruled, expressions: list[_Expression], *, is_stored:
         compiled = at.types.compile(rule["rule"], at.schema, result="bool", optional_old_self=optional, is_stored=is_stored)
         yield from _problems_of_rule(rule, compiled, at.context, path)
         if compiled.estimate:
-            expressions.append(_Expression((*path, "rule"), at, compiled, is_message=False))
+            expressions.append(_RuleExpression((*path, "rule"), at, compiled, is_message=False))
         if not compiled.error and rule.get("messageExpression"):
             text = rule["messageExpression"]
             message = at.types.compile(text, at.schema, result="string", optional_old_self=optional, is_stored=is_stored)
             yield from _problems_of_message(message, (*path, "messageExpression"))
             if message.estimate:
-                expressions.append(_Expression((*path, "messageExpression"), at, message, is_message=True))
+                expressions.append(_RuleExpression((*path, "messageExpression"), at, message, is_message=True))
 
 
 def _problems_of_rule(rule: Data, compiled: Compilation, context: SchemaContext, path: Path) -> Problems:
@@ -179,7 +179,7 @@ def _problems_of_message(compiled: Compilation, path: Path) -> Problems:
         yield invalid(path, f"the expression does not compile: {compiled.error}")
 
 
-def _cost_problems(expressions: Sequence[_Expression], *, is_stored: bool) -> Problems:
+def _cost_problems(expressions: Sequence[_RuleExpression], *, is_stored: bool) -> Problems:
     """The expressions that cost too much; if there is none, whether they do together."""
     costs = [each.cost() for each in expressions]
     too_costly = [(each, cost) for each, cost in zip(expressions, costs, strict=True) if cost > BUDGET and not is_stored]
@@ -201,7 +201,7 @@ def _factor(cost: int, budget: int) -> str:
     return "more than 100" if factor > 100 else f"{factor:f}" if factor < 1.5 else f"{factor:.1f}"
 
 
-def _remedy(expression: _Expression, budget: int) -> str:
+def _remedy(expression: _RuleExpression, budget: int) -> str:
     """The limits that make an expression cheap enough, the largest round number of those that do."""
     for number in (1000, 100, 10):
         limits = _limits(expression, number, budget)
@@ -210,7 +210,7 @@ def _remedy(expression: _Expression, budget: int) -> str:
     return "set limits of the lists, maps and texts that are used, and simplify the rules"
 
 
-def _limits(expression: _Expression, number: int, budget: int) -> list[_Limit]:
+def _limits(expression: _RuleExpression, number: int, budget: int) -> list[_Limit]:
     """The places where the limit *number* makes an expression cheap enough, none that can be left out; none at all if nothing does."""
     found = expression.limits()
     if expression.cost(found, number) > budget:

@@ -265,7 +265,7 @@ def completed(spec: Data) -> Data:
     return _each(spec, "volumes", _volume)
 
 
-def _inside(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
+def _with_changed(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
     """Data of which one field, where it is there, is changed."""
     return {**data, field: change(data[field])} if field in data else data
 
@@ -282,10 +282,12 @@ def _filled(data: Data, defaults: dict[str, Data]) -> Data:
 
 def _container(container: Data) -> Data:
     container = _each({**_OF_CONTAINER, **container}, "ports", lambda port: {"protocol": "TCP", **port})
-    container = _each(container, "env", lambda variable: _inside(variable, "valueFrom", lambda source: _filled(source, _OF_VARIABLES)))
+    container = _each(
+        container, "env", lambda variable: _with_changed(variable, "valueFrom", lambda source: _filled(source, _OF_VARIABLES))
+    )
     for probe in PROBES:
-        container = _inside(container, probe, lambda each: _filled({**_OF_PROBE, **each}, _OF_HANDLERS))
-    return _inside(
+        container = _with_changed(container, probe, lambda each: _filled({**_OF_PROBE, **each}, _OF_HANDLERS))
+    return _with_changed(
         container,
         "lifecycle",
         lambda hooks: {name: _filled(each, _OF_HANDLERS) if name in _HOOKS else each for name, each in hooks.items()},
@@ -295,16 +297,16 @@ def _container(container: Data) -> Data:
 def _volume(volume: Data) -> Data:
     volume = _filled(volume, _OF_SOURCES)
     volume = _with_facts(volume)
-    volume = _inside(
+    volume = _with_changed(
         volume, "projected", lambda files: _each(files, "sources", lambda source: _filled(_with_facts(source), _OF_PROJECTIONS))
     )
-    volume = _inside(volume, "ephemeral", lambda claim: _inside(claim, "volumeClaimTemplate", _claim))
+    volume = _with_changed(volume, "ephemeral", lambda claim: _with_changed(claim, "volumeClaimTemplate", _claim))
     return volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}
 
 
 def _with_facts(source: Data) -> Data:
     """A volume or a source of one whose files with facts about the pod have their defaults."""
-    return _inside(source, "downwardAPI", lambda files: _each(files, "items", lambda file: _filled(file, _OF_VARIABLES)))
+    return _with_changed(source, "downwardAPI", lambda files: _each(files, "items", lambda file: _filled(file, _OF_VARIABLES)))
 
 
 def _claim(template: Data) -> Data:

@@ -201,12 +201,12 @@ def with_resources(spec: Data, release: str) -> Data:
         return spec
     requests = resources.get("requests", {})
     pages = {name: each for name, each in _total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
-    limits = {**_written(pages), **resources.get("limits", {})}
+    limits = {**_as_quantities(pages), **resources.get("limits", {})}
     with_requests = is_at_least(release, "1.37")
     if limits or with_requests:
         shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
         of_limits = {name: each for name, each in limits.items() if name in OF_PODS or name.startswith(HUGE_PAGES)}
-        requests = {**of_limits, **_written(shared), **requests}
+        requests = {**of_limits, **_as_quantities(shared), **requests}
     if with_requests:
         limits = {**_limits_of_all(spec, requests), **limits}
     made = {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
@@ -221,10 +221,10 @@ def _limits_of_all(spec: Data, requests: dict[str, str]) -> dict[str, str]:
     own = [each.get("resources", {}).get("limits", {}) for field in _CONTAINERS for each in spec.get(field, ())]
     total = _total(spec, "limits")
     shared = [name for name in requests if (name in OF_PODS or name.startswith(HUGE_PAGES)) and all(name in each for each in own)]
-    return _written({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
+    return _as_quantities({name: max(total.get(name, 0), amount_of(requests[name])) for name in shared})
 
 
-def _written(amounts: Amounts) -> dict[str, str]:
+def _as_quantities(amounts: Amounts) -> dict[str, str]:
     return {name: canonical_quantity(f"{amount}m") for name, amount in amounts.items()}
 
 

@@ -14,8 +14,8 @@ from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
-from jobspec.operators.kueue.workload import Workload, inadmissible
-from jobspec.operators.kueue.world import GATES, Flavor, Group, Quota, is_pending, plus, spelt
+from jobspec.operators.kueue.workload import QueuedWorkload, inadmissible
+from jobspec.operators.kueue.world import GATES, CellQuota, Flavor, Group, is_pending, plus, spelt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Data
     from jobspec.operators.kueue.topology import LeafUsage
-    from jobspec.operators.kueue.workload import PodSet
-    from jobspec.operators.kueue.world import Cell, ClusterQueue, Place, Usage, World
+    from jobspec.operators.kueue.workload import QueuedPodSet
+    from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World
 
     Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
 
@@ -69,10 +69,10 @@ class Borrowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueueAnswer:
     """What becomes of a workload."""
 
-    workload: Workload
+    workload: QueuedWorkload
     cluster_queue: str
     verdict: Verdict
     pod_sets: Sequence[PodSetAnswer]
@@ -86,7 +86,7 @@ class Answer:
     notes: Sequence[str] = ()
 
 
-def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
+def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
     """What becomes of a workload. *usage*: what is used already, instead of what the objects say."""
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
@@ -94,7 +94,7 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
     reason, verdict = _unheard(workload, world, local, name, queue)
     if reason or queue is None:
         pods = [PodSetAnswer(each.name, each.count, verdict) for each in workload.pod_sets]
-        return Answer(workload, name, verdict, pods, reason)
+        return QueueAnswer(workload, name, verdict, pods, reason)
     empty = _admitted(workload, queue, {}, is_empty=True)
     if empty.verdict not in ("fits", "borrows"):
         return empty
@@ -106,11 +106,11 @@ def ask(workload: Workload, world: World, usage: Usage | None = None) -> Answer:
     held = (_gates(workload) or _head_before(workload, queue)) if usage is None else ""
     if held:
         pods = [replace(each, verdict="waits", flavors={}, placement=None) for each in empty.pod_sets]
-        return Answer(workload, name, "waits", pods, held)
+        return QueueAnswer(workload, name, "waits", pods, held)
     return _admitted(workload, queue, taken, is_empty=False) if taken else empty
 
 
-def _is_of(made: Data, workload: Workload) -> bool:
+def _is_of(made: Data, workload: QueuedWorkload) -> bool:
     """Whether a Workload was made of a job already; it makes room for what Kueue makes of the job's new state."""
     metadata = mapping(made, "metadata")
     owner = {"kind": workload.kind[1], "name": workload.job_name}
@@ -118,13 +118,13 @@ def _is_of(made: Data, workload: Workload) -> bool:
     return is_owned and text(metadata, "namespace") == workload.namespace
 
 
-def _gates(workload: Workload) -> str:
+def _gates(workload: QueuedWorkload) -> str:
     """Whose admission gates hold a job, in words; empty where it has none."""
     gates = string_map(mapping(workload.job, "metadata"), "annotations").get(GATES, "")
     return f"waits until `{gates}` is removed from the annotation `{GATES}`" if gates else ""
 
 
-def _head_before(workload: Workload, queue: ClusterQueue) -> str:
+def _head_before(workload: QueuedWorkload, queue: QueueInCohort) -> str:
     """Which Workload waits before a new one in a queue whose order is strict; empty where none does."""
     if text(queue.spec, "queueingStrategy") != "StrictFIFO":
         return ""
@@ -136,7 +136,7 @@ def _head_before(workload: Workload, queue: ClusterQueue) -> str:
     return ""
 
 
-def changes_of(answer: Answer, world: World) -> dict[str, Data]:
+def changes_of(answer: QueueAnswer, world: World) -> dict[str, Data]:
     """What Kueue writes into the pod template of each pod set when it admits a workload.
 
     Follows `FromAssignment`, sigs.k8s.io/kueue pkg/podset, and `getPodSetsInfoFromStatus`, pkg/controller/jobframework, 0.19.2.
@@ -160,7 +160,7 @@ def changes_of(answer: Answer, world: World) -> dict[str, Data]:
     return found
 
 
-def _unheard(workload: Workload, world: World, local: Data | None, name: str, queue: ClusterQueue | None) -> tuple[str, Verdict]:
+def _unheard(workload: QueuedWorkload, world: World, local: Data | None, name: str, queue: QueueInCohort | None) -> tuple[str, Verdict]:
     """Why no flavor is looked at, and what that means; nothing where flavors are."""
     if not workload.queue:
         return "names no queue", "unknown"
@@ -185,7 +185,7 @@ def _unheard(workload: Workload, world: World, local: Data | None, name: str, qu
     return inadmissible(workload, world), "never"
 
 
-def _selects(queue: ClusterQueue, namespace: str, world: World) -> tuple[bool | None, str]:
+def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool | None, str]:
     """Whether a queue admits workloads of a namespace, None where its labels are not at hand; and why not."""
     selector = queue.spec.get("namespaceSelector")
     if not isinstance(selector, dict):
@@ -202,7 +202,7 @@ def _selects(queue: ClusterQueue, namespace: str, world: World) -> tuple[bool | 
     return None, f"{why} known to be"
 
 
-def _admitted(workload: Workload, queue: ClusterQueue, usage: Usage, *, is_empty: bool) -> Answer:
+def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, is_empty: bool) -> QueueAnswer:
     """What the scheduler does in its cycles, each of which goes on with the flavors behind those that it tried."""
     counts = [each.count for each in workload.pod_sets]
     last: dict[tuple[int, str], int] = {}
@@ -221,7 +221,7 @@ def _admitted(workload: Workload, queue: ClusterQueue, usage: Usage, *, is_empty
     return found.answer(is_empty=is_empty)
 
 
-def _reduced(workload: Workload, queue: ClusterQueue, usage: Usage, last: Mapping[tuple[int, str], int]) -> _Assignment | None:
+def _reduced(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, last: Mapping[tuple[int, str], int]) -> _Assignment | None:
     """The assignment with the most pods, of a workload that starts with fewer too."""
     deltas = [each.count - (each.count if each.least is None else each.least) for each in workload.pod_sets]
     total = sum(deltas)
@@ -252,7 +252,7 @@ class _Chosen:
 class _Assigned:
     """The flavors of a pod set."""
 
-    pods: PodSet
+    pods: QueuedPodSet
     count: int
     requests: dict[str, int]
     flavors: dict[str, _Chosen] = field(default_factory=dict)
@@ -292,8 +292,8 @@ class _Assignment:
 
     def __init__(
         self,
-        workload: Workload,
-        queue: ClusterQueue,
+        workload: QueuedWorkload,
+        queue: QueueInCohort,
         usage: Usage,
         counts: Sequence[int],
         last: Mapping[tuple[int, str], int],
@@ -480,7 +480,7 @@ class _Assignment:
         found = self._world.flavor(flavor)
         return found.topology if found else ""
 
-    def _mismatch(self, flavor: Flavor, together: Iterable[PodSet], group: Group) -> str:
+    def _mismatch(self, flavor: Flavor, together: Iterable[QueuedPodSet], group: Group) -> str:
         """Why pods cannot have a flavor, whatever its quota; empty where they can."""
         if flavor.is_assumed:
             return ""
@@ -490,7 +490,7 @@ class _Assignment:
                 return why
         return ""
 
-    def _topology_mismatch(self, flavor: Flavor, pods: PodSet, group: Group) -> str:
+    def _topology_mismatch(self, flavor: Flavor, pods: QueuedPodSet, group: Group) -> str:
         if not pods.topology.is_explicit:
             return (
                 "is for topology-aware scheduling, which the pods do not ask for" if flavor.topology and not self._is_implied(pods) else ""
@@ -505,7 +505,7 @@ class _Assignment:
             return ""
         return f"topology `{flavor.topology}` has the levels {', '.join(levels)} and not those that the pods ask for"
 
-    def _is_implied(self, pods: PodSet) -> bool:
+    def _is_implied(self, pods: QueuedPodSet) -> bool:
         return not pods.topology.is_explicit and self._queue.is_tas_only
 
     def _place(self) -> _Crowded | None:
@@ -578,7 +578,7 @@ class _Assignment:
 
     # What it means.
 
-    def answer(self, *, is_empty: bool) -> Answer:
+    def answer(self, *, is_empty: bool) -> QueueAnswer:
         """What the assignment says."""
         fits, requested = self.mode == _FIT, self.requested()
         borrowed = self._borrowed(requested) if fits else []
@@ -592,7 +592,9 @@ class _Assignment:
         if fits or self.preempted:
             notes += [f"starts with {it.count} of {it.pods.count} pods" for it in self.sets if it.count < it.pods.count]
             notes += [f"then waits for the AdmissionCheck `{name}`" for name in sorted(self._queue.checks)]
-        return Answer(self._workload, self._queue.name, whole, sets, reason, borrowed, self.preempted, requested if fits else {}, notes)
+        return QueueAnswer(
+            self._workload, self._queue.name, whole, sets, reason, borrowed, self.preempted, requested if fits else {}, notes
+        )
 
     def _borrowed(self, requested: Mapping[Cell, int]) -> list[Borrowed]:
         """What goes beyond the quota of the queue, and the cohort that has it."""
@@ -636,7 +638,7 @@ def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Us
     """How far up the tree an amount is found, whether there is more above that, and the place that has it."""
     used = usage.get(place, {}).get(cell, 0)
     above = world.above(place)
-    if world.quotas[place].get(cell, Quota()).nominal >= plus(used, value) or not above:
+    if world.quotas[place].get(cell, CellQuota()).nominal >= plus(used, value) or not above:
         return 0, bool(above), place
     left = value - world.free_here(place, cell, usage)
     for each in above:
@@ -646,12 +648,12 @@ def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Us
     return world.height(above[-1]), False, above[-1]
 
 
-def _taint(flavor: Flavor, pods: PodSet) -> str:
+def _taint(flavor: Flavor, pods: QueuedPodSet) -> str:
     found = untolerated(flavor.taints, [*structs(pods.spec, "tolerations"), *flavor.tolerations])
     return f"untolerated taint {found}" if found else ""
 
 
-def _affinity(flavor: Flavor, pods: PodSet) -> str:
+def _affinity(flavor: Flavor, pods: QueuedPodSet) -> str:
     """Why the labels of a flavor do not match what pods select; what it says nothing of does not count."""
     wrong = [f"{key}={value}" for key, value in string_map(pods.spec, "nodeSelector").items() if flavor.labels.get(key, value) != value]
     if wrong:

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Data
-    from jobspec.operators.kueue.workload import Workload
-    from jobspec.operators.kueue.world import Cell, ClusterQueue, Place, Usage, World
+    from jobspec.operators.kueue.workload import QueuedWorkload
+    from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World
 
     #: A workload that could go, the cohort that it shares with the queue, and whether it may go while the queue borrows.
     Candidate = tuple[Data, Place, bool]
 
 
-def policy(queue: ClusterQueue, name: str) -> str:
+def policy(queue: QueueInCohort, name: str) -> str:
     """A policy of a queue's preemption."""
     return text(mapping(queue.spec, "preemption"), name) or "Never"
 
 
-def borrows_while_preempting(queue: ClusterQueue) -> bool:
+def borrows_while_preempting(queue: QueueInCohort) -> bool:
     """Whether a queue may preempt others and borrow at once."""
     return (text(mapping(queue.spec, "preemption", "borrowWithinCohort"), "policy") or "Never") != "Never"
 
@@ -52,8 +52,8 @@ def without(world: World, usage: Usage, names: Collection[str]) -> Usage:
 
 def targets(
     world: World,
-    queue: ClusterQueue,
-    workload: Workload,
+    queue: QueueInCohort,
+    workload: QueuedWorkload,
     cells: Collection[Cell],
     requests: Mapping[Cell, int],
     usage: Usage,
@@ -84,7 +84,7 @@ def targets(
 
 def _enough(
     world: World,
-    queue: ClusterQueue,
+    queue: QueueInCohort,
     candidates: Sequence[Candidate],
     cells: Collection[Cell],
     requests: Mapping[Cell, int],
@@ -118,7 +118,7 @@ def _enough(
 
 
 def _is_valid(
-    world: World, queue: ClusterQueue, candidate: Data, shared: Place, cells: Collection[Cell], usage: Usage, *, allowed: bool
+    world: World, queue: QueueInCohort, candidate: Data, shared: Place, cells: Collection[Cell], usage: Usage, *, allowed: bool
 ) -> bool:
     name = _queue_of(candidate)
     if name == queue.name:
@@ -128,7 +128,7 @@ def _is_valid(
     return allowed and not any(_is_within(world, each, cells, usage) for each in below)
 
 
-def _fits(world: World, queue: ClusterQueue, requests: Mapping[Cell, int], usage: Usage, *, borrowing: bool) -> bool:
+def _fits(world: World, queue: QueueInCohort, requests: Mapping[Cell, int], usage: Usage, *, borrowing: bool) -> bool:
     used = usage.get(queue.place, {})
     return all(
         value <= max(0, world.available(queue.place, cell, usage))
@@ -149,13 +149,13 @@ def _queue_of(workload: Data) -> str:
 # Who may go.
 
 
-def _own(world: World, queue: ClusterQueue, workload: Workload, cells: Collection[Cell]) -> list[Candidate]:
+def _own(world: World, queue: QueueInCohort, workload: QueuedWorkload, cells: Collection[Cell]) -> list[Candidate]:
     said = policy(queue, "withinClusterQueue")
     return [(each, queue.place, True) for each in _of_queue(world, queue.name, cells) if _is_lower(each, workload, said)]
 
 
 def _others(
-    world: World, queue: ClusterQueue, workload: Workload, cells: Collection[Cell], requests: Mapping[Cell, int], usage: Usage
+    world: World, queue: QueueInCohort, workload: QueuedWorkload, cells: Collection[Cell], requests: Mapping[Cell, int], usage: Usage
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The candidates of other queues: those over which the queue has an advantage, being nearer to the quota, and the others."""
     found: tuple[list[Candidate], list[Candidate]] = [], []
@@ -206,14 +206,14 @@ def priority(workload: Data) -> int:
     return number(mapping(workload, "spec"), "priority") or 0
 
 
-def _is_lower(candidate: Data, workload: Workload, said: str) -> bool:
+def _is_lower(candidate: Data, workload: QueuedWorkload, said: str) -> bool:
     """Whether a policy lets a candidate go for a workload that comes last."""
     if said in ("LowerPriority", "LowerOrNewerEqualPriority"):
         return (workload.priority or 0) > priority(candidate)
     return said == "Any"
 
 
-def _may_while_borrowing(candidate: Data, workload: Workload, queue: ClusterQueue) -> bool:
+def _may_while_borrowing(candidate: Data, workload: QueuedWorkload, queue: QueueInCohort) -> bool:
     if not borrows_while_preempting(queue) or priority(candidate) >= (workload.priority or 0):
         return False
     threshold = number(mapping(queue.spec, "preemption", "borrowWithinCohort"), "maxPriorityThreshold")

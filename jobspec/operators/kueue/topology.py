@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Data
-    from jobspec.operators.kueue.workload import PodSet
-    from jobspec.operators.kueue.world import Flavor, Nodes, World
+    from jobspec.operators.kueue.workload import QueuedPodSet
+    from jobspec.operators.kueue.world import AlikeNodes, Flavor, World
 
     #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
     LeafUsage = dict[tuple[str, ...], dict[str, int]]
@@ -33,7 +33,7 @@ class Domain:
     values: tuple[str, ...]
     children: list[Domain] = field(default_factory=list)
     capacity: dict[str, int] = field(default_factory=dict)
-    nodes: Nodes | None = None
+    nodes: AlikeNodes | None = None
     pods: int = 0
     slices: int = 0
     leaders: int = 0
@@ -52,7 +52,7 @@ class Placement:
 
 
 def place(
-    pods: PodSet, count: int, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: PodSet | None = None
+    pods: QueuedPodSet, count: int, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: QueuedPodSet | None = None
 ) -> list[Placement]:
     """The domains of a flavor's topology for *count* pods of a pod set, and for the one of the *leader* of its group.
 
@@ -109,13 +109,13 @@ def _value(values: Data, index: int) -> str:
     return text(values, "universal") or f"{text(own, 'prefix')}{texts(own, 'roots')[index]}{text(own, 'suffix')}"
 
 
-def has_level(pods: PodSet, levels: Sequence[str]) -> bool:
+def has_level(pods: QueuedPodSet, levels: Sequence[str]) -> bool:
     """Whether a topology has all levels that a pod set names."""
     main = _level(pods, levels)
     return main in levels and all(level in levels for level, _ in pods.topology.slices)
 
 
-def _level(pods: PodSet, levels: Sequence[str]) -> str | None:
+def _level(pods: QueuedPodSet, levels: Sequence[str]) -> str | None:
     asked = pods.topology
     if asked.required is not None or asked.preferred is not None:
         return asked.required if asked.required is not None else asked.preferred
@@ -129,7 +129,7 @@ class _Search:
 
     def __init__(
         self,
-        pods: PodSet,
+        pods: QueuedPodSet,
         count: int,
         flavor: Flavor,
         levels: Sequence[str],
@@ -137,7 +137,7 @@ class _Search:
         used: LeafUsage,
         *,
         is_implied: bool,
-        leader: PodSet | None,
+        leader: QueuedPodSet | None,
     ) -> None:
         self.leader, self.leaders = leader, int(leader is not None)
         self.pods, self.count, self.flavor, self.levels, self.used = pods, count, flavor, levels, used
@@ -244,7 +244,7 @@ class _Search:
         if not self.leader:
             domain.led = domain.slices
 
-    def _misses(self, node: Nodes) -> str:
+    def _misses(self, node: AlikeNodes) -> str:
         """Why the pods cannot run on a node, whatever is free on it."""
         spec = self.pods.spec
         taint = untolerated(node.taints, [*structs(spec, "tolerations"), *self.flavor.tolerations])
@@ -348,7 +348,7 @@ def _best(domains: Sequence[Domain], needed: int, room: Callable[[Domain], int],
     return min((each for each in domains if room(each) >= needed and each.leaders >= leaders), key=room, default=domains[0])
 
 
-def _with_pod(pods: PodSet) -> dict[str, int]:
+def _with_pod(pods: QueuedPodSet) -> dict[str, int]:
     """What a pod requests, itself included."""
     return {**pods.requests, "pods": pods.requests.get("pods", 0) + 1}
 
@@ -358,7 +358,7 @@ def _times(requests: Mapping[str, int], left: Mapping[str, int]) -> tuple[int, s
     return min((max(0, min(left.get(name, 0) // each, _MOST)) if each else _MOST, name) for name, each in requests.items())
 
 
-def _tree(nodes: Sequence[Nodes], flavor: Flavor, levels: Sequence[str]) -> tuple[list[Domain], list[list[Domain]]]:
+def _tree(nodes: Sequence[AlikeNodes], flavor: Flavor, levels: Sequence[str]) -> tuple[list[Domain], list[list[Domain]]]:
     """The domains of a flavor's nodes: the widest ones, and those of each level."""
     found: list[dict[tuple[str, ...], Domain]] = [{} for _ in levels]
     hosts: set[str] = set()
@@ -383,7 +383,7 @@ def _tree(nodes: Sequence[Nodes], flavor: Flavor, levels: Sequence[str]) -> tupl
     return list(found[0].values()), [list(each.values()) for each in found]
 
 
-def _single(shape: Nodes, at: int, levels: Sequence[str]) -> Iterator[Nodes]:
+def _single(shape: AlikeNodes, at: int, levels: Sequence[str]) -> Iterator[AlikeNodes]:
     """The nodes of a shape; those of a pinned cluster get a host name each."""
     if shape.name or HOSTNAME in shape.labels:
         yield shape
@@ -392,7 +392,7 @@ def _single(shape: Nodes, at: int, levels: Sequence[str]) -> Iterator[Nodes]:
         yield type(shape)(1, {**shape.labels, HOSTNAME: f"node-{at}-{index}"}, shape.taints, _allocatable(shape, levels), "")
 
 
-def _allocatable(shape: Nodes, levels: Sequence[str]) -> Mapping[str, int]:
+def _allocatable(shape: AlikeNodes, levels: Sequence[str]) -> Mapping[str, int]:
     return shape.allocatable if HOSTNAME in levels else {name: each * shape.count for name, each in shape.allocatable.items()}
 
 

@@ -45,7 +45,7 @@ class TopologyRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PodSet:
+class QueuedPodSet:
     """Pods of a job that are alike."""
 
     name: str
@@ -71,14 +71,14 @@ class PodSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class QueuedWorkload:
     """What Kueue makes of a job."""
 
     job: Data
     kind: GroupKind
     namespace: str
     queue: str
-    pod_sets: Sequence[PodSet]
+    pod_sets: Sequence[QueuedPodSet]
     priority: int | None
     """None where the priority class is not at hand."""
     problem: str = ""
@@ -133,7 +133,7 @@ def job_name(job: Data) -> str:
     return text(metadata, "name") or f"{text(metadata, 'generateName')}<random>"
 
 
-def _pod_set(pods: PodSet) -> Data:
+def _pod_set(pods: QueuedPodSet) -> Data:
     topology = pods.topology
     request: Data = {
         "required": topology.required,
@@ -159,7 +159,7 @@ def queue_name(job: Document, world: World) -> str:
     return said or ("default" if world.local_queue(job.namespace, "default") else "")
 
 
-def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> Workload:
+def workload_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueuedWorkload:
     """What Kueue makes of a job. *context*: the documents that it may refer to, such as runtimes."""
     queue = queue_name(job, world)
     there = world.namespaces_of(queue)
@@ -167,12 +167,12 @@ def workload_of(job: Document, context: Sequence[Document], target: Target, worl
     try:
         found = [_adjusted(each, namespace, world) for each in _pod_sets(job, context, target)]
     except _NoPodSets as why:
-        return Workload(job.data, job.group_kind, namespace, queue, [], None, str(why))
+        return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why))
     priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
-    return Workload(job.data, job.group_kind, namespace, queue, found, priority)
+    return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority)
 
 
-def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[PodSet]) -> tuple[str, str]:
+def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet]) -> tuple[str, str]:
     """The name of the class that gives a Workload its priority, empty for none, and that class's kind."""
     if named := string_map(mapping(job, "metadata"), "labels").get(PRIORITY):
         return named, "WorkloadPriorityClass"
@@ -221,7 +221,7 @@ def _merged(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:
 # The pod sets of a job, by its kind.
 
 
-def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[PodSet]:
+def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[QueuedPodSet]:
     spec = mapping(job.data, "spec")
     if job.group_kind == kinds.PYTORCHJOB:
         replicas = mapping(spec, "pytorchReplicaSpecs")
@@ -229,11 +229,11 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
             if isinstance(each := replicas.get(name), dict):
                 count, template = number(each, "replicas"), mapping(each, "template")
                 yield _with_topology(
-                    PodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
+                    QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
                 )
     elif job.group_kind == kinds.JOB:
         least = string_map(mapping(job.data, "metadata"), "annotations").get(FEWEST, "")
-        yield _with_topology(PodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
+        yield _with_topology(QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
     else:
         yield from map(
             _of_replicated_job, structs(_jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec, "replicatedJobs")
@@ -258,17 +258,17 @@ def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
     return mapping(made.data(), "spec")
 
 
-def _of_replicated_job(each: Data) -> PodSet:
+def _of_replicated_job(each: Data) -> QueuedPodSet:
     replicas, spec = number(each, "replicas"), mapping(each, "template", "spec")
     replicas = 1 if replicas is None else replicas
-    found = PodSet(text(each, "name").lower(), replicas * pods_at_once(spec), mapping(spec, "template"), index_label=JOB_INDEX)
+    found = QueuedPodSet(text(each, "name").lower(), replicas * pods_at_once(spec), mapping(spec, "template"), index_label=JOB_INDEX)
     return _with_topology(replace(found, group_label="jobset.sigs.k8s.io/job-index", group_count=replicas))
 
 
 # The annotations of a pod template that say where the pods have to stand.
 
 
-def _with_topology(pods: PodSet) -> PodSet:
+def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     said = string_map(mapping(pods.template, "metadata"), "annotations")
     required = said.get(REQUIRED_TOPOLOGY)
     preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
@@ -289,7 +289,7 @@ def _with_topology(pods: PodSet) -> PodSet:
 # What pods request, once the overhead of their runtime class, the namespace's LimitRanges and their limits are looked at.
 
 
-def _adjusted(pods: PodSet, namespace: str, world: World) -> PodSet:
+def _adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
     spec = dict(pods.spec)
     runtime_class = world.others.find(kinds.RUNTIME_CLASS, "", text(spec, "runtimeClassName"))
     if runtime_class and not spec.get("overhead") and (overhead := mapping(runtime_class, "overhead", "podFixed")):
@@ -338,7 +338,7 @@ def _chosen(choose: Any, one: Data, other: Data) -> Data:
     return {name: choose(one[name], other[name], key=lambda each: amount("cpu", each)) for name in one.keys() & other.keys()}
 
 
-def inadmissible(workload: Workload, world: World) -> str:
+def inadmissible(workload: QueuedWorkload, world: World) -> str:
     """Why Kueue admits no workload with these requests, whatever is free; empty where nothing is against them."""
     bounds = bounds_of(workload.namespace, world)
     for pods in workload.pod_sets:

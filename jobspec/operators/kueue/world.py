@@ -65,7 +65,7 @@ def minus(one: int, other: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class CellQuota:
     """What a queue or cohort has of one cell."""
 
     nominal: int = 0
@@ -94,7 +94,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class AlikeNodes:
     """Nodes that are alike but for their names."""
 
     count: int
@@ -112,7 +112,7 @@ class World:
     """Kueue's objects by kind, namespace and name, as v1beta2 has them."""
     others: PolicyObjects
     """Namespaces, priority and runtime classes, LimitRanges."""
-    nodes: Sequence[Nodes] | None
+    nodes: Sequence[AlikeNodes] | None
     """None where nobody knows of nodes."""
     closed: bool = True
     configuration: Data = field(default_factory=dict)
@@ -127,9 +127,9 @@ class World:
         return self.objects.get((kind, namespace, name))
 
     @cached_property
-    def queues(self) -> Mapping[str, ClusterQueue]:
+    def queues(self) -> Mapping[str, QueueInCohort]:
         """The ClusterQueues by name."""
-        return {name: ClusterQueue(name, each, self) for (_, name), each in self.of_kind("ClusterQueue")}
+        return {name: QueueInCohort(name, each, self) for (_, name), each in self.of_kind("ClusterQueue")}
 
     def local_queue(self, namespace: str, name: str) -> Data | None:
         """The LocalQueue of a name; one without a namespace is in that of whoever asks."""
@@ -204,7 +204,7 @@ class World:
         return bool(path) and path[-1] in self.parents
 
     @cached_property
-    def quotas(self) -> Mapping[Place, Mapping[Cell, Quota]]:
+    def quotas(self) -> Mapping[Place, Mapping[Cell, CellQuota]]:
         """The quotas that each ClusterQueue and cohort says."""
         given = {(kind, name): _quotas(each) for kind in ("ClusterQueue", "Cohort") for (_, name), each in self.of_kind(kind)}
         return {**{place: {} for place in self.parents.values()}, **given}
@@ -235,7 +235,7 @@ class World:
         return 1 + max((self.height(child) for child, parent in self.parents.items() if parent == place), default=-1)
 
     def _kept(self, place: Place, cell: Cell, subtree: int) -> int:
-        lending = self.quotas[place].get(cell, Quota()).lending
+        lending = self.quotas[place].get(cell, CellQuota()).lending
         return 0 if lending is None else max(0, minus(subtree, lending))
 
     def kept(self, place: Place, cell: Cell) -> int:
@@ -255,7 +255,7 @@ class World:
         if not self.closed:
             return minus(self.most(place, cell), used)
         above = self.available(parent, cell, usage)
-        limit = self.quotas[place].get(cell, Quota()).borrowing
+        limit = self.quotas[place].get(cell, CellQuota()).borrowing
         if limit is not None:
             kept = self.kept(place, cell)
             above = min(above, plus(minus(minus(subtree, kept), max(0, minus(used, kept))), limit))
@@ -267,7 +267,7 @@ class World:
         if parent is None:
             return subtree
         found = plus(self.kept(place, cell), self.most(parent, cell)) if self.closed else UNLIMITED  # others may lend
-        limit = self.quotas[place].get(cell, Quota()).borrowing
+        limit = self.quotas[place].get(cell, CellQuota()).borrowing
         return found if limit is None else min(plus(subtree, limit), found)
 
     def with_usage(self, usage: Usage, place: Place, cell: Cell, value: int) -> None:
@@ -340,7 +340,7 @@ def usage_of(workload: Data) -> dict[Cell, int]:
 
 
 @dataclass(frozen=True)
-class ClusterQueue:
+class QueueInCohort:
     """A ClusterQueue among the others."""
 
     name: str
@@ -374,9 +374,9 @@ class ClusterQueue:
         """The flavors of all its groups."""
         return [name for group in self.groups for name in group.flavors]
 
-    def quota(self, cell: Cell) -> Quota:
+    def quota(self, cell: Cell) -> CellQuota:
         """Its own quota of a cell."""
-        return self.world.quotas[self.place].get(cell, Quota())
+        return self.world.quotas[self.place].get(cell, CellQuota())
 
     @cached_property
     def fungibility(self) -> tuple[str, str, str]:
@@ -437,7 +437,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)
 
 
-def _quotas(data: Data) -> dict[Cell, Quota]:
+def _quotas(data: Data) -> dict[Cell, CellQuota]:
     found = {}
     for group in structs(data, "spec", "resourceGroups"):
         for flavor in structs(group, "flavors"):
@@ -446,7 +446,7 @@ def _quotas(data: Data) -> dict[Cell, Quota]:
                 nominal, *limits = (
                     None if each.get(it) is None else amount(name, each[it]) for it in ("nominalQuota", "borrowingLimit", "lendingLimit")
                 )
-                found[text(flavor, "name"), name] = Quota(nominal or 0, *limits)
+                found[text(flavor, "name"), name] = CellQuota(nominal or 0, *limits)
     return found
 
 
@@ -487,14 +487,14 @@ def _allocatable(data: Data) -> dict[str, int]:
     return {name: amount(name, value) for name, value in mapping(data, "allocatable").items()}
 
 
-def _node(data: Data) -> Nodes:
+def _node(data: Data) -> AlikeNodes:
     name, labels = text(mapping(data, "metadata"), "name"), string_map(mapping(data, "metadata"), "labels")
-    return Nodes(1, labels, structs(data, "spec", "taints"), _allocatable(mapping(data, "status")), name)
+    return AlikeNodes(1, labels, structs(data, "spec", "taints"), _allocatable(mapping(data, "status")), name)
 
 
-def _shape(data: Data) -> Nodes:
+def _shape(data: Data) -> AlikeNodes:
     count = data.get("count")
-    return Nodes(count if isinstance(count, int) else 1, string_map(data, "labels"), structs(data, "taints"), _allocatable(data))
+    return AlikeNodes(count if isinstance(count, int) else 1, string_map(data, "labels"), structs(data, "taints"), _allocatable(data))
 
 
 def _is_ready(node: Data) -> bool:

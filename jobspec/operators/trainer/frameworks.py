@@ -15,7 +15,7 @@ from jobspec.operators.trainer.train_job import (
     NODE,
     PORT,
     JobOfTrainer,
-    PodSet,
+    TrainerPodSet,
     core_object,
     endpoints,
     first,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    Plugin = Callable[[list[PodSet], JobOfTrainer], list[PodSet]]
+    Plugin = Callable[[list[TrainerPodSet], JobOfTrainer], list[TrainerPodSet]]
 
 
 def is_active(job: JobOfTrainer, name: str) -> bool:
@@ -42,7 +42,7 @@ def is_active(job: JobOfTrainer, name: str) -> bool:
     return job.policy(name) is not None and job.is_at_least(_PLUGINS[name][0])
 
 
-def enforced(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def enforced(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with what the plugins of the runtime's policies make of them."""
     active = [plugin for name, plugin in _PLUGINS.items() if is_active(job, name)]
     for _, change, _ in active:
@@ -60,7 +60,7 @@ COMPLETION_INDEX = f"metadata.annotations['{JOB_INDEX}']"
 _RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 
 
-def with_torch(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_torch(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with what PyTorch needs; torchtune gets the address from its command."""
     sets = with_nodes_of(job, sets)
     nodes, processes = _count(sets) or MarkedTree(1, job.mark), processes_per_node(job, sets)
@@ -82,7 +82,7 @@ def _text(number: MarkedTree) -> MarkedTree:
     return number.with_value(str(number.value))
 
 
-def _with_injection(sets: list[PodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[PodSet]:
+def _with_injection(sets: list[TrainerPodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[TrainerPodSet]:
     """From 2.3 on: the same variables for the further containers that the runtime's policy names."""
     targets = [
         (text(target, "jobName"), name.value)
@@ -90,7 +90,7 @@ def _with_injection(sets: list[PodSet], job: JobOfTrainer, variables: list[Marke
         for name in items(target.get("containerNames"))
     ]
 
-    def injected(pod_set: PodSet) -> PodSet:
+    def injected(pod_set: TrainerPodSet) -> TrainerPodSet:
         for target, name in targets:
             if target == pod_set.name:
                 found = any(text(each, "name") == name for each in pod_set.containers())
@@ -107,7 +107,7 @@ def _with_injection(sets: list[PodSet], job: JobOfTrainer, variables: list[Marke
 # pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
 
-def command_of_torchtune(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
+def command_of_torchtune(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree | None:
     """The command of a job that fine-tunes with torchtune, with what the trainer adds where the runtime is for PyTorch."""
     command = job.trainer("command")
     nodes = _count(sets)
@@ -145,7 +145,7 @@ def _kind(job: JobOfTrainer) -> str:
     return "qlora" if is_qlora(arguments, job.release) else "lora" if is_lora(arguments) else "full"
 
 
-def _folders(job: JobOfTrainer, sets: list[PodSet]) -> list[MarkedTree]:
+def _folders(job: JobOfTrainer, sets: list[TrainerPodSet]) -> list[MarkedTree]:
     """The words of the runtime's own command that are settings of folders."""
     managed = MANAGED if job.is_at_least("2.1.0") else MANAGED[:-1]
     nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
@@ -157,13 +157,13 @@ def _folders(job: JobOfTrainer, sets: list[PodSet]) -> list[MarkedTree]:
 # Follows the plugins jax, xgboost and plainml, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
 
 
-def with_plain(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_plain(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with the job's number of nodes and its variables."""
     sets = with_nodes_of(job, sets)
     return with_training_container(sets, lambda container: with_variables(container, job.trainer("env")))
 
 
-def with_jax(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_jax(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with the variables of JAX: one process a node, the first coordinates."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
@@ -171,7 +171,7 @@ def with_jax(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     return _with_variables(counted, job, _variables(job, JAX, values))
 
 
-def with_xgboost(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_xgboost(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with the variables of XGBoost: a worker for each GPU, or one a node."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
@@ -180,12 +180,12 @@ def with_xgboost(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     return _with_variables(counted, job, _variables(job, XGBOOST, (job.named(job.first_node), str(PORT), _RANK, workers)))
 
 
-def _count(sets: list[PodSet]) -> MarkedTree | None:
+def _count(sets: list[TrainerPodSet]) -> MarkedTree | None:
     training = first(sets, lambda each: each.trains)
     return training.count if training else None
 
 
-def _with_variables(sets: list[PodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[PodSet]:
+def _with_variables(sets: list[TrainerPodSet], job: JobOfTrainer, variables: list[MarkedTree]) -> list[TrainerPodSet]:
     """The container that trains with variables and the port; nothing where the job has no `trainer`."""
     if job.trainer() is None:
         return sets
@@ -206,7 +206,7 @@ _HOSTS = "mpi-hostfile"
 _FOLDER = "/etc/mpi"
 
 
-def with_mpi(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_mpi(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with what MPI needs: the launcher counts as one of the nodes where the runtime says so."""
     slots = slots_per_node(job, sets)
     nodes = first(sets, lambda each: each.name == NODE)
@@ -217,7 +217,7 @@ def with_mpi(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
     return [_with_mounts(each, job, slots) if each.name in (NODE, LAUNCHER) else each for each in counted]
 
 
-def slots_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
+def slots_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
     """The number of processes of a node; from 2.1 on a 1 of the runtime stands for the number of GPUs."""
     own = job.trainer("numProcPerNode")
     if own:
@@ -227,7 +227,7 @@ def slots_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
     return amount.with_value(max(1, whole(amount))) if amount else slots
 
 
-def _with_mounts(pod_set: PodSet, job: JobOfTrainer, slots: MarkedTree) -> PodSet:
+def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -> TrainerPodSet:
     launches = pod_set.name == LAUNCHER
     name = text(job.name)
     volumes = [_keys_volume(name, job), *([_hosts_volume(name)] if launches else [])]
@@ -264,7 +264,7 @@ def secret(job: JobOfTrainer) -> dict[str, Any]:
     return core_object("Secret", f"{text(job.name)}-{_KEYS}", type="kubernetes.io/ssh-auth", data=keys, immutable=True)
 
 
-def host_file(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree) -> dict[str, Any]:
+def host_file(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree) -> dict[str, Any]:
     """The list of the hosts, for OpenMPI; *spec* is that of the JobSet."""
     slots = slots_per_node(job, sets)
     names = (NODE, LAUNCHER) if is_true(job.policy("mpi"), "runLauncherAsNode") else (NODE,)
@@ -285,13 +285,13 @@ _IMAGE = "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy"
 _REMARK = "# the script that comes with the trainer\n"
 
 
-def with_flux(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_flux(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with what Flux needs: the nodes get an init container that installs it, and volumes."""
     image = _image(sets, job)
     return [_installed(each, job, image) if each.name == NODE else each for each in sets]
 
 
-def wrapped_command(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree:
+def wrapped_command(sets: list[TrainerPodSet], job: JobOfTrainer) -> MarkedTree:
     """The command that starts Flux, which starts the job's; in 2.2 the runtime's own command is forgotten."""
     container = _training_container(sets)
     inherited = container.get("command") if container and job.is_at_least("2.3.0") else None
@@ -302,12 +302,12 @@ def wrapped_command(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree:
     return MarkedTree([*start, own.with_value(whole.value) if own else whole], job.mark)
 
 
-def _training_container(sets: list[PodSet]) -> MarkedTree | None:
+def _training_container(sets: list[TrainerPodSet]) -> MarkedTree | None:
     training = first(sets, lambda each: each.trains)
     return next((each for each in training.containers() if text(each, "name") == NODE), None) if training else None
 
 
-def _image(sets: list[PodSet], job: JobOfTrainer) -> MarkedTree:
+def _image(sets: list[TrainerPodSet], job: JobOfTrainer) -> MarkedTree:
     """The image with Flux in it: that of a variable of the job, or of the runtime's container."""
     container = _training_container(sets)
     of_runtime = [value for each in items(container.get("env") if container else None) if (value := _value(each))]
@@ -319,7 +319,7 @@ def _value(variable: MarkedTree) -> MarkedTree | None:
     return variable.get("value") if text(variable, "name") == _VIEW else None
 
 
-def _installed(pod_set: PodSet, job: JobOfTrainer, image: MarkedTree) -> PodSet:
+def _installed(pod_set: TrainerPodSet, job: JobOfTrainer, image: MarkedTree) -> TrainerPodSet:
     settings = f"{text(job.name)}-flux-entrypoint"
     installer = {
         "name": "flux-installer",

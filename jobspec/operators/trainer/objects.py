@@ -36,7 +36,7 @@ from jobspec.operators.trainer.train_job import (
     NODE,
     POD,
     JobOfTrainer,
-    PodSet,
+    TrainerPodSet,
     core_object,
     is_configured,
     overridden,
@@ -198,7 +198,7 @@ def _sent(made: dict[str, Any], job: JobOfTrainer) -> MarkedTree:
 _INITIALIZERS = {"dataset-initializer": "dataset", "model-initializer": "model"}
 
 
-def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
+def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
     """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides.
 
     *command*: what a plugin runs in place of the job's command and arguments.
@@ -206,7 +206,7 @@ def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: 
     program: dict[str, MarkedTree | None] = (
         {"command": command} if command else {"command": _command(job, sets), "args": job.trainer("args")}
     )
-    sent = [PodSet(synced(each, job), each.count) for each in sets]
+    sent = [TrainerPodSet(synced(each, job), each.count) for each in sets]
     jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in sent]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
@@ -214,7 +214,7 @@ def jobset(job: JobOfTrainer, sets: list[PodSet], spec: MarkedTree, *, command: 
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
 
 
-def _command(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree | None:
+def _command(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree | None:
     """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
     return command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
 
@@ -233,7 +233,7 @@ def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
     )
 
 
-def _initializing(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
+def _initializing(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
     """A replicated job that fetches the data or the model, with what the job says of it."""
     if pod_set.ancestor not in _INITIALIZERS:
         return pod_set
@@ -254,11 +254,11 @@ def _fetching(container: MarkedTree, initializer: MarkedTree, job: JobOfTrainer)
     return with_fields(container, {"envFrom": secret.with_value(sources)})
 
 
-def _once(pod_set: PodSet, job: JobOfTrainer) -> PodSet:
-    return PodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
+def _once(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
+    return TrainerPodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
 
 
-def _with_job(pod_set: PodSet, job: JobOfTrainer, program: dict[str, MarkedTree | None]) -> PodSet:
+def _with_job(pod_set: TrainerPodSet, job: JobOfTrainer, program: dict[str, MarkedTree | None]) -> TrainerPodSet:
     """A replicated job that trains, with what the job says in `spec.trainer`; MPI's further nodes get the variables alone."""
     if pod_set.trains:
         own = {"image": job.trainer("image"), **program}
@@ -324,7 +324,7 @@ def in_group(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     return replicated
 
 
-def pod_groups(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
+def pod_groups(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
     """The pod groups; *annotations* are the JobSet's."""
     if not job.group_policy("coscheduling") and not has_volcano(job):
         return []
@@ -342,7 +342,7 @@ def pod_groups(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | 
     return groups
 
 
-def _volcano(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
+def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
     """What Volcano wants to know besides: the queue, the priority of the last pods that have one, the network's topology."""
     classes = [name for each in sets if (name := each.job.get(*POD, "priorityClassName"))]
     found = {
@@ -353,7 +353,7 @@ def _volcano(job: JobOfTrainer, sets: list[PodSet], annotations: MarkedTree | No
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _requests(sets: list[PodSet]) -> dict[str, str]:
+def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
     from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
     from jobspec.kubernetes.pods.resources import sum_of
@@ -383,7 +383,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
     return document.problem("no-pods-created", message, _MANAGER, severity="info")
 
 
-def failures(job: JobOfTrainer, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
+def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
     if job.policy("flux") is not None and job.is_at_least("2.2.0") and job.trainer("numNodes") is None:
         message = "the trainer crashes on a job for Flux without `numNodes`"

@@ -232,7 +232,7 @@ POD = (*TEMPLATE, "spec")
 """The path of the pod spec in a replicated job."""
 
 
-class PodSet:
+class TrainerPodSet:
     """A replicated job, and how many pods each of its Jobs has."""
 
     __slots__ = ("count", "job")
@@ -260,22 +260,22 @@ class PodSet:
         """The containers, or the `initContainers`, of its pods."""
         return items(self.job.get(*POD, name))
 
-    def with_count(self, count: MarkedTree | None) -> PodSet:
+    def with_count(self, count: MarkedTree | None) -> TrainerPodSet:
         """The same with another number of pods, where there is one."""
-        return PodSet(self.job, count) if count else self
+        return TrainerPodSet(self.job, count) if count else self
 
-    def with_pod(self, change: Change) -> PodSet:
+    def with_pod(self, change: Change) -> TrainerPodSet:
         """The same with the spec of its pods changed."""
-        return PodSet(changed(self.job, POD, change), self.count)
+        return TrainerPodSet(changed(self.job, POD, change), self.count)
 
-    def with_container(self, name: str, change: Change, *, among: str = "containers") -> PodSet:
+    def with_container(self, name: str, change: Change, *, among: str = "containers") -> TrainerPodSet:
         """The same with the containers of a name changed."""
         return self.with_pod(lambda pod: each_item(pod, among, lambda each: change(each) if text(each, "name") == name else each))
 
 
-def pod_sets(spec: MarkedTree, job: JobOfTrainer) -> list[PodSet]:
+def pod_sets(spec: MarkedTree, job: JobOfTrainer) -> list[TrainerPodSet]:
     """The replicated jobs of a JobSet's spec; those that train have as many pods as the policy says, all others as they say themselves."""
-    return [PodSet(each, _count(each, job)) for each in items(spec.get("replicatedJobs"))]
+    return [TrainerPodSet(each, _count(each, job)) for each in items(spec.get("replicatedJobs"))]
 
 
 def _count(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
@@ -286,30 +286,30 @@ def _count(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     return count if count.value >= 1 else one
 
 
-def first(sets: Iterable[PodSet], condition: Callable[[PodSet], bool]) -> PodSet | None:
+def first(sets: Iterable[TrainerPodSet], condition: Callable[[TrainerPodSet], bool]) -> TrainerPodSet | None:
     """The first that meets a condition."""
     return next(filter(condition, sets), None)
 
 
-def is_configured(pod_set: PodSet, job: JobOfTrainer) -> bool:
+def is_configured(pod_set: TrainerPodSet, job: JobOfTrainer) -> bool:
     """Whether the variables and resources of `spec.trainer` are for its pods: from 2.1 on also for the nodes of a launcher that is one."""
     shares = job.is_at_least("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
     return pod_set.trains or (shares and pod_set.name == NODE)
 
 
-def with_nodes_of(job: JobOfTrainer, sets: list[PodSet]) -> list[PodSet]:
+def with_nodes_of(job: JobOfTrainer, sets: list[TrainerPodSet]) -> list[TrainerPodSet]:
     """The first that trains with as many pods as the job says."""
     training = first(sets, lambda each: each.trains)
     return [each.with_count(job.trainer("numNodes")) if each is training else each for each in sets]
 
 
-def with_training_container(sets: list[PodSet], change: Change) -> list[PodSet]:
+def with_training_container(sets: list[TrainerPodSet], change: Change) -> list[TrainerPodSet]:
     """The container that trains changed, in the first that trains."""
     training = first(sets, lambda each: each.trains)
     return [each.with_container(NODE, change) if each is training else each for each in sets]
 
 
-def synced(pod_set: PodSet, job: JobOfTrainer) -> MarkedTree:
+def synced(pod_set: TrainerPodSet, job: JobOfTrainer) -> MarkedTree:
     """The replicated job as the trainer sends it: with its number of pods, and each list put over itself once more.
 
     A list in which two items count as one, such as two ports without a name, then has the later of them twice.
@@ -332,7 +332,7 @@ def synced(pod_set: PodSet, job: JobOfTrainer) -> MarkedTree:
     return changed(replicated, POD, pod)
 
 
-def endpoints(pod_set: PodSet, job: JobOfTrainer, spec: MarkedTree) -> list[str]:
+def endpoints(pod_set: TrainerPodSet, job: JobOfTrainer, spec: MarkedTree) -> list[str]:
     """The host names of its pods; before 2.3 those of its first Job alone.
 
     Follows `IdentifyPodNetwork` of the plugin jobset.
@@ -354,7 +354,7 @@ def endpoints(pod_set: PodSet, job: JobOfTrainer, spec: MarkedTree) -> list[str]
 AMOUNTS = ("limits", "requests")
 
 
-def resources_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
+def resources_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
     """The resources that count for a node: the job's, if it has any, else those of the runtime's container."""
     own = job.trainer("resourcesPerNode")
     if own:
@@ -387,7 +387,7 @@ def whole(amount: MarkedTree) -> int:
     return quantity(text).rounded_up() if is_parsed_quantity(text) else 0
 
 
-def with_resources(sets: list[PodSet], job: JobOfTrainer) -> list[PodSet]:
+def with_resources(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The containers that train with the job's resources: merged with the runtime's from 2.3 on, in place of them before."""
     own = job.trainer("resourcesPerNode")
     counts = job.policy() is not None if job.is_at_least("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
@@ -421,7 +421,7 @@ def _canonical(amounts: MarkedTree) -> MarkedTree:
     return amounts.with_value({name: each.with_value(canonical_quantity(str(each.value))) for name, each in amounts.value.items()})
 
 
-def processes_per_node(job: JobOfTrainer, sets: list[PodSet]) -> MarkedTree:
+def processes_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
     """The number of processes of a node of a PyTorch training, counted where the job does not say it; `auto` where torchrun is to count."""
     policy = job.policy("torch", "numProcPerNode") if not job.is_at_least("2.2.0") else None
     wanted = job.trainer("numProcPerNode") or policy or MarkedTree("auto", job.mark)

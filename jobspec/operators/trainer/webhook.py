@@ -10,7 +10,7 @@ from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.problems import closest
-from jobspec.kubernetes.verdict import Answer
+from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import (
@@ -259,15 +259,15 @@ RUNTIME_RULES = [
 _RULE = "unresolved-reference"
 
 
-def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None) -> Answer:
+def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
     """The webhook's answer to a TrainJob; where the runtime is not found, the rules that need it do not run."""
     alone = diagnostics(WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
-        return Answer([each for each in alone if each.rule == "unsupported-runtime"])
+        return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])
     ref = RuntimeReference(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
-        return Answer(
+        return AdmissionAnswer(
             [*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone
         )  # the runtime's own error says why
     runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
@@ -275,12 +275,12 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
         runtime = None  # a shipped one that the pinned cluster does not have
     wanted = [] if runtime in objects.in_file else [_name_of_runtime(ref, job)]
     if not runtime:
-        return Answer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
+        return AdmissionAnswer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
     found = diagnostics(rules_for(job), workload, target)
-    return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
+    return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
 def _name_of_runtime(ref: RuntimeReference, job: Document) -> Name:
