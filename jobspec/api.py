@@ -31,7 +31,7 @@ class Rendered:
     """What a base and its overlays render to."""
 
     text: str
-    """YAML, with the same meaning under YAML 1.1 and 1.2; empty where a diagnostic of severity error stands against it."""
+    """YAML, with the same meaning under YAML 1.1 and 1.2; empty where there is a diagnostic of severity error."""
     documents: Sequence[Document]
     diagnostics: Sequence[Diagnostic]
 
@@ -194,7 +194,7 @@ class Migrated:
 def migrate(text: str, *, cluster: Cluster | None = None, gang_scheduler: str = "", name: str = _NAME) -> Migrated:
     """A manifest's text with each PyTorchJob as a TrainJob of the cluster's trainer, as `jobspec migrate --to TrainJob` writes it.
 
-    A manifest with an error stays as it is.
+    A manifest with an error is left unchanged.
     """
     from jobspec.migrate.files import File, to_trainjobs
 

@@ -45,7 +45,7 @@ def objection(rule: CelRule, *values: Any) -> str | None:
 
 
 def fails(rule: CelRule, *values: Any) -> bool:
-    """Whether a rule can say neither yes nor no to values, which the server refuses even where an update leaves them alone."""
+    """Whether a rule fails with an error on values. The server refuses such values even where an update does not change them."""
     try:
         rule.holds(*values)
     except (KeyError, AttributeError, TypeError):
@@ -132,7 +132,7 @@ def _is_evicting(toleration: dict[str, Any]) -> bool:
 
 
 def _hold(test: Callable[[dict[str, Any]], bool], items: list[dict[str, Any]]) -> bool:
-    """Whether a test holds for all items. As in CEL, one for which it does not hold counts for more than one that cannot be tested."""
+    """Whether a test holds for all items. As in CEL, false for one item wins over an error for another one."""
     untested: Exception | None = None
     for item in items:
         try:
@@ -246,7 +246,7 @@ RECLAIMS = CelRule(
 ALL_COVERED = CelRule(
     "self.flavors.all(x, size(x.resources) == size(self.coveredResources))", _covers, "give each flavor a quota for each covered resource"
 )
-UNIQUE = CelRule("size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0", _are_different, "remove what is there twice")
+UNIQUE = CelRule("size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0", _are_different, "remove the duplicate")
 HOSTNAME_LAST = CelRule(
     "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'",
     _has_host_last,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from jobspec.programs.command_lines import Contract
 
     T = TypeVar("T")
-    #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
+    #: `unknown`: the document is not a manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
 
@@ -71,7 +71,7 @@ class StoredObjects:
         return [each for named in self._by_name.values() for each in named]
 
     def of(self, document: Document) -> Document | None:
-        """The object that the document is a new state of, None for a new object.
+        """The stored object that the document updates, None for a new object.
 
         Where only one of both says a namespace, the other means the same, unless there are several of the name.
         """
@@ -157,13 +157,13 @@ class Cluster:
 
     @property
     def policies_on_jobs(self) -> PolicyObjects | None:
-        """Those of the objects that decide on the pods of jobs; None without any."""
+        """The objects that decide on the pods of jobs, such as quotas; None without any."""
         from jobspec.kubernetes.admission.objects import policies_among
 
         return self.once("policies_on_jobs", lambda: policies_among(self.objects, None, complete=self.complete))
 
     def once(self, name: str, find: Callable[[], T]) -> T:
-        """What is found among the objects under a name, which is looked for once."""
+        """What *find* gives, called once for each name: a cache of look-ups among the objects."""
         if name not in self._found:
             self._found[name] = find()
         found: T = self._found[name]
@@ -313,7 +313,7 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 
 
 def policies_for(objects: Objects, cluster: Cluster) -> PolicyObjects | None:
-    """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
+    """The objects that decide on pods and claims, and those that pods may wait for in a closed world; None without any."""
     if cluster.objects:
         from jobspec.kubernetes.admission.objects import data_of
 
@@ -391,7 +391,7 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
 
 
 def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> tuple[Judged, list[Diagnostic]]:
-    """The judgement of a document as policies change it, and what they say of it themselves."""
+    """The judgement of a document after mutating policies changed it, and their own refusals."""
     document = judged.document
     if not _is_sent(document) or not _can_be_changed(judged, cluster):
         return judged, []
@@ -411,7 +411,7 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
-    """Whether a server gets as far as policies with a document: it decodes it. Of what is wrong then, policies may fix what CRDs refuse."""
+    """Whether a server asks policies about a document: it can decode it. They may fix what the schema of a CRD refuses."""
     if judged.by_server.status in ("valid", "partly"):
         return True
     known = find(judged.document.api_version, judged.document.kind)
@@ -420,7 +420,7 @@ def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
     return judged.status == "invalid" and is_custom and bool(found) and all(each.rule in _BY_CRD for each in found)
 
 
-#: What is wrong by the schema of a CRD, and not because an object cannot be decoded.
+#: Rules about violations of a CRD's schema by objects that can be decoded.
 _BY_CRD = ("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsupported-choice", "rule-broken", "duplicate-item")
 
 
@@ -444,7 +444,7 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Reque
 
 
 def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
-    """The judgement of an admission policy or a binding with what the server takes, though it will not work as it is meant."""
+    """The judgement of an admission policy or a binding, with warnings about what the server accepts and what has no effect."""
     document, kind = judged.document, judged.document.group_kind
     if kind == VALIDATING_POLICY:
         from jobspec.kubernetes.policy_kinds import type_warnings

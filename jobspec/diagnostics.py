@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
 
     class HasPlace(Protocol):
-        """A value of what is made of a document, such as a `MarkedTree`, which knows its place."""
+        """A value that knows its place, such as a `MarkedTree`."""
 
         @property
         def mark(self) -> Mark:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         def place(self) -> Mark:
             """Where to point."""
 
-    #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
+    #: Where a finding is: a path in the document that a rule looks at, a value with a place, a line, or None for no line of any file.
     Place: TypeAlias = "Path | HasPlace | Mark | None"
 
 
@@ -76,7 +76,7 @@ class Mark:
 
 
 class Reasons(str):
-    """A message with the reasons of one cause: `namespace X enforces Y, which requires A, requires B`. Reports give each cause once."""
+    """The message of one cause with several reasons: `namespace X enforces Y, which requires A, requires B`, reported once."""
 
     def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
         """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
@@ -483,7 +483,7 @@ class DocumentResult:
 
     @property
     def will_not_run(self) -> bool:
-        """Whether the server accepts a job of which nothing, or no training, comes."""
+        """Whether the server accepts a job that then creates nothing, or does not train."""
         return self.status == "valid" and self.runs is False
 
     def as_dict(self) -> dict[str, Any]:
@@ -710,7 +710,7 @@ class Marks:
 
 
 def span_of(mark: Mark) -> Span:
-    """What two marks of one place have in common."""
+    """The file, layer and span of a mark, which marks of one place share."""
     return mark.file, mark.layer, mark.line, mark.column, mark.end_line, mark.end_column
 
 

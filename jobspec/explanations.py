@@ -28,7 +28,7 @@ _DECODING = {
     "duplicate-key": "An object sets the same key twice. Other tools silently keep one of the two; the API server refuses the manifest.",
     "ambiguous-merge": "A merge key (`<<`) comes after a key that it also sets: tools disagree about which value wins. Write `<<` first.",
     "unjudged-template": "The file is a template or has placeholders such as `${NAME}`, which cannot be checked; what it renders to can.",
-    "encrypted-manifest": "SOPS has encrypted it, and Argo CD applies it as it is: no plugin that decrypts it is named.",
+    "encrypted-manifest": "SOPS has encrypted it, and Argo CD applies the encrypted values: no plugin that decrypts them is named.",
     "broken-kustomization": "kustomize cannot build this: a file is missing, or a patch does not apply. Its files are checked alone.",
     "not-a-manifest": "A manifest is an object with the strings `apiVersion` and `kind`; this document is something else.",
 }
@@ -122,7 +122,7 @@ _OUTCOME = {
     "restarts-forever": "A job that fails restarts forever, since its restart count starts again from zero.",
 }
 _MIGRATION = {
-    "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it stays as it is.",
+    "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it is left unchanged.",
     "migration-loss": "A setting of the job has no counterpart, so its pods or its life cycle change.",
     "migration-change": "The migrated job behaves differently where the two kinds differ, though no setting is lost.",
     "migration-note": "A value changes, and nothing that the job runs reads it.",
@@ -132,7 +132,7 @@ _MIGRATION = {
     "release-step": "The upgrade needs another release in between, or something that its release notes ask for.",
 }
 _CHOICE = {
-    "renamed-rule": "A comment ignores a rule by a name that it had once. It still works; write the new name.",
+    "renamed-rule": "A comment ignores a rule by its former name. It still works; write the new name.",
     "unused-ignore": "A comment `# jobspec: ignore[rule]` ignores nothing: the rule is not broken there, or there is no such rule.",
     "stale-baseline": "The baseline has an entry for a finding that is gone. Write the baseline again, or it hides the next one.",
 }

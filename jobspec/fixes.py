@@ -1,4 +1,4 @@
-"""Fix mistakes in the text of files by their remedies, until nothing changes; every other byte stays as it is."""
+"""Fix mistakes in the text of files by their remedies, until nothing changes; every other byte is kept."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, Unfit
 
 #: All diagnostics of a file.
 Found = Sequence[Diagnostic]
-#: The texts of all files, and the paths of some of them, to the diagnostics of these.
+#: A function of the texts of all files and the paths of some of them, that gives the diagnostics of these.
 Judge = Callable[[Mapping[str, str], Collection[str]], Mapping[str, Found]]
-#: The path of a file, its text, and its diagnostics, to those that are to be fixed.
+#: A function of a file's path, text and diagnostics, that gives the diagnostics to fix.
 Choose = Callable[[str, str, Found], Sequence[Diagnostic]]
 
 _MOST = 50  # rounds; each fixes at least one mistake
@@ -216,7 +216,7 @@ def _planned(places: TextPlaces, remedies: Iterable[tuple[Document, Remedy]]) ->
 
 
 def _apart(planned: list[_Planned]) -> list[_Planned]:
-    """Those whose edits do not touch each other's, the first of each place; the same edit twice is one, as where an alias stands."""
+    """Remedies whose edits do not overlap, the first of each place; equal edits, as at an alias, count as one."""
     kept: list[_Planned] = []
     made: set[TextEdit] = set()
     taken: list[tuple[int, int]] = []  # in order
@@ -237,19 +237,19 @@ def _touches(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
 
 
 def _text_of(piece: Piece, planned: Sequence[_Planned]) -> str:
-    """The edited text; the same edit of several remedies is made once, as where an alias stands."""
+    """The edited text; equal edits of several remedies, as at an alias, are made once."""
     return edited(piece.text, dict.fromkeys(edit for each in planned for edit in each.edits))
 
 
 def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
-    """The remedies that make the same edits, as where an alias or a merge key stands for what is written once."""
+    """The remedies with equal edits, as where an alias or a merge key repeats a value."""
     return list(grouped(planned, lambda each: tuple((edit.start, edit.end, edit.text) for edit in each.edits)).values())
 
 
 def _largest(
     groups: Sequence[list[_Planned]], is_good: Callable[[Sequence[_Planned]], bool], kept: Sequence[_Planned] = ()
 ) -> list[_Planned]:
-    """The remedies that are good together with those that are kept: half of them at a time, and half of that, where not all are."""
+    """The remedies that work together with those that are kept: found by halves where not all of them do."""
     planned = [*kept, *(each for group in groups for each in group)]
     if not groups or is_good(planned):
         return planned

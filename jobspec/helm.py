@@ -105,7 +105,7 @@ class _ChartMarks:
         return Marks(self._line_of(path, lines), make=inside)
 
     def _line_of(self, path: Path, lines: Sequence[str]) -> Mark:
-        """The line of the template that has the innermost field of a path that is in one line alone, or else the template's first line."""
+        """The line of the template with the innermost field of a path, if only one line has it; else the template's first line."""
         for step in path[::-1]:
             field = re.compile(rf"\s*(- )?[\"']?{re.escape(str(step))}[\"']?:")
             found = [number for number, line in enumerate(lines, 1) if field.match(line)] if isinstance(step, str) else []

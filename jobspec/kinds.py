@@ -114,7 +114,7 @@ PLUGIN_REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
 #:   segment             a segment of a URL's path; `generateName` is one, too
 #:   made-segment        a segment of a URL's path; of `generateName`, only the name that is made of it is looked at
 #:   cronjob             a DNS subdomain to which a Job's 11 characters can be added
-#:   address             an IP address in its canonical form; `generateName` is taken as it is
+#:   address             an IP address in its canonical form; `generateName` is not checked
 #:   -                   metadata is not checked at all
 _TABLE = """
 kubeflow.org                  PyTorchJob                        v1        Namespaced  training-operator  subdomain
@@ -236,7 +236,7 @@ class CompleteKinds:
         """Whether all kinds are complete but for what operators install."""
 
     def lack(self, kind: GroupKind, namespace: str) -> bool:
-        """Whether an object that is not at hand does not exist; of a pinned cluster that is known only where it is known where to look."""
+        """Whether an object that is not given cannot exist; in a pinned cluster, only for kinds that were listed as a whole."""
         return self.every or (kind in self.pinned and (bool(namespace) or is_cluster_scoped(f"{kind[0]}/", kind[1])))
 
     def __bool__(self) -> bool:
@@ -329,7 +329,7 @@ def plural_of(kind: str) -> str:
 
 
 def all_of(group: str, resource: str) -> list[Kind]:
-    """The kinds of a resource in a group; an empty group is any, as it is to a server that looks for kinds."""
+    """The kinds of a resource in a group; an empty group means any group, as for a server that looks for kinds."""
     found = [each for each in _ROWS if plural_of(each[1]) == resource and group in ("", each[0])]
     return [Kind(*name, *_ROWS[name]) for name in found]
 

@@ -1,4 +1,4 @@
-"""What kustomize builds of a repository, each value of it at the line that wrote it.
+"""The builds of a repository by kustomize, each value at the line that wrote it.
 
 Where `kustomize` is installed, or `kubectl`, which has it inside, it builds each kustomization that no other one refers to. A kustomization
 that refers to that one asks for annotations which say where each object comes from. Whatever would need the network, Helm, a plugin or a
@@ -73,7 +73,7 @@ class InBuild:
     default_namespace: str = ""
     """The namespace that Argo CD puts it in where it says none."""
     application: str = ""
-    """What has Argo CD apply it as it is, without a plugin that could decrypt it."""
+    """The Application by which Argo CD applies it without a plugin that could decrypt it."""
     differing: frozenset[str] = frozenset()
     """The placeholders for which several Kustomizations of Flux have different values."""
 
@@ -154,7 +154,7 @@ def _applied_by(document: Document, documents: Sequence[Document]) -> Iterator[t
 
 
 def _agreed(several: Sequence[AppliedFolder]) -> AppliedFolder:
-    """What all of several ways to apply a folder have in common."""
+    """The settings that several ways to apply a folder share."""
     first, *others = several
     if not others:
         return first
@@ -275,7 +275,7 @@ def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]],
 
 
 def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
-    """What of a kustomization itself stops us from building it."""
+    """Why a kustomization is not built, by its own fields."""
     if unknown := data.keys() - _KNOWN:
         yield f"unknown field {min(map(str, unknown))}"
     if any(data.get(field) for field in _HELM):
@@ -290,7 +290,7 @@ def _obstacles(path: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_harmless(plugin: Document) -> bool:
-    """Whether a plugin is one of kustomize's own that reads and starts nothing."""
+    """Whether a plugin is built into kustomize, and neither reads files nor starts programs."""
     return plugin.api_version == "builtin" and _OF_FILES.isdisjoint(plugin.data)
 
 
@@ -420,7 +420,7 @@ _SET_BY: dict[str, frozenset[str]] = {
     "secretGenerator": frozenset(("data", "type", "name")),
 }
 _MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "ip", "key", "topologyKey")
-#: What a patch repeats to name its object, and what is written in the object itself.
+#: The fields by which a patch names its object, which the object itself wrote.
 _IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"))
 #: A part of a patch: the steps down to where it applies, the value there, and its marks.
 _Part = tuple[tuple[str, ...], Any, Marks]
@@ -429,7 +429,7 @@ _Part = tuple[tuple[str, ...], Any, Marks]
 def _below(
     step: str | int, value: Any, sources: Sequence[tuple[Any, Marks]], parts: Sequence[_Part], siblings: Sequence[Any] = ()
 ) -> tuple[list[tuple[Any, Marks]], list[_Part]]:
-    """What sources and parts of patches have at a step, which leads to an item of *siblings*, or to the value of a key."""
+    """The parts of patches one step further down: at an item of *siblings*, or at a key."""
     names = (str(step), "-") if siblings and step == len(siblings) - 1 else (str(step),)
     deeper = [(steps[1:], each, marks) for steps, each, marks in parts if steps[0] in names]
     found = [(each, marks) for steps, each, marks in deeper if not steps]
@@ -570,7 +570,7 @@ _WORST = ("invalid", "partly", "valid", "skipped")
 
 
 def _combined(row: DocumentResult, several: Sequence[DocumentResult]) -> DocumentResult:
-    """The result of a document by those of all objects that are built of it: the worst of them."""
+    """The worst of the results of all objects that are built from a document."""
     worst = min(several, key=lambda each: _WORST.index(each.status))
     runs = False if any(each.runs is False for each in several) else worst.runs
     shown = [each.diff for each in several if each.diff is not None]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
     #: `run(items, work)` is `[work(item) for item in items]`.
     Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
-    #: A file, the cluster that it meets, and what checks it, to the result, which may be one of earlier.
+    #: A function of a file, its cluster and the function that checks it, that gives a new or an earlier result.
     Kept = Callable[[Any, Cluster, Callable[[Any], "Checked"]], "Checked"]
     #: A document that refers to objects which are not in its own file and may be in others, and the objects that it was reviewed with.
     Pending = tuple[Judged, Objects]
@@ -73,7 +73,7 @@ class Source:
         self.skip_unknown = skip_unknown
         """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
         self.in_build = in_build
-        """What the file is in the builds of its repository; None where it is judged as it is."""
+        """The role of the file in the builds of its repository; None where it is judged by itself."""
         self.part = part
         """The number of the part of a large file that it is."""
         self.first_line = first_line
@@ -171,7 +171,7 @@ class Checked:
         return Checked(result, self.documents, self.objects, self.pending, unforeseen, comments=self.comments)
 
 
-#: What decides on the objects of other files.
+#: The kinds of objects that decide on objects of other files.
 _DECIDING = (LIMIT_RANGE, RESOURCE_QUOTA, *ADMISSION_POLICIES)
 
 
@@ -499,7 +499,7 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
 
 
 def _reaches(document: Document, folder: str, other: str) -> bool:
-    """Whether an object of one folder counts in another one: quotas and limits without a namespace do not."""
+    """Whether an object of one folder applies in another one: quotas and limits without a namespace do not."""
     return folder == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
 
 
@@ -533,7 +533,7 @@ def kind_of(row: DocumentResult) -> GroupKind:
 
 
 def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
-    """What a row of a result and its document have in common."""
+    """The key by which a row of a result finds its document."""
     return each.index, each.api_version, each.kind, each.name
 
 
@@ -601,7 +601,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 
 
 def _of_its_name(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
-    """The runtimes, by name, of the name that a job refers to."""
+    """The runtimes, given by name, that a job may refer to."""
     from jobspec.operators.trainer.runtimes import RuntimeReference
 
     return runtimes.get(str(RuntimeReference(job.data).name), ())

@@ -21,17 +21,17 @@ from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
 
-#: What stands for a value that somebody fills in: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by habit.
+#: Placeholders: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by convention.
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|<path:[^<>]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
     r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
 )
-#: What is a placeholder where no text is taken, too.
+#: Texts that are placeholders only in fields that are not strings.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)(?:\|.*)?\s*")
-#: What a file is called that a program or a person completes.
+#: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
@@ -45,7 +45,7 @@ _CASES: dict[str, Callable[[str], str]] = {
     ",": lambda text: text[:1].lower() + text[1:],
     ",,": str.lower,
 }
-#: What stands in for a value of a type or a format.
+#: The stand-in for a value of a type or a format.
 _STAND_INS: dict[str, Any] = {
     "integer": 1,
     "number": 1,
@@ -59,7 +59,7 @@ _STAND_INS: dict[str, Any] = {
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 
-# Fill given values in.
+# Fill in given values.
 
 
 def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: Target) -> list[Document]:
@@ -153,7 +153,7 @@ def read_env(text: str, file: str) -> dict[str, str]:
     return found
 
 
-# Put values in for what nobody has filled in.
+# Stand-ins for placeholders without a value.
 
 
 def stood_in(documents: Sequence[Document], errors: Sequence[Diagnostic], target: Target) -> tuple[list[Document], list[Diagnostic]]:
@@ -206,7 +206,7 @@ def _stand_in(value: Any, shape: Shape | None) -> Any:
 
 
 def _of_type(text: str, shape: Shape | None) -> Any:
-    """What stands in for a placeholder in a field; the text itself in a field of text."""
+    """The stand-in for a placeholder in a field; the text itself in a string field."""
     if shape and shape.enum:
         return next((each for each in shape.enum if each), shape.enum[0])
     for name in (shape.format, shape.type) if shape else ():
@@ -221,7 +221,7 @@ _SHOWN = 3  # names in a hint
 _ENCRYPTED = "ENC[AES256_GCM"
 
 
-# Leave out what is said of placeholders.
+# Drop findings about placeholders.
 
 
 def template_in(text: str, file: str) -> Diagnostic | None:

@@ -46,7 +46,7 @@ def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool)
 
 
 def as_stored(document: Document, target: Target) -> Document:
-    """A TrainJob with its quantities as the trainer's webhook writes them: the server takes another form for a change of a fixed field.
+    """A TrainJob with its quantities as the trainer's webhook writes them: to the server, another form changes an immutable field.
 
     The webhook does so where the job has a patch of its runtime, and Kueue gives one to every TrainJob.
     """

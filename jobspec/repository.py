@@ -1,4 +1,4 @@
-"""What the files of a repository are: manifests, or parts of a build that no server gets as they are.
+"""What the files of a repository are: manifests, or parts of a build that nobody applies directly.
 
 A kustomization says of files that they are patches, or inputs of its generators and transformers; a chart has templates. Such files are
 recognised where a folder is walked, and where unknown kinds are skipped; what is built of them is what a server gets.
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
-#: What a file is that is no manifest: why it is skipped.
+#: Roles of files that are not manifests, as the reason why they are skipped.
 Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template"]
 
 _OF_CHARTS = ("templates", "files")
@@ -26,7 +26,7 @@ _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
-_PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are called by habit
+_PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are named by convention
 
 
 _LONE_PATCH = re.compile(r"(?:^|[._-])patch\.ya?ml$")
@@ -110,7 +110,7 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, "annotations", *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
         if data.get("kind") == "Component":
-            fills |= {"namespace", "selector"}  # what uses it may fill them in, in another repository too
+            fills |= {"namespace", "selector"}  # whoever uses it may fill them in, in another repository, too
         for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
             path = _join(folder, name)
             if path not in kustomizations:

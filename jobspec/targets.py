@@ -141,7 +141,7 @@ def nearest_known(releases: Mapping[str, str]) -> dict[str, str]:
 
 
 def reported(target: Target) -> dict[str, str]:
-    """The releases that a report names: the operators' of training jobs, and what others were chosen.
+    """The releases that a report names: those of the training operators, and others that were chosen.
 
     JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
     """

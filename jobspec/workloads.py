@@ -1,4 +1,4 @@
-"""Training jobs and runtimes of every kind seen the same way: their roles, pod templates and containers, and what holds a job back.
+"""One view of training jobs and runtimes of all kinds: roles, pod templates, containers, and whether a job is held back.
 
 Only this module knows where each kind has its pods.
 """
@@ -144,7 +144,7 @@ def is_suspended(job: Document) -> bool:
 
 
 def suspension(job: Document) -> list[Diagnostic]:
-    """That a job has no pods as it stands; nothing of one that is not suspended."""
+    """The finding that a suspended job has no pods; none for another job."""
     if not is_suspended(job):
         return []
     message = "the job is suspended: it has no pods until `suspend` is false"
@@ -152,12 +152,12 @@ def suspension(job: Document) -> list[Diagnostic]:
 
 
 def resumed(job: Document) -> Document:
-    """The job as it is when nobody suspends it any more."""
+    """The job once it is resumed."""
     return _held_without(job, "suspend")
 
 
 def released(job: Document) -> Document:
-    """The job as it is when nobody holds it back: not suspended, and left to its own operator."""
+    """The job once nobody holds it back: not suspended, and managed by its own operator."""
     return _held_without(job, "suspend", "managedBy")
 
 

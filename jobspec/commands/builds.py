@@ -69,7 +69,7 @@ _SOURCES = re.compile(r"\bkind\W+(?:ConfigMap|Secret)\b")
 
 
 def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> list[Document]:
-    """The documents of a file with one of some words and a kind; the others are not parsed, since that takes long."""
+    """The documents of a file that contain one of some words and a kind; the others are not parsed, which would be slow."""
     with open(path, "rb") as file:
         content = file.read()
     if not any(word in content for word in words):
@@ -265,7 +265,7 @@ def rendered_charts(charts: Iterable[str], values: Sequence[str], kubernetes: st
 
 
 def _cause(printed: str) -> str:
-    """The cause of a failure in what a builder prints: not the folders that it went through, its warnings and log, nor whole objects."""
+    """The cause of a failure in what a builder prints, without its path through folders, its warnings, its log and whole objects."""
     lines = [line for line in printed.splitlines() if line and not re.match(r"# Warning|\d{4}/\d\d/\d\d ", line)]
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
     text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
@@ -275,7 +275,7 @@ def _cause(printed: str) -> str:
 
 
 def _fingerprint(root: kustomize.RootKustomization, command: Sequence[str]) -> str:
-    """What is another one where the builder or anything that a build reads changes."""
+    """A hash of the builder and of all files that a build reads: it changes when one of them does."""
     from hashlib import sha256
 
     program = os.stat(command[0])

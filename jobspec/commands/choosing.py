@@ -173,7 +173,7 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
     valid = {placed(each.path): each.valid for each in results}
 
     def looked_at(file: str, rule: str) -> bool:
-        """Rules of lint and outcomes are not looked at where an error is found; a file that is gone breaks no rule."""
+        """Whether a rule was checked in a file: lint and outcomes are not where it has an error; a removed file breaks no rule."""
         if file not in valid:
             return not os.path.exists(os.path.join(folder, file))
         return rule not in known or (rule in asked and (valid[file] or stage_of(rule) not in ("lint", "outcome")))

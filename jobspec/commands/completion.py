@@ -41,7 +41,7 @@ def print_completion(parser: ArgumentParser, shell: str) -> int:
 
 
 def _name_values(parser: ArgumentParser) -> None:
-    """Say of each argument that is a file, a folder or a severity that it is one; argparse knows no more of it than a text."""
+    """Mark the arguments that are files, folders or severities, so that shtab completes them; to argparse they are strings."""
     for action in parser._actions:
         if isinstance(action.choices, dict):
             for command in action.choices.values():

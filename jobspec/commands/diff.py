@@ -75,7 +75,7 @@ def run(options: Options) -> int:
 
 
 def compared(options: Options) -> Comparison:
-    """What changes. Raises JobspecError with all errors of both sides."""
+    """The comparison of both states. Raises JobspecError with all errors of both sides."""
     then, before, after = sides(options)
     if before.state is None or after.state is None:
         wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
@@ -138,7 +138,7 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
         return Asked(job, answer_of(job, [*documents, *cluster.lookups], cluster.target, world))
 
     def words(found: Asked | None) -> str:
-        return "is not there" if not found else verdict_text(found.answer) if found.answer else "starts past the queues"
+        return "is not there" if not found else verdict_text(found.answer) if found.answer else "bypasses Kueue"
 
     for each in comparison.variants:
         old, new = words(asked(before, each.name)), words(asked(after, each.name))

@@ -114,7 +114,7 @@ def _expanded(
 
 
 def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:
-    """A job as Kueue starts it where it is admitted, and its Workload; the job as it is where it names no queue."""
+    """An admitted job as Kueue starts it, and its Workload; the unchanged job where it names no queue."""
     from jobspec.documents.marked_tree import set_by
     from jobspec.operators.kueue.admission import ask, changes_of
     from jobspec.operators.kueue.versions import RELEASE
@@ -130,7 +130,7 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
 
 
 def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
-    """A file's result with what is said of its jobs; that replaces what the check has said about the same."""
+    """A file's result with the diagnostics of the expansion of its jobs, in place of those of the check about the same jobs."""
     same = {(each.rule, str(each.mark)) for each in reported}
     kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]
     return FileResult(result.path, result.documents, [*kept, *reported])

@@ -60,7 +60,7 @@ class Found:
         self.content = content
         """What it holds, where that can be read only once."""
         self.in_build = in_build
-        """What it is in the builds of its repository; None where it is judged as it is."""
+        """Its role in the builds of its repository; None where it is judged by itself."""
         self.part = part
         self.first_line = first_line
         """Of a part of a large file its number, and how many lines are before it."""
@@ -184,7 +184,7 @@ def _is_encrypted(found: Found) -> bool:
 
 
 def _is_there(path: str) -> bool:
-    """Whether a link, if it is one, leads somewhere, and not out of where files are looked for."""
+    """Whether a file exists; a link has to lead to one inside of the folder that is searched."""
     return os.path.exists(path) and all(os.path.commonpath((os.path.realpath(path), each)) == each for each in CONFINED_TO)
 
 
@@ -379,7 +379,7 @@ def _size(found: Found) -> int:
 def reported(
     results: Sequence[FileResult], found: Sequence[Found], *, skip_unknown: bool, values: Mapping[str, str] | None = None
 ) -> list[FileResult]:
-    """The results as they are reported: of whole files, at those that builds are made of, and without what is said of placeholders."""
+    """The results to report: of whole files, builds at the files that they were built of, and without findings about placeholders."""
     results = whole(results)
     asked = {each.path: each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)}
     if builds := {each.path: each.in_build.build for each in found if each.in_build and each.in_build.build}:
@@ -405,7 +405,7 @@ def reported(
 
 
 def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> list[FileResult]:
-    """The results in which kinds are unknown, and no mistakes, that a CRD of the repository defines, though they resemble known ones."""
+    """The results, where a kind that a CRD of the repository defines is skipped as unknown, though it resembles one of ours."""
     defined = [row.name.partition(".") for each in results for row in each.documents if row.kind == "CustomResourceDefinition"]
 
     def is_own(row: DocumentResult) -> bool:
@@ -433,12 +433,12 @@ def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:
 
 
 def skips_unknown(found: Found) -> bool:
-    """Whether what is unknown in a file is skipped in any case: the user did not name the file, or it is a page, which is full of it."""
+    """Whether unknown documents in a file are always skipped: the user did not name the file, or it is a Markdown page."""
     return not found.named or found.path.endswith(PAGES)
 
 
 def _yaml_of_page(found: Found) -> bytes:
-    """The manifests of a Markdown page, on its lines; the page as it is where it is no text."""
+    """The manifests of a Markdown page, on its lines; the unchanged page if it is not text."""
     from jobspec.documents.markdown import yaml_of
 
     content = content_of(found)

@@ -30,7 +30,7 @@ from jobspec.rules.ignores import ReportFilter
 #: A path and its text.
 File = tuple[str, str]
 
-#: All files, what they were checked with, and the paths of those that are asked about, to the results of these.
+#: A function of all files, their run context, and the paths of some of them, that gives the results of these.
 Judge = Callable[[Sequence[Checked], RunContext, Collection[str]], Sequence[FileResult]]
 
 
@@ -46,7 +46,7 @@ class FixedFile:
 def fix_files(options: Options, run_context: RunContext, settings: ReportFilter | None, judge: Judge) -> bool:
     """Write the fixes of manifests, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    *judge* gives the results of some of the files; what *settings* and comments ignore stays as it is. Candidates are judged with what
+    *judge* gives the results of some of the files; what *settings* and comments ignore is not fixed. Candidates are judged with what
     becomes of accepted jobs where the command reports it.
     """
     if options.helm:
@@ -143,7 +143,7 @@ def _in_diff(path: str) -> str:
     return whole.lstrip(os.sep) if name.split(os.sep)[0] == os.pardir else name
 
 
-# What is said of files with other texts: each text is checked once, and a file is seen among all the others.
+# Judge candidates: files with other texts. Each text is checked once, and a file is judged among all the others.
 
 
 class CandidateChecker:
@@ -159,7 +159,7 @@ class CandidateChecker:
         self._checked: dict[File, Checked] = {}
 
     def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
-        """The texts of all files, and the paths of some, to everything that is said of these."""
+        """All diagnostics of some files, given the texts of all files."""
         files = list(texts.items())
 
         def run(items: Sequence[File], work: Callable[[File], Checked]) -> list[Checked]:

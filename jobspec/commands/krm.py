@@ -265,7 +265,7 @@ def _answer(text: str, whole: dict[str, Any], items: Sequence[Any], results: lis
 
 
 def _kept(text: str, before: Sequence[Any], items: Sequence[Any], more: dict[str, Any]) -> str:
-    """The text with the lines of changed items replaced; whether it says what it should, the caller sees."""
+    """The text with the lines of changed items replaced; the caller checks that it can be read as it should."""
     lines = text.splitlines()
     marks = read(text, file=_STDIN)[0][0].marks
     starts = [marks.nearest(("items", number)).mark for number in range(len(before))]
@@ -288,6 +288,6 @@ def _entry(item: Any, column: int) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Whether more keys can follow a text: it is in block style, from the first column on, and one document without an end."""
+    """Whether keys can be appended to a text: it is one document in block style, from the first column on, without `...`."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return any(line.startswith("kind:") for line in lines) and not any(line.startswith(("...", "{")) for line in lines)

@@ -52,7 +52,7 @@ def run(options: Options) -> int:
 
 
 def chosen(settings: ReportFilter | None) -> Sequence[Rule]:
-    """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
+    """The rules to run: those that are on by default and those that are selected by name, without the ignored ones."""
     if not settings:
         return DEFAULT_RULES
     selected = settings.select or ()

@@ -389,7 +389,7 @@ def said_of_variants(
 
 
 def reported_once(of_each: Iterable[Iterable[Diagnostic]], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What is said of each of some variants: once with all that have it, but for what is *reported* of files already."""
+    """The diagnostics of some variants, each once with all variants that have it, without those *reported* for files already."""
     of_files = set(map(_place, reported))
     found = [each for one in of_each for each in one if _place(each) not in of_files]
     return joined(found, lambda each: (*_place(each), "" if each.mark.layer else each.message))
@@ -402,7 +402,7 @@ def _place(each: Diagnostic) -> tuple[str, str, int, int]:
 def judged_variant(
     variant: PlannedVariant, cluster: Cluster, rules: Sequence[Rule], *, outcome: bool = True
 ) -> tuple[Mapping[str, Document], FileResult]:
-    """A variant's objects by file, a world of their own, with what becomes of them and lint finds in them; or none, with its errors."""
+    """A variant's objects by file, judged by themselves, with outcomes and lint findings; or no objects, with its errors."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:
         return {}, checked.result
@@ -438,7 +438,7 @@ def write_project(options: Options, path: str) -> int:
 
 
 def _note(folder: str, merge: UnfinishedMerge, rendered: RenderedProject) -> str:
-    """What a render says that overwrote what a merge had left in a tree."""
+    """The note of a render that resolved a merge by overwriting the conflicted files."""
     runs = [path for path in rendered.earlier if path not in merge.sides[0] and path in merge.sides[1]] if folder == rendered.output else []
     kept = f", and kept the other side's runs {', '.join(runs)}" if runs else ""
     number = len(merge.conflicts)

@@ -103,7 +103,7 @@ def _replace(tree: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
 
 # A file of a rendered tree: the project that renders it, and how it differs from what that would render now.
 def hashes_in(folder: str, found: Files) -> Mapping[str, str]:
-    """What the inventory of a tree says, or in a merge those of its sides; nothing where there is none."""
+    """The hashes in the inventory of a tree, or in a merge those of all sides; none without an inventory."""
     if _has_inventory(found):
         return tree.parse(found.get(tree.NAME, b"").decode())
     if merge := merges.unfinished(folder):
@@ -208,7 +208,7 @@ class ProjectFiles:
         return place
 
     def _place(self, path: str) -> str:
-        """A path as it is from here. Raises Unreadable for one that no file can have."""
+        """A path from the working folder. Raises Unreadable for one that no file can have."""
         if "\0" in path:
             raise Unreadable("a path cannot contain NUL")
         return os.path.normpath(os.path.join(self._folder, path))

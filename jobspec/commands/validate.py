@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from jobspec.pipeline import Kept
     from jobspec.rules.ignores import ReportFilter
 
-    #: A project that is planned, and what is reported of files already, to the objects of its variants and what is said of them.
+    #: A function of a planned project and of the diagnostics of files, that gives the objects of its variants and their diagnostics.
     Advise = Callable[[Plan, Iterable[Diagnostic]], tuple[list[DocumentResult], list[Diagnostic]]]
-    #: Checked files, what they were checked with, and the paths of those that are asked about, all with None, to the results of these.
+    #: A function of checked files, their run context, and the paths of some of them (None: all), that gives the results of these.
     Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
     #: Takes what is reported, the files that were read, and what they were checked with.
     Then = Callable[[Sequence[FileResult], Sequence[Found], RunContext], None]

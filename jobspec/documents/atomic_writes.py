@@ -277,7 +277,7 @@ def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, b
     _forget([folder])
 
 
-# The journal: what was interrupted, and how it comes to its end.
+# The journal of interrupted writes, and how they are completed.
 
 
 def interrupted(folders: Iterable[str]) -> list[str]:

@@ -47,7 +47,7 @@ def placed_comments(text: str, before: int = 0) -> Iterator[Comment]:
 
 
 def lost(before: str, *after: str) -> list[str]:
-    """The comments of one text that stand in none of the others, in their order; one that stands twice has to be there twice."""
+    """The comments of one text that are missing from the others, in their order; repeated ones have to be there as often."""
     from collections import Counter
 
     kept = Counter(comment for text in after for comment in comments_of(text))
@@ -67,7 +67,7 @@ def anchors_and_aliases(piece: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def has_alias(text: str) -> bool:
-    """Whether a value of a text stands for one that is written elsewhere, so that to change either changes both."""
+    """Whether a value of a text is an alias, or has one, so that a change of it would change another value, too."""
     try:
         return any(is_alias for piece, _ in cut(text) for _, _, is_alias in anchors_and_aliases(piece))
     except YAMLError:
@@ -88,7 +88,7 @@ def _comments(piece: str) -> Iterator[_Found]:
             header = piece[start:stop].partition("\n")[0] if piece[start : start + 1] in ("|", ">") else ""
             yield from _in_gap(piece, start, start + len(header), is_first=is_first)
             end = stop
-    except YAMLError:  # what go-yaml takes and libyaml does not; a comment alone in its line is one nevertheless
+    except YAMLError:  # go-yaml accepts this and libyaml does not; a comment on its own line is one all the same
         for line in piece[end:].split("\n"):
             if line.lstrip().startswith("#"):
                 yield end + len(line) - len(line.lstrip()), line.strip(), is_first

@@ -65,7 +65,7 @@ class Document:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it stands in a Markdown page, where other documents may show the same object in another form."""
+        """Whether it is in a Markdown page, where other documents may show the same object again."""
         return self.file.endswith(PAGES)
 
     @property
@@ -82,7 +82,7 @@ class Document:
 
     @property
     def place(self) -> Mark | None:
-        """The place of all that it holds, where that is one."""
+        """The one place of all its values; None where each value has its own."""
         return self._marks.mark if isinstance(self._marks, OnePlace) else None
 
     def part(self, data: Any, path: Path) -> Document:
@@ -90,7 +90,7 @@ class Document:
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
 
     def inside_of(self, whole: Document, *, is_held: bool) -> Document:
-        """The same as a document that another one has as a text."""
+        """The same document, marked as the text of another one, such as a ConfigMap."""
         return Document(self.data, self._marks, file=whole.file, index=whole.index, is_item=True, is_held=is_held)
 
     def changed(self, data: Any) -> Document:
@@ -98,11 +98,11 @@ class Document:
         return self._with(data, self._marks)
 
     def written_as(self, data: Any, marks: Marks) -> Document:
-        """The same document with other data, and the places of that."""
+        """The same document with other data and marks."""
         return self._with(data, marks)
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
-        """The same document with further metadata, whose place is that of its own."""
+        """The same document with further metadata, at the place of its `metadata`."""
         data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}
         return self._with(data, _MarksWithMetadata(self, tuple(metadata)))
 
@@ -146,7 +146,7 @@ class Document:
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
 
     def diagnostic(self, finding: Finding, rule: str = "") -> Diagnostic:
-        """What a rule finds as a diagnostic, at the name of the document where no line is the cause."""
+        """The diagnostic of a finding; without a line that is its cause, it points at the name of the document."""
         at, field = finding.at, finding.field
         if isinstance(at, tuple):
             field = field or spell(at)

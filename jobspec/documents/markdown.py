@@ -39,7 +39,7 @@ class _PageLine:
 
 
 def yaml_of(page: str) -> str:
-    """A page with empty lines for all that stands outside of fences with manifests; each fence is a piece of its own."""
+    """The manifests in the fences of a page, as one YAML text with empty lines for the rest; each fence begins with `---`."""
     return "\n".join(_START.rstrip() if line.starts else line.yaml or "" for line in _lines(page.removeprefix(_BOM).split("\n")))
 
 
@@ -56,7 +56,7 @@ def is_page(text: str) -> bool:
 
 
 def page_of(text: str) -> str:
-    """The page whose other lines stand as comments in a text."""
+    """The page from a text in which its other lines are comments."""
     lines = "\n".join(_page_lines(text.removeprefix(_BOM).split("\n")))
     return f"{_BOM if text.startswith(_BOM) else ''}{lines}"
 

@@ -188,7 +188,7 @@ def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
 
 
 def share_rank(tree: MarkedTree, rank: Rank) -> MarkedTree:
-    """An item that another overlay adds, too: it takes the lower of both ranks; an item of the base remains the base's."""
+    """An item that two overlays add: it gets the lower of their ranks; an item of the base keeps its own."""
     return tree if tree.rank is None else tree.with_rank(min(tree.rank, rank))
 
 
@@ -281,7 +281,7 @@ def changed_tree(tree: MarkedTree, before: Any, after: Any, by: Mark) -> MarkedT
 
 
 def _identity_in_list(item: Any) -> str:
-    """What an item of a list keeps where it is changed: its name, or else all of it."""
+    """What identifies an item of a list: its name, or else all of it."""
     return str(item["name"]) if isinstance(item, dict) and "name" in item else repr(item)
 
 
@@ -289,12 +289,12 @@ def _identity_in_list(item: Any) -> str:
 
 
 def with_fields(tree: MarkedTree, fields: Mapping[str, MarkedTree | None]) -> MarkedTree:
-    """A mapping with some fields set; one that is None stays as it was."""
+    """A mapping with some fields set; a field given as None is not changed."""
     return tree.with_value({**tree.value, **{name: child for name, child in fields.items() if child is not None}})
 
 
 def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], mark: Mark, *, fill_empty: bool = False) -> MarkedTree:
-    """A mapping with *defaults* for the fields that it does not have; *fill_empty*: also for those that are an empty text."""
+    """A mapping with *defaults* for absent fields; *fill_empty*: for empty strings, too."""
     empty = [name for name in defaults if name not in tree.value or (fill_empty and tree.value[name].value == "")]
     return tree.with_value({**tree.value, **{name: set_by(mark, defaults[name]) for name in empty}}) if empty else tree
 

@@ -98,7 +98,7 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
 
 
 def _over_text_limit(piece: Piece, index: int) -> Diagnostic | None:
-    """The problem of a text that is surely too large for one object; lists of objects may be larger."""
+    """The problem of a text that is too large for any one object; a List may be larger."""
     if any("List" in part for part in (piece.text[:_AROUND], piece.text[-_AROUND:])):
         return None
     message = "the document is far over 3 MiB, the API server's limit for one object"
@@ -305,7 +305,7 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 
 def _surely_text(event: Any) -> Any:
-    """The text of a scalar whose first character only text can have, with or without quotes; None for others, which may be text, too."""
+    """The value of a scalar that is certainly a string, by its first character; None for others, which may be strings, too."""
     if type(event) is ScalarEvent and event.value[:1] in TEXT_BEGINS_WITH and not event.tag and not event.anchor:
         return event.value
     return None

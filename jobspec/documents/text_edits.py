@@ -1,4 +1,4 @@
-"""Edit YAML text: find where values stand, and replace parts of the text, so that every other byte stays as it is.
+"""Edit YAML text: find the places of values, and replace parts of the text, so that every other byte is kept.
 
 Fixes, migrated Lists, imported bases and projects are edited here. Why not by ruamel.yaml: see CONTRIBUTING.md.
 """
@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:
-    """The text after edits, of which none touches another's part; what several insert at one place stands there in their order."""
+    """The text after edits that do not overlap; several insertions at one place keep their order."""
     parts, at = [], 0
     for edit in sorted(edits, key=lambda one: (one.start, one.end)):
         parts += [text[at : edit.start], edit.text]
@@ -45,7 +45,7 @@ def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence
 
 
 def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, int]:
-    """Where the key of a value begins and ends; of a merged value, that in the mapping which `<<` merges."""
+    """Where the key of a value begins and ends; for a merged value, in the mapping that `<<` merges."""
     start, end = places.key(target)
     if places.text[start:end] != "<<":
         return start, end
@@ -117,7 +117,7 @@ def _added(places: TextPlaces, document: Document, path: Path, around: Any, valu
 
 
 def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[TextEdit]:
-    """The edits that write a field as it stands at the end of a mapping; around the field, where that mapping is not there yet."""
+    """The edits that move the text of a field to the end of a mapping; where that does not exist yet, it is written around the field."""
     around, target = marks.nearest(path[:-1]), marks.nearest(path)
     _require_plain_key(places, target)
     inner = around
@@ -216,7 +216,7 @@ def _in_braces(places: TextPlaces, around: Marks, text: str) -> TextEdit:
     return TextEdit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")
 
 
-# Cut a value out of YAML text: every other byte stays as it is, comments among them.
+# Cut a value out of YAML text: every other byte is kept, comments among them.
 
 
 def without(text: str, marks: Marks, path: Path) -> str:
@@ -229,7 +229,7 @@ def without(text: str, marks: Marks, path: Path) -> str:
 
 
 def cut_of(places: TextPlaces, marks: Marks, path: Path) -> Span:
-    """Where what goes with the value at *path* begins and ends. Raises Uncuttable."""
+    """Where the text begins and ends that is removed with the value at *path*. Raises Uncuttable."""
     parent, target = marks.nearest(path[:-1]), marks.nearest(path)
     while len(path) > 1 and len(parent.children or ()) == 1:
         path = path[:-1]
@@ -341,7 +341,7 @@ class TextPlaces:
         return self._closing(_CLOSING[self.text[start]], max(inside, default=start + 1))
 
     def spans(self, marks: Marks) -> list[Span]:
-        """Where each value inside a mapping or list begins, with its key, and ends; of one that stands elsewhere, its alias here."""
+        """Where each value inside a mapping or list begins, with its key, and ends; for an anchored value elsewhere, its alias here."""
         found: list[Span] = []
         at = self.value_start(marks)
         for child in marks.inside:
@@ -429,7 +429,7 @@ class TextPlaces:
         return end - (self.text[end - 1 : end] == "\r")
 
     def end_of_line(self, at: int) -> int:
-        """The end of the line, without its LF, that only a comment may fill from here on. Raises Uncuttable."""
+        """The end of the line, without its LF; from here to it there may only be a comment. Raises Uncuttable."""
         end = self.text.find("\n", at)
         end = len(self.text) if end < 0 else end
         rest = self.text[at:end].strip()
@@ -492,7 +492,7 @@ def applied(data: Any, change: Change) -> Any:
 
 
 def all_applied(data: Any, changes: Sequence[Change]) -> Any:
-    """The data with changes whose paths are all those of the data as it is: deeper and later places change first. Raises Unfit."""
+    """The data with several changes, whose paths are those before any change: deeper and later places first. Raises Unfit."""
     turns = ("set", "rename", "move", "remove")
     deepest_first = sorted(changes, key=lambda each: [str(step).zfill(6) for step in each.path], reverse=True)
     for turn in turns:
@@ -503,7 +503,7 @@ def all_applied(data: Any, changes: Sequence[Change]) -> Any:
 
 
 def widened(data: Any, path: Path) -> Path:
-    """The path of what goes with the value at *path*: the mappings and lists around it of which it is the last value. Raises Unfit."""
+    """The path to remove for the value at *path*: that of the outermost mapping or list of which it is the only value. Raises Unfit."""
     value_at(data, path)
     while len(path) > 1 and len(value_at(data, path[:-1])) == 1:
         path = path[:-1]

@@ -15,7 +15,7 @@ from jobspec.documents.reader import read
 
 _ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 _NAMED_AS_MANIFEST = (".yaml", ".yml", ".json")
-#: What the controllers of wrappers fill in.
+#: Placeholders that the controllers of wrappers fill in.
 PARAMETER = re.compile(r"\{\{.*?\}\}|\$\{trialParameters\.[^}]*\}")
 
 

@@ -1,4 +1,4 @@
-"""What an editor offers besides findings: completion, explanations, fixes, where names lead, what comes of jobs, what others fill in."""
+"""What an editor offers besides findings: completion, hovers, fixes, definitions and references, lenses, inlay hints."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class ClientView:
         return None
 
     def jobs(self, name: str) -> list[LintedJob]:
-        """The jobs of a file with their pods, as far as anybody can say what comes of them."""
+        """The jobs of a file with their pods; without the jobs that cannot be expanded."""
         assert self.files.context
         cluster = self.files.context.cluster
         found = [each for each in self.documents(name) if is_workload(each)]
@@ -121,7 +121,7 @@ class ClientView:
         for job in found:
             try:
                 made.append(linted_job(job, documents))
-            except Exception:  # noqa: S112 (a half-written job is none of which anything comes)
+            except Exception:  # noqa: S112 (a half-written job cannot be expanded)
                 continue
         return [each for each in made if each]
 
@@ -390,7 +390,7 @@ def _flags(view: ClientView) -> Iterator[tuple[str, str]]:
                 yield flag, str(about.get("description") or about.get("type") or "")
 
 
-# Where names lead.
+# Definitions and references.
 
 
 def _referred_kinds(path: Path) -> Sequence[kinds.GroupKind]:
@@ -425,7 +425,7 @@ def _volumes(document: Document, path: Path, value: Any) -> Iterator[Mark]:
 
 
 def _volumes_for(mount: Path) -> Path:
-    """The path of the volumes of a pod, by that of something in a mount of one of its containers, of whichever sort."""
+    """The path of the volumes of a pod, from the path of a mount in any of its containers."""
     return (*mount[: mount.index("volumeMounts") - 2], "volumes")
 
 
@@ -514,7 +514,7 @@ def _short(value: Any) -> str | None:
     return str(value)[:60] if isinstance(value, str | int | float) else None
 
 
-# What comes of jobs, and what others fill in.
+# Lenses and inlay hints: what jobs become, and what others fill in.
 
 
 def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:

@@ -45,7 +45,7 @@ class EditorServer(LanguageServer):
         self._shown = TemporaryDirectory(prefix="jobspec-")
 
     def enter(self, root: str) -> None:
-        """Work in a folder; in none where it is everything that somebody has."""
+        """Work in a folder; in none where the client opened `/` or a home folder."""
         if root and os.path.isdir(root) and os.path.realpath(root) not in (os.sep, os.path.expanduser("~")):
             os.chdir(root)
             self.files = Workspace(root)
@@ -64,7 +64,7 @@ class EditorServer(LanguageServer):
         await self.window_show_document_async(lsp.ShowDocumentParams(str(uris.from_fs_path(path)), take_focus=True))
 
     def changed(self) -> None:
-        """Look at the workspace again, and no longer at what it was."""
+        """Check the workspace again, and cancel the check of its former state."""
         self._changes += 1
         self._look = asyncio.get_running_loop().create_task(self._look_at(self._changes))
 
@@ -79,7 +79,7 @@ class EditorServer(LanguageServer):
                 return found
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """The result of work on the workspace, behind what is done with it already."""
+        """The result of work on the workspace, done in a thread after earlier work."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def _look_at(self, change: int) -> dict[str, list[Diagnostic]]:
@@ -228,7 +228,7 @@ async def _resolved(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAct
 
 
 def _answering(feature: Callable[[ClientView, Any], Any]) -> Any:
-    """Answers with what a feature gives; what is said of jobs waits for a look at the texts, which the others take as they were."""
+    """A handler that answers with a feature. Features about jobs wait for the check of the latest texts; others use the last one."""
 
     async def answer(server: EditorServer, params: Any) -> Any:
         if feature in (features.lenses, features.inlay_hints) or server.files.context is None:

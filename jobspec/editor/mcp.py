@@ -270,7 +270,7 @@ def _error(message: str) -> Exception:
 
 
 class _Confined:
-    """An audit hook that refuses what these tools never need."""
+    """An audit hook that refuses what these tools never need: other files, writes, the network, other programs."""
 
     def __init__(self, root: str) -> None:
         ours = (data.path("overlays"), data.path("schemas"), data.package_path(), sys.prefix, sys.base_prefix, os.devnull)

@@ -145,7 +145,7 @@ class Workspace:
         return found
 
     def fixed(self, name: str, is_wanted: Callable[[Diagnostic], bool] = lambda _: True) -> str:
-        """The text of a file with the fixes of what *is_wanted*, as `--fix` makes them; that of the file as it is where there are none."""
+        """The text of a file with the fixes of what *is_wanted*, as `--fix` makes them; the unchanged text where there are none."""
         with self._lock:
             self._begin()
             assert self.context
@@ -209,7 +209,7 @@ class Workspace:
 
 
 class _Known:
-    """What one look at a workspace makes anew, and what it takes from the last one."""
+    """The results of one check of a workspace: reused from the last check where nothing changed, else made new."""
 
     def __init__(self, workspace: Workspace, is_cancelled: Callable[[], bool]) -> None:
         self._workspace = workspace
@@ -218,7 +218,7 @@ class _Known:
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
     def checked(self, file: Found, cluster: Cluster, check: Callable[[Found], Checked]) -> Checked:
-        """A file checked in a cluster, or what came of that earlier."""
+        """The check of a file in a cluster, or its earlier result."""
         held = (file.in_build, tuple(cluster.objects))
         where = (file.path, file.named, file.part, file.first_line, _stamp(file.path) if file.content is None else file.content)
         key = (*where, id(held[0]), tuple(map(id, held[1])))
@@ -260,7 +260,7 @@ class _Known:
         return found
 
     def keep(self) -> None:
-        """Forget what this look did not need."""
+        """Forget the earlier results that this check did not use."""
         self._workspace._files = self._files
         self._workspace._variants = self._variants
 

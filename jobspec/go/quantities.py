@@ -74,7 +74,7 @@ def quantity(text: str) -> Quantity:
 
 @lru_cache(8192)  # a repository has few amounts
 def canonical_quantity(text: str) -> str:
-    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse stays as it is."""
+    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse is returned unchanged."""
     if not is_parsed_quantity(text):
         return text
     exponent = text.strip().lower().partition("e")[2].lstrip("+-")
@@ -103,7 +103,7 @@ def exponent_of(text: str) -> int:
 
 
 def is_endless(text: str) -> bool:
-    """Whether a quantity has so many digits that a server which writes them out does not come to an end before it gives up."""
+    """Whether a quantity has so many digits that the request times out while the server writes them out."""
     return abs(exponent_of(text)) > _ENDLESS
 
 

@@ -93,7 +93,7 @@ def matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _for_python(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python, where `$` means the end of the text only. Raises PatternNotEvaluated where Python may read it differently."""
+    """The pattern for Python, where `$` means the end of the text. Raises PatternNotEvaluated if Python may read it differently."""
     pieces = _PIECE.findall(pattern)
     try:
         if "".join(pieces) == pattern:

@@ -20,7 +20,7 @@ _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 
 
 def decode_as_go(value: Any, shape: Shape) -> Any:
-    """A value as it is decoded; None where that is not possible, or where it is null."""
+    """A value as Go decodes it; None where that is not possible, or where it is null."""
     if shape.type == "object":
         return _object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
@@ -85,7 +85,7 @@ def _quantity(value: Any) -> str | None:
 
 
 def completed(value: Any, shape: Shape) -> Any:
-    """A value with Go's zero for what is required and missing, without what is of a wrong type."""
+    """A value as a Go struct has it: zeros for missing required fields, nothing for fields of a wrong type."""
     if value is None or not is_of_type(value, shape):
         return _zero(shape)
     if isinstance(value, list) and shape.items:
@@ -144,7 +144,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _zero_of(shape: Shape) -> Any:
-    """Go's zero of a shape; None where that is nil, or where the schema refuses it, so that the value is missing all the same."""
+    """Go's zero of a shape; None where it is nil, or where the schema refuses it anyway."""
     if shape.type == "object" and shape.fields is not None:
         zero: dict[str, Any] = reencoded({}, shape)
         return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None
@@ -275,5 +275,5 @@ def string_map(data: dict[str, Any], name: str) -> dict[str, str]:
 
 
 def is_given(data: dict[str, Any], name: str) -> bool:
-    """Whether a field of Go that can be nil is set."""
+    """Whether a field that can be nil in Go is set."""
     return data.get(name) is not None

@@ -92,7 +92,7 @@ def _bad_api_version(reference: Data, *, core: bool = True) -> str:
     return "" if core or (version.partition("/")[1] and not version.startswith("/")) else "it names no group"
 
 
-# Metrics: each has a type, and describes its source and a target in the one field of that type.
+# Metrics: each has a type, and its source and target in the one field for that type.
 
 
 def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:

@@ -73,7 +73,7 @@ def _signer(data: Any) -> str:
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
-    """Whether the verdict on objects of a kind is whole, since we follow the Go code that the server has for it."""
+    """Whether the verdict on objects of a kind is complete, since we follow the server's Go code for it."""
     return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
@@ -99,7 +99,7 @@ def _definition(data: Any, found: list[Problem], shape: Shape, old: Any, release
 
 @lru_cache(maxsize=48)
 def _of_new_definition(text: str, shape: Shape, release: str) -> list[Problem]:
-    """What is said of a new CRD, which the builds of a repository have many times over, and which takes as long as 200 jobs."""
+    """The problems of a new CRD. They are cached: builds of a repository repeat a CRD, and its check takes as long as 200 jobs."""
     from json import loads
 
     from jobspec.kubernetes.crds.definition import definition_problems
@@ -154,7 +154,7 @@ def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) 
         yield from of_update(made, old)
 
 
-#: The kinds of which an update looks at what changes, and not at the rest.
+#: The kinds of which an update is checked only for what changes.
 _ONLY_CHANGES = ("Namespace", "PriorityClass")
 #: The kinds of which the server sets `metadata.generation` itself.
 _SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass", *(name for _, name in kinds.ADMISSION_POLICIES))
@@ -203,7 +203,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     if not accepting or problem.hint:
         return problem
     own = release_of(component, target)
-    hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {own}"
+    hint = f"{component} {_range(accepting, others)} {'accepts' if len(accepting) == 1 else 'accept'} it; the target is {own}"
     return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key, remedy=problem.remedy)
 
 
@@ -218,8 +218,8 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
             message += f"; use {known[earlier[-1]].use}"
     else:
         first = next(iter(known))
-        message = f"{name} came with {component} {first}, and the target is {own}"
-        hint = f"remove it, or say `--target {component}={first}`"
+        message = f"{name} was added in {component} {first}, and the target is {own}"
+        hint = f"remove it, or pass `--target {component}={first}`"
     return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
 
 

@@ -1,6 +1,6 @@
 """Kinds of common projects, such as Argo CD and Flux, by schemas that come with jobspec.
 
-A cluster may have another release of a project than ours: fields come, and limits go. So that what its schema says of an object is a
+A cluster may have another release of a project than ours: fields come, and limits go. So what its schema says of an object is a
 warning; that of its metadata is certain, since the API server's own code looks at it. CEL rules and the status are left out. The CRDs of
 the cluster, in `--crd` or `.jobspec/schemas`, come first and are judged whole.
 """

@@ -125,7 +125,7 @@ def _is_choice(value: Any, choice: Any) -> bool:
 
 
 class _BranchNotEvaluated(Exception):
-    """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
+    """Whether a branch matches depends on a pattern that cannot be evaluated here; the text says which."""
 
 
 def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Problems:

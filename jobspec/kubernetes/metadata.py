@@ -83,7 +83,7 @@ def generated_name(prefix: str) -> str:
 
 
 def masked(prefix: str) -> str:
-    """A prefix as the server validates it (`maskTrailingDash`): `a` in place of its last two bytes if it ends with a dash."""
+    """A `generateName` as the server validates it (`maskTrailingDash`): with `a` for its last two bytes if it ends with a dash."""
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
@@ -341,7 +341,7 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
             both = f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}"
-            yield Problem("immutable-field", (*_METADATA, field), f"{both}: another state of it is meant", "remove it")
+            yield Problem("immutable-field", (*_METADATA, field), f"{both}: the update is for another version of the object", "remove it")
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
             yield Problem("immutable-field", (*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")

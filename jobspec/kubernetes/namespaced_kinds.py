@@ -114,7 +114,7 @@ _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
 def networkpolicy_problems(policy: Data, old: Data | None, release: str) -> Problems:
-    """The problems of the rules; ranges that *old* has are taken as they are."""
+    """The problems of the rules; ranges that *old* has already are not checked."""
     spec = policy.get("spec", {})
     known = set(_ranges((old or {}).get("spec", {})))
     yield from selector_problems(spec.get("podSelector"), ("spec", "podSelector"))
@@ -186,7 +186,7 @@ def _block(block: Data, path: Path, known: Container[str], release: str) -> Prob
 
 
 def _network(text: str) -> Network | None:
-    """The range that a text means, even where it has zeros in front or bits behind its prefix; None for other texts."""
+    """The network of a CIDR text, also with leading zeros or host bits; None for other texts."""
     from ipaddress import ip_network
 
     place, _, bits = text.partition("/")
@@ -262,7 +262,7 @@ def priorityclass_update_problems(made: Data, old: Data) -> Problems:
 
 
 def role_problems(role: Data, _: Any) -> Problems:
-    """The problems of the rules, and of what a ClusterRole gathers them from."""
+    """The problems of the rules, and of the aggregation rule of a ClusterRole."""
     for at, rule in items_at(role, "rules", ()):
         yield from _rule(rule, at, namespaced=role["kind"] == "Role")
     gathered = role.get("aggregationRule")
@@ -297,7 +297,7 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
 def rolebinding_problems(binding: Data, _: Any) -> Problems:
-    """The problems of the role that is bound, and of whom it is bound to."""
+    """The problems of the role reference and of the subjects."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
     for at, subject in items_at(binding, "subjects", ()):
@@ -305,7 +305,7 @@ def rolebinding_problems(binding: Data, _: Any) -> Problems:
 
 
 def rolebinding_update_problems(binding: Data, old: Data) -> Problems:
-    """The problem of another role."""
+    """The problem of a changed role reference."""
     if _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
         yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete and recreate it")
 
@@ -438,7 +438,7 @@ def _finite(text: str) -> float:
 
 _LIMITED = ("Pod", "Container", "PersistentVolumeClaim")
 _AMOUNT_FIELDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-#: Fields of which the first cannot be more than the second, and the one at which that is reported.
+#: Two fields, of which the first must not exceed the second, and the field to report.
 _IN_ORDER = (
     ("min", "max", "min"),
     ("min", "defaultRequest", "defaultRequest"),
@@ -506,7 +506,7 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problem
 
 
 def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
-    """The problems of the most that a limit can be above its request, in thousandths."""
+    """The problems of `maxLimitRequestRatio`, in thousandths."""
     ratio = amounts.get("maxLimitRequestRatio")
     if ratio is None:
         return
@@ -560,7 +560,7 @@ def resourcequota_problems(quota: Data, _: Any) -> Problems:
 
 
 def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
-    """The problem of other scopes."""
+    """The problem of changed scopes."""
     if set(quota.get("spec", {}).get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
         yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "create another quota")
 
@@ -637,11 +637,11 @@ def _bad_limited_resource(name: str) -> str:
     return "" if name == "storage" else bad_quota_resource(name)
 
 
-# What the rules of several kinds say and read in the same way: fixed fields, bytes in base64, percentages.
+# What the rules of several kinds share: immutable fields, bytes in base64, percentages.
 
 
 def fixed(path: Path, message: str, hint: str = "restore the old value, or create another object") -> Problem:
-    """An update changes what cannot change."""
+    """The problem of a changed field that is immutable."""
     return Problem("immutable-field", path, message, hint)
 
 

@@ -1,4 +1,4 @@
-"""What the server's Go code says of admission policies in CEL and of their bindings, and what it warns of in their status.
+"""What the server's Go code says of admission policies in CEL and of their bindings, and its type-check warnings in their status.
 
 Follows `ValidateValidatingAdmissionPolicy`, `ValidateMutatingAdmissionPolicy` and those of their bindings, k8s.io/kubernetes
 pkg/apis/admissionregistration/validation, and `TypeChecker.Check`, k8s.io/apiserver pkg/admission/plugin/policy/validating, 1.36.

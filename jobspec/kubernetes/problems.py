@@ -76,7 +76,7 @@ def takes(shape: Shape) -> str:
 def describe(value: Any) -> str:
     """A value and its type in words; of a list or mapping, the type alone."""
     if value is None:
-        return "nothing (null)"
+        return "null"
     if isinstance(value, bool):
         return f"the boolean {str(value).lower()}"
     if isinstance(value, (int, float)):

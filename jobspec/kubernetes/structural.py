@@ -224,7 +224,7 @@ def _bytes(items: list[Any], path: Path) -> Problems:
 
 
 def _leaves_type_to_format(shape: Shape) -> bool:
-    """Whether the server checks a known format instead of the type `string`, and one of texts only, so that a list passes."""
+    """Whether the server checks a known format of strings instead of the type `string`, so that a list passes."""
     if shape.format == "date-time" or "format" not in shape.conditions:
         return shape.format == "date-time"
     from jobspec.kubernetes.conditions import has_format_of_texts

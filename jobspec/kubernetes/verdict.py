@@ -114,7 +114,7 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
 
 
 def _by_common_kind(document: Document, common: CommonKind) -> Verdict:
-    """The verdict on an object of somebody else's kind, of which the cluster may have another release."""
+    """The verdict on an object of a common project, of which the cluster may have another release."""
     found = _of_custom_resource(document, common.shape, None, namespaced=common.namespaced)
     diagnostics = _verdict(document, found, "partly").diagnostics
     reported = [each if each.field.startswith("metadata") else _as_warning(each, common.release) for each in diagnostics]
@@ -173,7 +173,7 @@ def _of_metadata(document: Document, *, names: str, namespaced: bool) -> Iterabl
 
 
 def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:
-    """Lost indentation as the only problem of an object; none if it was not lost."""
+    """The one problem of an object whose indentation was lost; no problems for other objects."""
     if not any(problem.rule in ("unknown-field", "wrong-type") for problem in found):
         return []
     from jobspec.kubernetes.builtin import lost_parent
@@ -187,7 +187,7 @@ def _unknown(document: Document, target: Target) -> Verdict:
     return Verdict("unknown", [problem], near_miss=is_near)
 
 
-# What to say to a document of an unknown kind, and to a built-in kind that the target's release of Kubernetes does not serve.
+# The diagnostics of unknown kinds, and of built-in kinds that the target's release of Kubernetes does not serve.
 
 
 #: Groups that Kubernetes moved its kinds out of.
@@ -249,11 +249,11 @@ _LAST_SERVED = {
 
 
 def _say(release: str) -> str:
-    return f"if the cluster is of that release, say `--target kubernetes={release}`"
+    return f"if the cluster is of that release, pass `--target kubernetes={release}`"
 
 
 def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
-    """What to say to a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
+    """The problem of a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
     if not document.api_version or not document.kind:
         return _not_a_manifest(document), False
     version, name = document.api_version, document.kind
@@ -287,7 +287,7 @@ def _near_key(data: dict[str, object]) -> str:
 
 
 def _near_kind(document: Document) -> tuple[str, bool]:
-    """A hint that names the kind that was probably meant, empty without one, and whether the document can mean nothing else.
+    """A hint that names the kind that was probably meant, empty without one, and whether no other kind can be meant.
 
     The group has to be one of ours or a misspelling, since other groups can have kinds of the same name. A version of a built-in kind that
     is no stable one may be switched on in a cluster.
@@ -304,7 +304,7 @@ def _near_kind(document: Document) -> tuple[str, bool]:
 
 
 def _is_misspelt(name: str, known: str) -> bool:
-    """Whether a kind can be a misspelt known one: `Config` of kubectl and `NodeList` are none."""
+    """Whether a kind can be a misspelling of a known one: kubectl's `Config` and `NodeList` are not."""
     return name[:1].lower() == known[:1].lower() and abs(len(name) - len(known)) < 3
 
 

@@ -1,1 +1,1 @@
-"""Advice: what a server accepts and what runs, but is slow, costly, fragile, or wrong on another node."""
+"""Advice on jobs that are accepted and run, but are slow, costly or fragile."""

@@ -303,7 +303,7 @@ def _first(job: LintedJob) -> str:
     return next((pod.host_name for pod in pods if pod.rank == "0"), pods[0].host_name)
 
 
-# NetworkPolicies: which pods one isolates, whom it lets in, where it lets them go, and which one keeps the pods of a job apart.
+# NetworkPolicies: which pods they isolate, which ingress and egress they allow, and which policy blocks traffic inside a job.
 #
 # Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.io/docs/concepts/services-networking/network-policies/.
 _PORTS_OF_NAMES = (53, 5353)
@@ -316,7 +316,7 @@ def _labels_of(pod: MarkedTree) -> dict[str, str]:
 
 
 def _blocking(policies: Sequence[Document], own: Mapping[str, str], peers: Sequence[Mapping[str, str]]) -> tuple[Document, str, str] | None:
-    """The policy that keeps the pods of a role from others, what it does to them, and the remedy; None where there is none.
+    """The policy that blocks the pods of a role, what it blocks, and the hint; None where there is none.
 
     *own*, *peers*: the labels of the role's pods, and of all that they have to reach.
     """
@@ -340,13 +340,13 @@ def _isolates(policy: Document, labels: Mapping[str, str], direction: Literal["I
 
 
 def _allows(policy: Document, rules: str, field: str, peer: Mapping[str, str]) -> bool:
-    """Whether a policy allows traffic from or to a pod of the same namespace; on whatever port, so that too much is taken for allowed."""
+    """Whether a policy allows traffic from or to a pod of the same namespace on any port, so that rather too little is reported."""
     of_rules = [value_at(rule, (field,)) for _, rule in items_at(policy.data, ("spec", rules))]
     return any(not peers or any(_is_peer(each, peer) for each in peers) for peers in of_rules)
 
 
 def _lets_ask_for_names(policy: Document) -> bool:
-    """Whether a policy may allow what leaves the namespace on the port of name servers."""
+    """Whether a policy may allow DNS queries to other namespaces."""
     for _, rule in items_at(policy.data, ("spec", "egress")):
         peers, ports = value_at(rule, ("to",)), value_at(rule, ("ports",))
         leaves = not peers or any(value_at(each, (field,)) is not None for each in peers for field in ("namespaceSelector", "ipBlock"))
@@ -356,7 +356,7 @@ def _lets_ask_for_names(policy: Document) -> bool:
 
 
 def _is_of_names(ports: Any) -> bool:
-    """Whether a port, or a range of them, has one of name servers; that of OpenShift's pods is 5353."""
+    """Whether a port or a range of ports includes that of DNS: 53, or 5353 in OpenShift."""
     first, last = (value_at(ports, (field,)) for field in ("port", "endPort"))
     if isinstance(first, int):
         return any(first <= each <= (last if isinstance(last, int) else first) for each in _PORTS_OF_NAMES)
@@ -364,7 +364,7 @@ def _is_of_names(ports: Any) -> bool:
 
 
 def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
-    """Whether a pod is a peer; one by its namespace's labels or its address may be."""
+    """Whether a pod is, or may be, a peer: one selected by namespace labels or by address counts as a match."""
     if value_at(peer, ("podSelector",)) is None:
         return True
     return selects(peer["podSelector"], pod)

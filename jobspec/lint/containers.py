@@ -1,4 +1,4 @@
-"""Containers: images that are known, variables that have the effect that somebody meant, and no secrets or rights for everybody."""
+"""Containers: pinned images, variables that have an effect, no secrets in manifests, no needless privileges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jobspec.workloads import value_at
 _FILLED_IN = "${"  # what stands for a text that a program fills in later
 
 
-# Images: which one will run is known, and it is made for what the pod has.
+# Images: pinned, valid, and built for the devices of the pod.
 
 
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -115,7 +115,7 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
 
 
 def is_plain(image: str) -> bool:
-    """Whether a name is as most are, which nobody has to parse: words in small letters with one sign between any two, and a tag or none."""
+    """Whether a name needs no parsing: lower-case words with one sign between any two, and perhaps a tag."""
     tag = image.partition(":")[2]
     words = image.replace(":", "/", 1).replace(".", "/").replace("-", "/").split("/")
     return image.isascii() and image.islower() and all(map(str.isalnum, words)) and "/" not in tag and len(tag) <= _LONGEST_TAG
@@ -231,7 +231,7 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
     return [] if is_taken else [Edit(variable, removes=True)]
 
 
-# What should not stand in a manifest, and rights that training does not need.
+# Secrets in manifests, and privileges that training does not need.
 
 
 _SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
@@ -330,7 +330,7 @@ def _is_token(value: str) -> bool:
 
 
 def _is_real(value: str) -> bool:
-    """Whether a text can be a secret, and is no place for one."""
+    """Whether a text can be a secret, and is not a placeholder for one."""
     return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""What rules look at: a document among all others of the run, and a job or runtime with the pods that its operator makes of it."""
+"""What rules look at: a document among all others of the run, and a job or runtime with the pods that its operator creates."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _keys_and_texts(*values: Any) -> str:
 
 
 def _stand_in(runtime: Document) -> Document:
-    """The smallest TrainJob that uses a runtime; all of it stands at the runtime's name."""
+    """The smallest TrainJob that uses a runtime; all of its values have the place of the runtime's name."""
     metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
     reference = {"apiGroup": runtime.group_kind[0], "kind": runtime.kind, "name": runtime.name}
     data = {"apiVersion": runtime.api_version, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
@@ -145,9 +145,9 @@ def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple
 # A container: what it asks for, and what it runs.
 
 
-#: Parts of resource names that are accelerators, but no GPUs to the trainer.
+#: Parts of names of accelerators that the trainer does not count as GPUs.
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
-#: What names of resources have that count memory or cores of a GPU, for pods that share one.
+#: Parts of names of resources that count the memory or cores of a shared GPU.
 _PARTS = ("mem", "core", "percentage", "ratio")
 _LIMITS_FIRST = ("limits", "requests")
 _ONE = 1_000_000_000
@@ -202,7 +202,7 @@ class LintedContainer:
 
     @property
     def launcher(self) -> str:
-        """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
+        """What starts the processes, by the command line: `torchrun`, `other`, or empty where an image or a script decides."""
         if not items(self.tree.get("command")):
             return ""
         programs = [command_lines.file_name(word) for word, _ in self.words]
@@ -251,7 +251,7 @@ def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
 
 
 def written(*trees: MarkedTree | None) -> MarkedTree:
-    """The first of some values that a file says; the last one where none does, which has to be there."""
+    """The first of some values that a file wrote; the last one where none is written by a file."""
     last = trees[-1]
     assert last
     return next((each for each in trees if each and each.mark.line), last)
@@ -420,7 +420,7 @@ def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Docume
 
 
 def _can_share_namespace(one: Document, other: Document) -> bool:
-    """Whether a document may be in the namespace of another one: one without a namespace may be in any, but none comes to it."""
+    """Whether *one* may be in the namespace of *other*: it has that namespace, or none."""
     return one.namespace in ("", other.namespace)
 
 

@@ -149,7 +149,7 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
 
 
 def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
-    """The document, path and mark of a place; what no file says is reported at the document's name."""
+    """The document, path and mark of a place; a value that no file wrote is reported at the document's name."""
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
         return linted.given, path, linted.given.marks.nearest(path).place()

@@ -81,7 +81,7 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     if "training-operator" not in job.documents.cluster.installed:
         yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
     elif kueue and not is_queued(job.given.group_kind, kueue) and job.get("metadata", "labels", QUEUE):
-        message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job starts past all queues"
+        message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job bypasses its queue"
         yield Finding(("kind",), message, hint, severity="warning")
     else:
         yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
@@ -190,7 +190,7 @@ def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
 
 
 def _injects(job: LintedJob) -> str:
-    """Why the pods of a job's namespace get a sidecar, as far as the files say it; empty where they do not."""
+    """Why the pods of a job's namespace get a sidecar, according to the files; empty where they do not."""
     name = job.given.namespace or "default"
     for namespace in job.documents.of_name(NAMESPACE, name):
         labels = value_at(namespace.data, ("metadata", "labels")) or {}

@@ -1,4 +1,4 @@
-"""Kueue: jobs that wait in queues, the queues, and where the pods of a job have to stand."""
+"""Kueue: jobs that wait in queues, the queues, and topology requests."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _WITH_NODES = [("", "Node"), CLUSTER]
 def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The queue name is not a label of the job, where Kueue reads it.
 
-    Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job starts past every
-    queue and quota, or its pods are taken one by one.
+    Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job bypasses every
+    queue and quota, or each of its pods is queued by itself.
     Instead: write it into `metadata.labels` of the job.
     Fix: adds the label to the job; what is written elsewhere stays, and the pods are the same.
     Before: template: {metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}}
@@ -50,7 +50,7 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
 def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The job bypasses Kueue: it has no queue-name label, and its namespace has LocalQueues.
 
-    Why: Kueue leaves a job without a queue alone: it starts past all quotas, and takes what was promised to those that wait.
+    Why: Kueue leaves a job without a queue alone: it bypasses all quotas, and uses what was reserved for jobs that wait.
     Instead: name a queue. A LocalQueue named `default` is that of all jobs that name none.
     Before: metadata: {name: train}
     After: metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}
@@ -66,7 +66,7 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
 def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The label that names the queue is empty.
 
-    Why: an empty name is no queue: Kueue lets the job start past all quotas or, where it manages jobs without a queue, never.
+    Why: an empty name is no queue: Kueue lets the job bypass all quotas or, where it manages jobs without a queue, never start.
     Instead: name a LocalQueue of the job's namespace, or remove the label.
     Before: labels: {kueue.x-k8s.io/queue-name: ""}
     After: labels: {kueue.x-k8s.io/queue-name: team-a}
@@ -289,7 +289,7 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
         yield Finding(said, f"Kueue 0.17 and later never starts TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16")
 
 
-# Topology: where the pods of a job have to stand.
+# Topology requests of jobs.
 
 
 _TOPOLOGY = ("kueue.x-k8s.io", "Topology")

@@ -102,7 +102,7 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
     found = list(rewritten_quantities(given.data, shapes.load(given.api_version, given.kind, target)))
     if found:
         path, canonical = found[0]
-        others = f", and {len(found) - 1} more quantit{'y' if len(found) == 2 else 'ies'} anew" if len(found) > 1 else ""
+        others = f", and {len(found) - 1} more quantit{'y' if len(found) == 2 else 'ies'}" if len(found) > 1 else ""
         message = (
             f"the trainer's webhook writes `{value_at(given.data, path)}` as `'{canonical}'`{others}: the server refuses the next apply"
         )
@@ -190,7 +190,7 @@ def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
 
 
 def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
-    """What becomes of a job that says nothing but its runtime."""
+    """The errors of a job that sets only its runtime."""
     from jobspec.outcome.judgement import refused_objects
     from jobspec.outcome.programs import restarts_forever, started, unknown_address
 

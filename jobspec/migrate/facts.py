@@ -1,4 +1,4 @@
-"""A job as its pods show it: what their programs see, what the scheduler and the kubelet see, and how the job lives.
+"""The facts of a job by which two jobs are compared: programs, scheduling, pods, life cycle.
 
 Operators call pods, ports and hosts by different names; facts have one name for each, so that those of two jobs can be compared.
 """
@@ -61,7 +61,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact that is another one afterwards, or is there on one side alone."""
+    """A fact with another value after the migration, or that only one side has."""
 
     key: Key
     before: Fact | None
@@ -78,7 +78,7 @@ def differences(before: Mapping[Key, Fact], after: Mapping[Key, Fact]) -> list[D
 
 
 def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
-    """Every value of a tree that holds no further one, by its path; an item of a list by its name."""
+    """Every scalar of a tree by its path, in which items of lists stand under their names."""
     if isinstance(tree.value, dict) and tree.value:
         for name, child in tree.value.items():
             yield from flat_field(name, child, key)
@@ -133,7 +133,7 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
 
 
 def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
-    """What differs between two jobs; a JobSet, which a PyTorchJob has none of, is compared with another one."""
+    """The differences between two jobs; facts of the JobSet only between two TrainJobs."""
     found = differences(before.facts, after.facts)
     has_jobset = any(text(each, "kind") == "JobSet" for each in before.objects)
     return [each for each in found if has_jobset or each.key[0] != JOBSET]
@@ -212,7 +212,7 @@ class Hosts:
         return self._pattern.sub(lambda found: self._names[found[1]], text) if self._pattern else text
 
 
-# What a scheduler and a kubelet see of a pod: all of its spec but names that differ from operator to operator, and its own metadata.
+# The facts of a pod for scheduler and kubelet: its spec and metadata, but for names that differ between operators.
 
 
 TRAINING = "container that trains"
@@ -244,7 +244,7 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
 
 
 def _is_said(name: MarkedTree, node: JobNode, job: JobContext) -> bool:
-    """Whether a user has set `hostname` or `subdomain`: training-operator sets neither, and JobSet's are parts of the pod's host name."""
+    """Whether a user, not JobSet, has set `hostname` or `subdomain`."""
     return job.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
 
 
@@ -296,7 +296,7 @@ def _is_operators(port: MarkedTree) -> bool:
     return name is not None and name.value == PORT
 
 
-# What the label selectors of a pod's placement choose among the pods of its own job.
+# Which pods of their own job the label selectors for a pod's placement select.
 #
 # Operators label their pods in words of their own, so that the same selector may choose other pods after a migration.
 
@@ -372,7 +372,7 @@ _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """One of two jobs: where its nodes are, and who runs it."""
+    """What facts need to know of one of the two jobs: its host names and its operator."""
 
     hosts: Hosts
     operator: str
@@ -421,14 +421,14 @@ def _variables(node: JobNode, container: MarkedTree, job: JobContext) -> tuple[d
 
 
 def _if_any(variable: MarkedTree) -> str:
-    """Whether a pod starts without that which a variable is taken from."""
+    """A note that the source of a variable is optional; else empty."""
     source = variable.get("valueFrom")
     optional = any(each.get("optional") and each.value["optional"].value for each in (source.value.values() if source else ()))
     return " (if there is one)" if optional else ""
 
 
 def _seen(name: str, value: str, job: JobContext) -> str:
-    """A value with nodes in place of host names; the port of the operator, where nobody chose another one, is the same on both sides."""
+    """A value with `<node N>` for host names, and one placeholder for either operator's default port."""
     if name == NAME:
         return "<the job's name>"
     if name in PORTS and value == known_port(job.operator):
@@ -452,7 +452,7 @@ def _place(container: MarkedTree) -> Mark:
 def _launcher_facts(
     line: CommandLine, variables: dict[str, Fact], job: JobContext, key: Key, mark: Mark, *, has_gpus: bool
 ) -> Iterator[tuple[Key, Fact]]:
-    """What the launcher goes by, and so the ranks and the world of the program."""
+    """The settings of the launcher, and the ranks and world size that the program gets."""
     known = {name: fact.value for name, fact in variables.items()}
     for name in SETTINGS:
         value = _as_torchrun_reads(name, line.setting(name, known), line, known, job)
@@ -481,7 +481,7 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
     return value
 
 
-# How a job lives: what becomes of a container that fails, when the job has succeeded or failed, and what stays afterwards.
+# The life cycle of a job: restarts of failed containers, when the job succeeds or fails, and what stays afterwards.
 #
 # Follows `JobController.ReconcileJobs`, `ReconcilePods` and `PastBackoffLimit`, github.com/kubeflow/training-operator
 # pkg/controller.v1/common, and `UpdateJobStatus`, pkg/controller.v1/pytorch, 1.7.0 to 1.9.4; `syncJob` and `pastBackoffLimitOnFailure`,

@@ -51,7 +51,7 @@ class MigratedFile:
 
     @property
     def is_changed(self) -> bool:
-        """Whether its text is another one."""
+        """Whether its text has changed."""
         return self.text != self.file.text
 
     @property
@@ -61,7 +61,7 @@ class MigratedFile:
 
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str) -> list[MigratedFile]:
-    """Files in which each PyTorchJob is a TrainJob of the cluster's trainer."""
+    """The files, each PyTorchJob converted to a TrainJob of the cluster's trainer."""
     there = {id(file): list(file.documents) for file in files}
 
     def replace(job: Document, file: File) -> Replaced:
@@ -82,7 +82,7 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
 
 
 def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list[MigratedFile]:
-    """Files in which TrainJobs and runtimes are in the words of the cluster's trainer, and were in those of another."""
+    """The files, their TrainJobs and runtimes converted from another trainer release to that of the cluster."""
     sources = [each for each in files if not each.is_rendered]
     runtimes = {
         id(each): migrate_runtime(each, cluster.target)
@@ -121,7 +121,7 @@ def _rendered(document: Document) -> Diagnostic:
 
 
 def _identity(document: Document) -> tuple[GroupKind, str, str]:
-    """What no two objects have in common; an object whose name the server makes has it with no other."""
+    """The identity of an object: kind, namespace and name; an object with `generateName` is unique."""
     return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
 
@@ -134,7 +134,7 @@ def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
 
 
 def _with_dropped(diagnostics: Sequence[Diagnostic], dropped: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What is reported of a job's pods, and of dropped fields those at other places."""
+    """The diagnostics about a job's pods, and those of dropped fields at other places."""
     places = {str(each.mark) for each in diagnostics}
     return [*diagnostics, *(each for each in dropped if str(each.mark) not in places)]
 
@@ -227,7 +227,7 @@ def _with_release(source: Source, project: LoadedProject, release: str) -> Migra
 
 
 def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], Cluster], *, gang_scheduler: str) -> list[Diagnostic]:
-    """What a variant has lost, by its objects on both sides."""
+    """The losses of a variant, from its objects before and after."""
     job, other = (next(filter(is_workload, documents)) for documents, _ in (before, after))
     seen = job_facts(job, before[0], before[1].target, gang_scheduler=gang_scheduler)
     then = job_facts(other, after[0], after[1].target)
@@ -239,7 +239,7 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
 
 
 def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
-    """What several variants have lost at one place, reported once; with the variants' names where not all of them have."""
+    """The losses of several variants at one place, reported once, with the variants' names unless all have them."""
     groups = grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message))
     return [_named(group, count) for group in groups.values()]
 

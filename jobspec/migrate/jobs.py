@@ -1,4 +1,4 @@
-"""Migrate one job: the way that changes least, what differs afterwards, and how that is reported."""
+"""Migrate one job: choose the TrainJob that changes least, compare its pods, and report the differences."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _refusals(documents: Sequence[Document], context: Sequence[Document], cluste
     return [each.message for each in resolved.result.diagnostics if each.severity == "error"]
 
 
-# The way of a PyTorchJob to a TrainJob that changes least, found by comparing the pods of each with its own.
+# The TrainJob that changes least, found by comparing the pods of each candidate with those of the PyTorchJob.
 
 
 def migrate_pytorchjob(
@@ -86,11 +86,11 @@ def migrate_pytorchjob(
 
 
 def cannot(job: Document, why: str, *, severity: Severity = "error") -> Diagnostic:
-    """That a job stays as it is."""
-    return job.problem("not-migrated", f"{job.kind} {job.name} stays as it is: {why}", ("metadata", "name"), severity=severity)
+    """The diagnostic of a job that cannot be migrated."""
+    return job.problem("not-migrated", f"{job.kind} {job.name} is not migrated: {why}", ("metadata", "name"), severity=severity)
 
 
-# What a difference between two jobs means to their user: it is lost, it changes its meaning, or it is worth a note.
+# The rule of a difference: a loss, a change, or a note.
 
 
 LOST, CHANGED, NOTE = "migration-loss", "migration-change", "migration-note"
@@ -100,7 +100,7 @@ _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 
 
 def meaning_in(before: Mapping[Key, Fact], difference: Difference) -> str:
-    """The rule that a difference to the facts *before* comes under."""
+    """The rule of a difference to the facts *before*."""
     key = (*difference.key[:2], "program")
     how, words = before.get((*key, "how")), before.get((*key, "words"))
     return _meaning(difference, str(how.value) if how else "", " ".join(words.value) if words else "")
@@ -186,7 +186,7 @@ _HINTS = {
 
 
 def loss_report(migrated: MigratedJob) -> list[Diagnostic]:
-    """All that is different, in the order of the comparison."""
+    """The diagnostics of all differences, in the order of the comparison."""
     return report_of(migrated.rules(), migrated.differences, migrated.job)
 
 

@@ -1,4 +1,4 @@
-"""A PyTorchJob as a TrainJob, in each way that is worth a try: with a shipped runtime, or with one of its own."""
+"""The TrainJobs that a PyTorchJob may become: with a shipped runtime, or with a runtime of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_JOB = ("image", "command", "args", "env")
 
 
 def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
-    """The ways from the plainest to the most faithful: each the manifests that take the place of the job, itself the last."""
+    """The candidates, from the simplest to the most faithful: the manifests that replace the job, with the TrainJob last."""
     if source.is_uniform():
         yield [_train_job(source, SHIPPED, shipped=True)]
         yield _with_runtime(source, torch=True)
@@ -58,7 +58,7 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
 
 
 def _metadata(given: MarkedTree) -> MarkedTree:
-    """The metadata of a job without what a server has written for the old one."""
+    """The metadata of a job without what the server wrote."""
     fields = {name: each for name, each in given.value.items() if name not in WRITTEN_BY_SERVER}
     notes = {name: each for name, each in given.entries("annotations") if name != LAST_APPLIED}
     if "annotations" in fields and len(notes) < len(fields["annotations"].value):

@@ -1,4 +1,4 @@
-"""TrainJobs and runtimes of one trainer release in the words of another."""
+"""Convert TrainJobs and runtimes from one trainer release to another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = (TRAINJOB, *RUNTIMES)
 
 
 def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
-    """A runtime in the words of a release, and what it has no word for."""
+    """A runtime for a release, and the fields that it does not have there."""
     tree, dropped = pruned(with_marks(runtime.data, runtime.marks), target)
     return tree, [_reported(each, runtime, target) for each in dropped]
 
@@ -43,7 +43,7 @@ def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnosti
 def migrate_trainjob(
     job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
 ) -> tuple[MigratedJob, list[Diagnostic]]:
-    """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects that it may refer to, before and after."""
+    """A TrainJob for a release. *old* and *new*: the runtimes and other objects that it may refer to, before and after."""
     seen = job_facts(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
     dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
@@ -105,7 +105,7 @@ def _number(fact: Fact) -> int:
     return int(fact.value) if str(fact.value).isdecimal() else 0
 
 
-# A TrainJob's changes to its runtime, read in the words of one release and written in those of another.
+# A TrainJob's changes to its runtime, read from the field of one release and written to that of another.
 #
 # They are `podSpecOverrides` in 2.0, `podTemplateOverrides` in 2.1 and `runtimePatches` from 2.2 on; until 2.1, `labels` and `annotations`
 # of the spec are for the JobSet.
@@ -139,7 +139,7 @@ class JobSetChange:
 
 
 def read_changes(spec: MarkedTree) -> list[JobSetChange]:
-    """The changes that a TrainJob's spec makes, in whichever words it has."""
+    """The changes that a TrainJob's spec makes, from whichever field it has."""
     return [
         *_of_jobset(spec),
         *(_override(each, is_spec=True) for each in items(spec.get(FIELDS[0]))),
@@ -172,7 +172,7 @@ def _patches(spec: MarkedTree) -> list[JobSetChange]:
 
 
 def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree]:
-    """The fields of a spec that make the changes, in the words of the release that has *field*."""
+    """The fields of a spec that make the changes, for the release that has *field*."""
     if field == FIELDS[2]:
         entries = [_patch(change, number) for number, change in enumerate(changes, 1)]
         return {field: entries[0].with_value(entries)} if entries else {}
@@ -263,7 +263,7 @@ class Dropped:
 
 
 def pruned(tree: MarkedTree, target: Target) -> tuple[MarkedTree, list[Dropped]]:
-    """A manifest as a release has it, and what it has no field for."""
+    """A manifest without the fields that a release lacks, and those fields."""
     shape = shapes.load(str(tree.value["apiVersion"].value), str(tree.value["kind"].value), target)
     assert shape
     dropped: list[Dropped] = []

@@ -38,7 +38,7 @@ class JudgedJob:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeState:
-    """What a cluster says of manifests, before the upgrade or after it."""
+    """The diagnostics and accepted jobs of manifests in a cluster, before or after the upgrade."""
 
     cluster: Cluster
     diagnostics: Sequence[Diagnostic]
@@ -82,7 +82,7 @@ def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnosti
 
 
 def _identity(each: Diagnostic) -> tuple[str, str, str]:
-    """What stays the same of a problem where its message names a release."""
+    """A key of a problem that is the same before and after, though messages name releases."""
     return each.rule, str(each.mark), each.field
 
 
@@ -200,7 +200,7 @@ def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
 
 
 def _passes(component: str, since: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether an upgrade of a component comes to a release, or past it."""
+    """Whether an upgrade of a component reaches or passes a release."""
     old, new = before.get(component), after.get(component)
     return bool(old and new and is_at_least(new, since) and not is_at_least(old, since))
 

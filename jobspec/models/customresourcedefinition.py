@@ -43,22 +43,22 @@ class JSONSchemaProps(Model):
     exclusive_maximum: bool | None = optional_field("the number has to be smaller than `maximum`")
     minimum: float | None = optional_field("the smallest number")
     exclusive_minimum: bool | None = optional_field("the number has to be larger than `minimum`")
-    max_length: Int64 | None = optional_field("the most characters of a text")
-    min_length: Int64 | None = optional_field("the fewest characters of a text")
+    max_length: Int64 | None = optional_field("the maximum length of a string")
+    min_length: Int64 | None = optional_field("the minimum length of a string")
     pattern: str | None = optional_field("a regular expression (RE2) that a text has to match somewhere")
-    max_items: Int64 | None = optional_field("the most items of a list")
-    min_items: Int64 | None = optional_field("the fewest items of a list")
+    max_items: Int64 | None = optional_field("the maximum number of items")
+    min_items: Int64 | None = optional_field("the minimum number of items")
     unique_items: bool | None = optional_field("cannot be true; `x-kubernetes-list-type: set` does it")
     multiple_of: float | None = optional_field("the number has to be a multiple of this")
-    enum: AtomicList[Any] | None = optional_field("the values that are taken")
-    max_properties: Int64 | None = optional_field("the most fields of an object")
-    min_properties: Int64 | None = optional_field("the fewest fields of an object")
-    required: AtomicList[str] | None = optional_field("the fields that have to be there")
+    enum: AtomicList[Any] | None = optional_field("the allowed values")
+    max_properties: Int64 | None = optional_field("the maximum number of fields")
+    min_properties: Int64 | None = optional_field("the minimum number of fields")
+    required: AtomicList[str] | None = optional_field("the required fields")
     items: Annotated["JSONSchemaProps | list[JSONSchemaProps]", Nested()] | None = optional_field("the schema of each item")
-    all_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("limits that all have to hold")
-    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas; exactly one has to hold")
-    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas; at least one has to hold")
-    not_: Annotated["JSONSchemaProps", Nested()] | None = Field(default=None, alias="not", description="limits that cannot hold")
+    all_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas that all have to match")
+    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas, of which exactly one has to match")
+    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = optional_field("schemas, of which at least one has to match")
+    not_: Annotated["JSONSchemaProps", Nested()] | None = Field(default=None, alias="not", description="a schema that must not match")
     properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("the schemas of an object's fields")
     additional_properties: Annotated["JSONSchemaProps | bool", Nested()] | None = optional_field("the schema of a map's values")
     pattern_properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("not supported")
@@ -67,7 +67,7 @@ class JSONSchemaProps(Model):
     definitions: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = optional_field("not supported")
     external_docs: ExternalDocumentation | None = optional_field("where more is written")
     example: Any = optional_field("an example of a value")
-    nullable: bool | None = optional_field("null is a value; otherwise it is dropped")
+    nullable: bool | None = optional_field("null is allowed; otherwise it is dropped")
     preserve_unknown_fields: bool | None = Field(
         default=None,
         alias="x-kubernetes-preserve-unknown-fields",
@@ -100,7 +100,7 @@ class CustomResourceSubresourceStatus(Model):
 class CustomResourceSubresourceScale(Model):
     """Where a client reads and writes the number of replicas."""
 
-    spec_replicas_path: str = Field(description="path of the wished number, below `.spec`")
+    spec_replicas_path: str = Field(description="path of the desired number, below `.spec`")
     status_replicas_path: str = Field(description="path of the number that there is, below `.status`")
     label_selector_path: str | None = optional_field("path of the selector's text, below `.spec` or `.status`")
 
@@ -115,11 +115,11 @@ class CustomResourceSubresources(Model):
 class CustomResourceColumnDefinition(Model):
     """A column of `kubectl get`."""
 
-    name: str = Field(description="the head of the column")
+    name: str = Field(description="the header of the column")
     type: str = Field(description="`integer`, `number`, `string`, `boolean` or `date`")
     format: str | None = optional_field("form of the values, such as `date-time`")
     description: str | None = optional_field("what the column shows")
-    priority: Int32 | None = optional_field("above 0 the column is shown only where there is much room")
+    priority: Int32 | None = optional_field("above 0, the column is shown in wide output only")
     json_path: str = Field(description="path of the value, such as `.spec.replicas`")
 
 

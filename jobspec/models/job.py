@@ -76,7 +76,7 @@ class JobSpec(Model):
     suspend: Pointer[bool] = optional_field("delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
     managed_by: Pointer[str] = optional_field("controller, `kubernetes.io/job-controller` by default; it cannot change")
     selector: LabelSelector | None = optional_field("the pods by label; filled in by the control plane, not to be written")
-    manual_selector: Pointer[bool] = optional_field("take `selector` as written; false by default, and best left so")
+    manual_selector: Pointer[bool] = optional_field("use `selector` as written; false by default, and best left so")
     template: PodTemplateSpec = Field(description="the pods; their `restartPolicy` is `OnFailure` (JobSet's default) or `Never`")
 
 

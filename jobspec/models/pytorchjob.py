@@ -43,7 +43,7 @@ class RunPolicy(Model):
     """How long a job may run, how often it may fail, and what is kept of it."""
 
     suspend: Annotated[bool, GoPointer()] = Field(
-        default=False, description="delete the pods and wait; the start time begins anew when it goes on"
+        default=False, description="delete the pods and wait; the start time is reset when it resumes"
     )
     managed_by: Annotated[Pointer[str], Since("training-operator", "1.9")] = optional_field(
         "controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"

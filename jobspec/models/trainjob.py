@@ -161,7 +161,7 @@ class PodSpecPatch(Model):
     )
     node_selector: dict[str, str] | None = optional_field("labels that the nodes have; merged with the runtime's by key")
     affinity: Annotated[Affinity | None, Since("trainer", "2.1")] = optional_field(
-        "nodes and neighbours that the pods require or like; a list in it replaces the runtime's"
+        "nodes and neighbours that the pods require or prefer; a list in it replaces the runtime's"
     )
     tolerations: Annotated[AtomicList[Toleration] | None, Since("trainer", "2.2", MaxLen(128))] = optional_field(
         "taints that do not keep the pods away; the list replaces the runtime's, so repeat those for GPUs"
@@ -291,7 +291,7 @@ class TrainJobSpec(Model):
         "changes to the JobSet, Jobs and pods of the runtime, an entry for each `manager`; a later entry wins"
     )
     suspend: Annotated[bool, GoPointer()] = Field(
-        default=False, description="delete the pods and wait; the deadline counts anew when it goes on"
+        default=False, description="delete the pods and wait; the deadline starts again when it resumes"
     )
     active_deadline_seconds: Annotated[Pointer[Int64], Since("trainer", "2.2"), Ge(1), IMMUTABLE] = optional_field(
         "seconds from creation or resumption, in a queue too, until it fails and loses its pods; never by default"

@@ -1,4 +1,4 @@
-"""What an API server fills into the objects that operators create: the defaults of their types, and those of its admission plugins."""
+"""The defaults that an API server fills into the objects that operators create, by their types and its admission plugins."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -
 
 
 def value_of_class(name: str, context: Sequence[Document]) -> int:
-    """The priority that a class stands for; 0 for one that is not at hand."""
+    """The `value` of a PriorityClass; 0 for one that is not given."""
     from jobspec.kubernetes.admission.objects import policies_of
 
     return int((policies_of(context).priority_class(name) or {}).get("value") or 0)
@@ -332,11 +332,11 @@ def autoscaler_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
     return with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server)
 
 
-# Trees with what the API server makes of their values.
+# Trees with values as the API server stores them.
 
 
 def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
-    """The tree of what the server makes of a value, its *data*: what was there before stands where it stood."""
+    """The tree of a value as the server stores it, its *data*: values that were there before keep their places."""
     if isinstance(data, dict):
         own = {name: as_stored(child, data[name], server) for name, child in tree.value.items() if name in data}
         new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}

@@ -1,4 +1,4 @@
-"""What Kubernetes makes of a batch Job: how the API server stores it, and its pods as the Job's controller sends them.
+"""A batch Job as the API server stores it, and the pods that the Job controller creates for it.
 
 Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, `jobStrategy.PrepareForCreate` with `generateSelector`,
 pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIndex`, pkg/controller/job, and
@@ -73,7 +73,7 @@ def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
 
 
 def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
-    """A Job whose pods have the labels by which it finds them; labels that they have already stay."""
+    """A Job with its generated selector and the labels of its pods; labels that they have already stay."""
     name = job.value["metadata"].value["name"]
     own = {
         f"{_LABEL}/controller-uid": set_by(server, UID),
@@ -119,7 +119,7 @@ def _pods(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator
 
 
 def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
-    """What all pods of a Job have in their metadata."""
+    """The metadata that all pods of a Job share."""
     name = job.value["metadata"].value["name"]
     own = template.get("metadata") or MarkedTree({}, mark)
     kept = {field: each for field in ("labels", "annotations", "finalizers") if (each := own.get(field))}

@@ -29,7 +29,7 @@ def expand(
     first_and_last_only: bool = False,
     skip_server_checks: bool = False,
 ) -> Expansion:
-    """What the operator of a job that a server accepts makes of it.
+    """The objects that an operator creates for an accepted job.
 
     *gang_scheduler*: what training-operator was started with as `--gang-scheduler-name`.
     *context*: the documents that the job may refer to, such as runtimes. *first_and_last_only*: of pods that differ in numbers alone, the
@@ -195,7 +195,7 @@ def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
 
 
 class _Among:
-    """The objects that are made with a pod, and what is found in all of them together when it is first asked for."""
+    """The objects created with a pod, and look-ups in all of them, made on first use."""
 
     __slots__ = ("_objects", "_ranks", "_services", "pods")
 

@@ -24,7 +24,7 @@ RETRYABLE = 128
 
 
 class Effect:
-    """Whether the operator of a job that lives on heeds a changed field, and what there is to say about it."""
+    """Whether the operator acts on a changed field of an existing job, and a note about it."""
 
     __slots__ = ("heeded", "note")
 
@@ -83,11 +83,11 @@ class RestartRules:
         return self.policies[role] != "ExitCode"
 
     def too_many(self, restarts: int) -> bool:
-        """Whether so many restarts of all pods together are the end of the job."""
+        """Whether the job fails after this number of restarts of all pods."""
         return self.limit is not None and restarts > 0 and restarts >= self.limit
 
     def condition(self, ended: Mapping[tuple[str, str], int], pods: Sequence[tuple[str, str]]) -> Condition | None:
-        """What becomes of a job whose pods, as role and name, *ended* for good with these exit codes; None while it goes on."""
+        """The condition of a job whose pods, given by role and name, *ended* with these exit codes; None while it runs."""
         if any(ended.values()):
             return "Failed"
         if any(role in self._is_enough for role, _ in ended):
@@ -118,7 +118,7 @@ def _rules_of_pytorchjob(spec: dict[str, Any]) -> RestartRules:
 
 
 def decisive_role(roles: Collection[str], *, elastic: bool) -> str:
-    """The role of which one pod that succeeds ends the job, among *roles* in lower case; empty where all pods have to succeed."""
+    """The role whose success ends the job, among *roles* in lower case; empty where all pods have to succeed."""
     return "master" if "master" in roles else "worker" if elastic else ""
 
 
@@ -195,7 +195,7 @@ def _of_pods(path: Path, old: Document, new: Document) -> Effect:
     return Effect(_PODS_STAY, heeded=False)
 
 
-# How a TrainJob lives and ends: which pods are restarted, when it is over, and what is made of it once more.
+# How a TrainJob lives and ends: which pods are restarted, when it is over, and when its JobSet is recreated.
 #
 # Follows `Controller.syncJob`, k8s.io/kubernetes pkg/controller/job, 1.36, `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers,
 # 0.12, and `TrainJobReconciler.Reconcile`, github.com/kubeflow/trainer pkg/controller, 2.0.0 to 2.3.0.
@@ -218,7 +218,7 @@ def _rules_of_trainjob(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) 
 
 
 def makes_again(release: str) -> Literal["", "finished", "failed"]:
-    """The ended TrainJobs whose JobSet the trainer makes again once a time to live has deleted it; empty where it leaves all alone."""
+    """The finished TrainJobs whose JobSet the trainer recreates once a TTL has deleted it; empty where it recreates none."""
     if not is_at_least(release, "2.1.0"):
         return ""
     return "failed" if is_at_least(release, "2.2.0") else "finished"

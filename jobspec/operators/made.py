@@ -1,4 +1,4 @@
-"""What an operator makes of a job: trees of values with their places, as the API server stores them and as Go programs send them.
+"""The objects that operators create, as trees of values with their places: stored by the API server, or sent by Go programs.
 
 The place of a value that an operator sets is the operator, not a line of a file. A number that a server takes may be more than anybody
 could read, or a machine hold.
@@ -83,7 +83,7 @@ def owner_references(operator: Mark, api_version: str, kind: str, name: MarkedTr
 # Lists whose items the trainer distinguishes by some of their fields.
 
 
-#: The fields by which the trainer distinguishes the items of a list: two items are one where any of these is equal, or absent from both.
+#: The fields by which the trainer identifies the items of a list: two items count as one if any of these is equal or absent in both.
 IDENTITIES: Mapping[str, tuple[str, ...]] = {
     "env": ("name",),
     "ports": ("containerPort", "name"),
@@ -93,7 +93,7 @@ IDENTITIES: Mapping[str, tuple[str, ...]] = {
 
 
 def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> MarkedTree:
-    """A mapping with items in its list *name*: each replaces the first that it is one with, or is added at the end."""
+    """A mapping with items in its list *name*: each replaces the first with the same identity, or is added at the end."""
     found = list(new)
     if not found:
         return tree
@@ -109,7 +109,7 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
 
 
 def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
-    """By what an item of a list is distinguished: items that share one of these are one."""
+    """The keys that identify an item of a list: items that share one of these count as the same."""
     return {(field, field_value(item, field)) for field in IDENTITIES[name]}
 
 
@@ -160,7 +160,7 @@ def _child_with_defaults(around: MarkedTree, step: str | int, made: Any, before:
 
 
 def with_generated_names(tree: MarkedTree) -> Any:
-    """The plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
+    """The plain data of an object, with texts of the right length in place of placeholders for generated names, UIDs and hashes."""
     if isinstance(tree, PlainTree):
         return tree.plain  # as somebody wrote it
     data = tree.value

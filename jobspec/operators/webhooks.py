@@ -292,7 +292,7 @@ _OF_KUEUE = (CLUSTER_QUEUE, RESOURCE_FLAVOR, (QUEUE_GROUP, "Workload"))
 
 
 def _is_changed_by_kueue(document: Document, target: Target) -> bool:
-    """Whether Kueue's webhook adds something to a new object: a finalizer, a runtime patch to a TrainJob, `suspend` to other jobs."""
+    """Whether Kueue's webhook changes a new object: it adds a finalizer, a runtime patch to a TrainJob, `suspend` to other jobs."""
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in (metadata.get("finalizers") or ())
@@ -303,7 +303,7 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
 
 
 def _has_jobset_defaults(spec: dict[str, Any]) -> bool:
-    """Whether JobSet's defaulter has nothing to fill in."""
+    """Whether a JobSet has all the defaults of JobSet's webhook, which then changes nothing."""
     jobs = [mapping(job, "template", "spec") for job in structs(spec, "replicatedJobs")]
     return (
         all(spec.get(policy) is not None for policy in ("successPolicy", "startupPolicy"))

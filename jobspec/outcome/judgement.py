@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.objects import PolicyObjects
 
 
-# The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that.
+# The judgement of an accepted job as a whole: the objects that its operator creates, and the findings of all rules about them.
 
 
 def judged(
     job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, skip_server_checks: bool = False
 ) -> list[Diagnostic] | None:
-    """What is to be said of a job whose runtime is at hand; None where it has more pods than anybody could look at.
+    """The outcomes of a job whose runtime is at hand; None where it has too many pods to expand.
 
     *skip_server_checks*: a server is known to accept all objects of the job. The other arguments are those of `foresee`.
     """
@@ -80,7 +80,7 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnos
     return list(first.values())
 
 
-# Objects of an accepted job that the server refuses to the operator: the job stands still, and at most an event says why.
+# Objects that the server refuses when the operator creates them: the job does not start, and at most an event says why.
 
 
 #: Kind of an object -> the rule that reports its refusal, and what the objects are called.
@@ -140,7 +140,7 @@ def _of_other_port(made: MarkedTree, path: Path) -> Mark | None:
 
 
 def _changes_in(job: Document, made: MarkedTree, remedy: Change | None) -> Sequence[Change]:
-    """The remedy of a made object's mistake, at each place of the job for which that part of the object was written; none elsewhere."""
+    """The remedy of a mistake in a created object, at each place of the job from which that part was made; else none."""
     if not remedy:
         return ()
     here, rest = made, remedy.path
@@ -153,18 +153,18 @@ def _changes_in(job: Document, made: MarkedTree, remedy: Change | None) -> Seque
 
 
 def _paths_that_became(job: Document, made: MarkedTree) -> Iterator[Path]:
-    """The paths of the job's values that became a made one."""
+    """The paths of the job's values from which a value of a created object was made."""
     if made.mark.line and made.mark.file == job.file and not made.mark.layer:
         yield from (path for path in job.marks.paths_to(made.mark) if _shape(value_at(job.data, path)) == _shape(made.data()))
 
 
 def _shape(data: Any) -> Any:
-    """The keys of a mapping, the text of a scalar: what an operator leaves of a value when it writes numbers as text."""
+    """The keys of a mapping, or a scalar as text: the part of a value that stays when an operator writes numbers as text."""
     return list(data) if isinstance(data, dict) else str(data)
 
 
 def _around(job: Document, made: MarkedTree) -> Iterator[Path]:
-    """The paths of the job's mappings whose fields stand in a made one, which may have a place of its own."""
+    """The paths of the job's mappings whose fields are in a created one, which may have a place of its own."""
     fields = made.value.items() if isinstance(made.value, dict) else ()
     found = ([path[:-1] for path in _paths_that_became(job, field) if path[-1:] == (name,)] for name, field in fields)
     yield from next(filter(None, found), ())

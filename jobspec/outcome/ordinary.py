@@ -1,4 +1,4 @@
-"""What becomes of an accepted job: most jobs are ordinary, which the job alone shows; all others are expanded and judged as a whole.
+"""The outcome of an accepted job. Most are ordinary, which the job alone shows; all others are expanded and judged as a whole.
 
 A server accepts every object that an operator makes of an ordinary job, and the programs of its pods find each other. To expand a job and
 to judge its objects takes three times as long; a property test holds what is said here to that judgement (`judgement.judged`).
@@ -40,7 +40,7 @@ class Foresight:
 
 
 def foresee(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
-    """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
+    """The outcome of an accepted job, of a suspended one after it is resumed; None where its runtime is not at hand.
 
     *context*: the documents that it may refer to; *policies*: the objects that decide on pods.
     """
@@ -71,7 +71,7 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
 
 
 def _runs(found: Sequence[Diagnostic]) -> bool | None:
-    """Whether a job runs of which that is to be said."""
+    """Whether a job with these diagnostics runs; None where that is not certain."""
     if has_error(found):
         return False
     return None if any(each.severity == "warning" or each.rule == "no-pods-created" for each in found) else True
@@ -117,7 +117,7 @@ def is_word(value: Any) -> bool:
 
 
 def formed(bad_form: Callable[[str], str]) -> Check:
-    """A text of a form; *bad_form* says why another text has not that form."""
+    """A string of a form; *bad_form* says why a string does not have it."""
     return lambda value: type(value) is str and not bad_form(value)
 
 
@@ -194,7 +194,7 @@ def one_item(check: Check) -> Check:
 
 
 def _nested(check: Check, *steps: str) -> Check:
-    """An object with one field, in that again one, and so on by the names in *steps*; the value of the innermost passes."""
+    """Nested objects of one field each, named by *steps*; the innermost value passes."""
     for step in reversed(steps):
         check = object_of({step: check}, step)
     return check
@@ -709,7 +709,7 @@ def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]
 
 
 def _with_patches(pod: dict[str, Any], job: dict[str, Any]) -> dict[str, Any] | None:
-    """The spec of a pod with what the patch of a job, if it has one, adds; None where they have more in common than a container's name."""
+    """The spec of a pod with the additions of a job's patch; None where the patch changes what is there already."""
     patched = dict(pod)
     for patch in job.get("runtimePatches", ()):
         added = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
@@ -729,7 +729,7 @@ def _template(runtime: dict[str, Any]) -> dict[str, Any]:
 
 
 def _container_of_trainer(trainer: dict[str, Any]) -> dict[str, Any]:
-    """What the job says of the container that trains."""
+    """The training container as `spec.trainer` sets it."""
     said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
     return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
 

@@ -69,7 +69,7 @@ class TrainingProgram:
 
     @property
     def is_torchrun(self) -> bool:
-        """Whether the container starts torchrun itself, and not in the text of a shell command."""
+        """Whether the container starts torchrun directly, not in a shell command string."""
         return self._start > 0
 
     @property
@@ -81,7 +81,7 @@ class TrainingProgram:
         return first != "-c" and (first != "-m" or "." not in self.texts[-1]) and not self.mentions(*_LAUNCHERS)
 
     def mentions(self, *texts: str) -> bool:
-        """Whether one of the texts stands in one of the words."""
+        """Whether one of the words contains one of the texts."""
         return any(each in word for word in self.texts for each in texts)
 
     @property
@@ -109,17 +109,17 @@ _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", 
 
 
 def started(job: ExpandedJob) -> list[Started]:
-    """The roles that train, each with its program, but for those whose program is in the image."""
+    """The training roles, each with its program; without roles that run the default program of their image."""
     found = [(role, role.training_container()) for role in job.roles]
     programs = [(role, TrainingProgram(container)) for role, container in found if container]
     return [(role, program) for role, program in programs if program.words]
 
 
-# Whether the program of a container takes its arguments: torchrun its options, and an image's program the flags of its contract.
+# Whether the program of a container accepts its arguments: torchrun its options, an image's program the flags of its contract.
 #
-# A program that does not ends with 2, and so does every restart of it.
+# If not, it exits with 2, and so does every restart.
 _TORCHRUN = Contract({"properties": {**command_lines.OPTIONS, command_lines.OF_LAUNCH: {"type": "boolean"}}}, "torchrun")
-_ENDS = "and ends with 2"
+_ENDS = "and exits with 2"
 
 
 def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
@@ -216,7 +216,7 @@ _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 
 
 def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """What becomes of the processes that the roles of a job have *started*, by where each looks for the others."""
+    """The outcomes of the programs that a job has *started*: whether their processes find each other."""
     for rule in _RULES:
         yield from rule(job, started)
 
@@ -362,7 +362,7 @@ def restarts_forever(job: ExpandedJob) -> Iterator[Finding]:
             yield Finding(ttl, message, "remove `ttlSecondsAfterFinished`", rule="restarts-forever", severity="warning")
 
 
-# What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting.
+# Pods and the cluster's policies: refused by Pod Security, LimitRanges and classes, over a quota, or waiting for objects.
 
 
 def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complete: CompleteKinds) -> Iterator[Finding]:
@@ -390,7 +390,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
 
 
 def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:
-    """Why a job waits in its queue forever, or never is in it; what the *policies* do not hold may be on the cluster."""
+    """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
     from jobspec.operators.kueue.admission import ask
     from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued
     from jobspec.operators.kueue.workload import workload_of
@@ -456,7 +456,7 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
-    """What the operator makes that pods may wait for, in the namespace of the job."""
+    """The objects of the operator that pods may wait for, in the namespace of the job."""
     made = [each.data() for each in job.objects if each.value["kind"].value in ("ConfigMap", "Secret", "PersistentVolumeClaim")]
     return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
 
@@ -491,7 +491,7 @@ _INIT_CONTAINER = "no job can change it: enforce `baseline`, or give the operato
 
 
 def _of_operator(pod: MarkedTree, path: Path) -> str:
-    """The name of the container on the way to a path that an operator adds, and no file has; empty for others."""
+    """The name of the container at or above a path, if an operator added that container; else empty."""
     if len(path) < 3 or path[1] != "initContainers":
         return ""
     container = items(pod.get("spec", "initContainers"))[int(path[2])]

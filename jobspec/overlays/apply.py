@@ -62,7 +62,7 @@ class Applied:
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
 
     def with_overlay(self, overlay: LoadedOverlay) -> Applied:
-        """What these overlays make of the documents with one more: where that decides which pods there are, all are applied again."""
+        """The same with one more overlay; if that can change the pods or the runtime, all are applied again."""
         overlays = [*self._overlays, overlay]
         if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
             return apply(self._base, overlays, self._target, self._there)
@@ -321,7 +321,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
 
 
 def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
-    """Whether an overlay's partial job of a kind can decide which pods there are, and of which runtime: labels and annotations do not."""
+    """Whether an overlay's partial job of a kind can change roles or the runtime; labels and annotations cannot."""
     partial = overlay.spec.get("job", kind)
     fields = partial.value if partial and isinstance(partial.value, dict) else {}
     metadata = fields.get("metadata")

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.marked_tree import Rank
 
-_OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag before it: no; it looks so; an overlay wrote it as that
+_OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag before it: no; it looks like it; an overlay wrote it as one
 
 
 def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: str, entry: int) -> tuple[MarkedTree, list[Diagnostic]]:
@@ -124,7 +124,7 @@ def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank:
 
 
 def _size(words: list[MarkedTree], flag: str) -> int:
-    """How many of the first words are the flag: 0 where they are not, 2 where its value follows."""
+    """How many of the first words belong to the flag: 0 for another flag, 2 with a separate value."""
     text = words[0].value
     if not isinstance(text, str) or words[0].bound:
         return 0
@@ -160,7 +160,7 @@ def _words(flag: str, value: MarkedTree) -> list[str]:
 
 
 def _new(words: list[str], value: MarkedTree, ranks: list[Rank | None]) -> list[MarkedTree]:
-    """The words of a flag: its name stands where the overlay has its key, its value where the value is."""
+    """The words of a flag, with the places of its key and its value in the overlay."""
     key = value.key or value.mark
     marks = [key, value.mark] if len(words) > 1 else [key if value.value is True else value.mark]
     return [MarkedTree(word, marks[number], None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]

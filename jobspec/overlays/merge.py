@@ -99,7 +99,7 @@ class EntryMerge:
         return _list_of(base, patch).with_value(by_rank(kept))
 
     def _without_nulls(self, values: list[MarkedTree], shape: Shape | None, path: Path) -> list[MarkedTree]:
-        """Items that are taken whole, without what they remove."""
+        """Items that are added as a whole, without their removals."""
         return [self(None, item, shape.items if shape else None, (*path, number)) for number, item in enumerate(values)]
 
     def _keyed(
@@ -200,7 +200,7 @@ def _without_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTr
 
 
 def _list_of(base: MarkedTree | None, patch: MarkedTree) -> MarkedTree:
-    """The tree whose place the merged list has: the base where that is a list, else the patch."""
+    """The tree that gives the merged list its place: the base if it is a list, else the patch."""
     return base if base and isinstance(base.value, list) else patch
 
 

@@ -255,7 +255,7 @@ def last_source(sources: Sequence[PodSource], path: Path, shape: Shape | None) -
 
 
 def why_ineffective(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
-    """Diagnostics that say why a change has no effect, or not the wanted one; none where it has."""
+    """Diagnostics of a change without the wanted effect; none for one that has it."""
     if change.of_trainer:
         yield from _in_trainer(change, job, pods)
         return

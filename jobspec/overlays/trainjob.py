@@ -59,7 +59,7 @@ class TrainJobPods:
         """What a TrainJob cannot express, and what else is wrong with the overlays so far."""
 
     def with_own_problems(self) -> TrainJobPods:
-        """The same pods, with a list of problems of their own that begins with those so far."""
+        """The same pods with their own copy of the list of problems."""
         return TrainJobPods(self.shape, self.runtime, self._target, self.problems)
 
     def sources(self, job: MarkedTree, name: str) -> list[PodSource]:
@@ -188,7 +188,7 @@ class TrainJobPods:
         return {str(path[-1]): placed} if placed else {}
 
     def _placed(self, child: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree | None:
-        """The part of a field of the pod that the release has a place for; the rest is a problem.
+        """The part of a pod field that the release's API can express; the rest is a problem.
 
         A removal needs no place: where the release has none, the job has nothing to remove.
         """

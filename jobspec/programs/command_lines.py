@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: How a command line starts its program: by the launcher, in a shell, at once, or as the image says, which nobody sees here.
+#: How a command line starts its program: by the launcher, in a shell, directly, or by the unknown entrypoint of the image.
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _PYTHON = "python"
@@ -69,7 +69,7 @@ class CommandLine:
         """The launcher's settings on the command line, by name."""
 
     def setting(self, name: str, environment: Mapping[str, str]) -> str:
-        """What the launcher goes by: the command line, else the variable, else its own default."""
+        """A setting of the launcher: from the command line, else the variable, else its default."""
         return self.options.get(name, environment.get(f"PET_{name.upper()}", SETTINGS[name]))
 
 

@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """A field, and its history, the newest first: what it is, and what that overrode, in turn."""
+    """A field and its history, the newest first: its value, and each value that was overridden."""
 
     field: str
     history: Sequence[Origin]
@@ -71,12 +71,12 @@ class Blamed:
 
     @property
     def origin(self) -> Origin:
-        """What it is now, or who removed it."""
+        """Its present value, or its removal."""
         return self.history[0]
 
 
 class Blame:
-    """The fields of a rendered object, those that it had, too."""
+    """The fields of a rendered object, removed ones included."""
 
     __slots__ = ("_lines", "_now", "_past", "_teller")
 
@@ -148,7 +148,7 @@ class _HistoryReader:
         return [self._origin(value, self._hash_in(value)), *self._before(value, 0 if value.is_name else len(self._states))]
 
     def gone(self, value: Value) -> list[Origin]:
-        """The history of a value that the object has no more."""
+        """The history of a value that a layer removed."""
         last = max(number for number, state in enumerate(self._states) if state.get(value.address) is value)
         return [self._removal(value, last + 1), self._origin(value), *self._before(value, last)]
 
@@ -211,7 +211,7 @@ def _in_common(address: Sequence[object], names: Sequence[str]) -> int:
     return length
 
 
-# What stands behind a text with `${name}`: where a parameter or the matrix has its value.
+# The causes of a text with `${name}`: the values of parameters and of the matrix.
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, lis
             found[str(mark)] = [causes[name] for name in named]
 
 
-# A variant as it is without its later layers: what it would render to if the project said less, one layer after the other.
+# The stages of a variant: what it would render to with its first layers only.
 
 
 class Stage:
@@ -347,7 +347,7 @@ def stages_of(
 
 
 def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Document | None:
-    """What `spec.trainer` of a TrainJob overrides: the same fields of the runtime's training container; None for other kinds.
+    """The fields of the runtime's training container that `spec.trainer` of a TrainJob overrides; None for other kinds.
 
     The runtime is looked for *context* the job and among the shipped ones.
     """

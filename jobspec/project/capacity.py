@@ -45,7 +45,7 @@ class AlikePods:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a job asks for."""
+    """The pods, resources and deadline of a job."""
 
     pods: Sequence[AlikePods]
     deadline: int | None
@@ -70,7 +70,7 @@ class Capacity:
 
     @property
     def most_gpus(self) -> int:
-        """The GPUs of those."""
+        """The GPUs of that many pods."""
         return sum(each.most * each.gpus for each in self.pods)
 
 

@@ -1,4 +1,4 @@
-"""What a change of a project does: to fields, to the objects in the cluster, to pods, GPUs and cost."""
+"""Compare two states of a project: fields, effects in the cluster, pods, GPUs and cost."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from jobspec.workloads import is_workload
 Presence = Literal["changed", "new", "removed"]
 
 
-# Compare two states of a project: what each variant's change does.
+# The changes of each variant between two states of a project.
 
 
 _SECRETS = ("data", "stringData")
 _JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
-_DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # which follow from the rest of the object
+_DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # these follow from the rest of the object
 _NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
 
 
@@ -106,7 +106,7 @@ class VariantChange:
 
     @property
     def meaning(self) -> effects.Meaning:
-        """The gravest of what happens to its objects."""
+        """The gravest effect on its objects."""
         return effects.gravest([each.meaning for each in self.objects])
 
 
@@ -199,7 +199,7 @@ class _Between:
         return ObjectChange(new, "new-run", [(each, "new-run") for each in found], follows=old.name, is_pruned=(not keeps_runs))
 
     def _stored(self, document: Document, name: str) -> Document | None:
-        """The object that a document is a new state of, whichever variant rendered it."""
+        """The object that a document updates, whichever variant rendered it."""
         owner = self._owners_before.get(identity_of(document))
         names = [name, owner] if owner is not None else []
         found = (each for variant in names for each in self._before.documents(variant) if identity_of(each) == identity_of(document))
@@ -227,7 +227,7 @@ class _Between:
         return found
 
     def _renamed(self, old: Document, new: Document, name: str) -> list[FieldChange]:
-        """The changes of a job with a new name, without that of the hash in it."""
+        """The changes of a job with a new name, without the change of the hash in the name."""
         before, after = self._before.variants[name], self._after.variants[name]
         only_hash = before.hashed and after.hashed and before.job_name.value == after.job_name.value
         return [each for each in self._changes(old, new, name) if not (only_hash and each.path == ("metadata", "name"))]

@@ -1,4 +1,4 @@
-"""What a change means in the cluster: what an operator does with a changed field, what the server refuses, what starts over.
+"""The effect of a change in the cluster: what the operator does with a changed field, what the server refuses, what is recreated.
 
 What operators do stands in `operators/life.py`.
 """
@@ -41,10 +41,10 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
     return Effect("existing runs keep their runtime" if new.group_kind in _RUNTIMES else "")
 
 
-# What a change means in the cluster, for one object.
+# The effect of a change on one object.
 
 
-#: From the most to the least that a reviewer wants to know of.
+#: From the most to the least important for a reviewer.
 MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "removed", "created", "in-place")
 _ANNOTATIONS = ("metadata", "annotations")
 _CLAIM = "PersistentVolumeClaim"
@@ -80,7 +80,7 @@ def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> Ob
 
 
 def update(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> ObjectChange:
-    """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
+    """The update of an object; if the server refuses it, an engine recreates objects that ask for that."""
     refused = refusals(old, new, changes, context, cluster)
     if refused:
         meaning: Meaning = "replaced" if is_forced(new) else "refused"
@@ -102,7 +102,7 @@ def gravest(meanings: Sequence[Meaning]) -> Meaning:
     return min(meanings, key=MEANINGS.index, default="in-place")
 
 
-# What a server refuses of an update that it would take of a new object.
+# Why a server refuses an update to an object that it would accept as a new one.
 #
 # That is by the rules of `--from`, those of a few built-in kinds, and the policy of a project's engines.
 
@@ -151,10 +151,10 @@ def _by_policy(old: Document, new: Document) -> Iterator[str]:
         yield "spec: the policy of the project's engines refuses another spec under a fixed name"
 
 
-# What a change of a job under a fixed name comes to: the server refuses it, the operator does not heed it, or the engine starts over.
+# The effect of a change of a job with a fixed name: the server refuses it, the operator ignores it, or the engine recreates the job.
 
 
-_COMES_TO = {
+_EFFECTS = {
     "refused": "the server refuses the change",
     "ignored": "the change has no effect",
     "replaced": "the engine deletes the job and recreates it, even while it runs",
@@ -192,12 +192,12 @@ def _warning(old: Document, new: Document, context: Sequence[Document], cluster:
     if not found:
         return
     change = update(old, new, found, context, cluster)
-    comes_to = "replaced" if _is_replaced(old, new) else change.meaning
-    if comes_to not in _COMES_TO:
+    effect = "replaced" if _is_replaced(old, new) else change.meaning
+    if effect not in _EFFECTS:
         return
-    said = [each for each, what in change.fields if each.path[0] == "spec" and (what != "in-place" or comes_to == "replaced")]
+    said = [each for each, what in change.fields if each.path[0] == "spec" and (what != "in-place" or effect == "replaced")]
     names = ", ".join(f"`{each.field}`" for each in said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
-    message = f"the job keeps its fixed name, and {names} differs from what is committed: {_why(comes_to, change)}"
+    message = f"the job keeps its fixed name, and {names} differs from what is committed: {_why(effect, change)}"
     place = next((each.place for each in said if each.place), new.marks.nearest(("metadata", "name")).place())
     hint = "remove `naming: fixed`, so that a change is a new run"
     yield Diagnostic("fixed-name", message, place, field=said[0].field if said else "", hint=hint, severity="warning")
@@ -209,7 +209,7 @@ def _is_replaced(old: Document, new: Document) -> bool:
     return after is not None and after != before
 
 
-def _why(comes_to: str, change: ObjectChange) -> str:
-    """What the change comes to, with the first reason that is known."""
-    reason = f" ({change.notes[0]})" if change.notes and comes_to != "replaced" else ""
-    return _COMES_TO[comes_to] + reason
+def _why(effect: str, change: ObjectChange) -> str:
+    """The effect of the change, with the first known reason."""
+    reason = f" ({change.notes[0]})" if change.notes and effect != "replaced" else ""
+    return _EFFECTS[effect] + reason

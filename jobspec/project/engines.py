@@ -42,7 +42,7 @@ def notes_of(document: Document, engines: EngineSettings, *, fixed: Mark | None)
     return notes
 
 
-# What an engine has to know of the objects that it syncs: their kinds, their namespaces, and what others write into jobs.
+# What the engines' objects depend on: the kinds and namespaces of rendered objects, and the fields that others write into jobs.
 
 
 class SyncedObject:
@@ -83,7 +83,7 @@ class Synced:
         self.job_kinds = sorted({each.group_kind for each in self.objects if each.is_job})
 
 
-# What others write into jobs, and an engine must neither call a difference nor undo.
+# Fields that others write into jobs, which an engine must neither report as a difference nor revert.
 #
 # Kueue suspends and resumes jobs of its queues, and writes where their pods may run; an autoscaler sets the number of elastic workers.
 # What operators and Kueue add to a field that no manifest sets, such as `runtimePatches[].time` and Kueue's own runtime patch, is theirs
@@ -243,7 +243,7 @@ def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[s
 
 
 def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
-    """What Argo CD cannot do with what is rendered."""
+    """The errors of an Argo CD configuration for the rendered objects."""
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
         message = f"Argo CD creates one namespace for an application, and the objects are in {' and '.join(synced.namespaces)}"
         hint = "render the namespaces as companions, or remove this"
@@ -424,7 +424,7 @@ def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any
 
 
 def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
-    """What concerns jobs: whether they are waited for, how their health is known, and what others write into them."""
+    """The fields about jobs: whether Flux waits for them, their health expressions, and ignored fields."""
     ignore = {"ignore": ignores} if (ignores := flux_ignores(synced)) else {}
     if flux.flag("wait") is False:
         return {"wait": False, **ignore}

@@ -22,7 +22,7 @@ _WORDS = ("args", "command")
 
 
 class ItemStep(str):
-    """A path step for an item that has no name; it is not spelt."""
+    """A path step for an item without a name; it is not shown."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class FieldChange:
         return self.before.place() if self.before else None
 
     def masked(self) -> FieldChange:
-        """The same without the values, which nobody may see."""
+        """The same with masked values, as for Secrets."""
         before, after = (value and value.with_value(_MASK) for value in (self.before, self.after))
         return FieldChange(self.path, before, after, self.place)
 
@@ -174,7 +174,7 @@ def _is_same(one: MarkedTree, other: MarkedTree) -> bool:
 
 
 def _without_emptied(values: dict[Path, MarkedTree], others: Iterable[Path]) -> dict[Path, MarkedTree]:
-    """The values without empty ones below which the other side has fields: those say it all."""
+    """The values without an empty mapping or list for which the other side has fields: those show the change."""
     around = {path[:length] for path in others for length in range(len(path))}
     return {path: tree for path, tree in values.items() if path not in around}
 

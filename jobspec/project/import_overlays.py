@@ -1,4 +1,4 @@
-"""Find the shipped overlays that explain a part of a job: what they would set is cut out of its base, and they set it again.
+"""Find the shipped overlays that set a part of a job: that part is cut out of its base, and the overlays set it again.
 
 An overlay is tried on the job as it is, which it must not change; then each value that it sets is cut out, one by one, as long as the
 overlays still make the same job of what is left. So nothing is explained that does not render again.
@@ -139,7 +139,7 @@ class _Worker:
         return None
 
     def _candidates(self, text: str, overlays: Sequence[LoadedOverlay], overlay: LoadedOverlay) -> list[Cuts]:
-        """What may be cut, from the end of the job to its beginning, so that earlier paths stay what they are."""
+        """The candidates for cuts, from the end of the job to its beginning, so that earlier paths stay valid."""
         job = next(filter(is_workload, self._applied(text, overlays)))
         shape = shapes.load(job.api_version, job.kind, self._target)
         values = [[path] for path in layered(job.marks, overlay.name, shape) if not is_argument(path)]
@@ -177,7 +177,7 @@ _MOST = 256  # guesses for one overlay; beyond, the values are too many for the 
 
 
 def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable[Any]) -> list[Guess]:
-    """What may have been given for the parameters that a part of an overlay uses; the guess that says least comes first."""
+    """Guesses for the parameters that a part of an overlay uses; the guess that sets the fewest comes first."""
     found = [each for manifest in manifests for each in scalars_in(manifest)]
     used = _places(tree)
     names = [name for name in (parameters.value if parameters else {}) if name in used]
@@ -233,7 +233,7 @@ def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, as_text(data)
 
 
-# What an overlay leaves in a job: the values that it sets, and the words of its flags.
+# The traces of an overlay in a job: the values that it sets, and the words of its flags.
 
 
 def set_keys(overlay: LoadedOverlay) -> set[str]:

@@ -31,7 +31,7 @@ FlagValue = str | bool | None
 Flags = Mapping[str, FlagValue]
 
 
-# What an import writes: bases and a project, after it is shown that they render to the manifests as they were.
+# Write bases and a project, after proof that they render to the original manifests.
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +384,7 @@ def without_keys(text: str, field: str, keys: Sequence[str], target: Target) -> 
     return text
 
 
-# Find the jobs that are variants of one base: the same but for names, namespaces, overlays, flags, labels and annotations.
+# Group jobs that can share a base: the same but for names, namespaces, overlays, flags, labels and annotations.
 #
 # The base of such a group is that of its first job. What another job has in another way, its variant says; whether that renders to the
 # job again is for the proof to find.
@@ -423,7 +423,7 @@ def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
 
 
 def _skeleton(each: Import, target: Target) -> str:
-    """What jobs of one base have in common, as text: everything but metadata of their own, and flags."""
+    """What jobs with one base share, as text: everything but metadata and flags."""
     from json import dumps
 
     documents = documents_in(each.text, target)
@@ -465,7 +465,7 @@ def _flags(job: Document) -> Iterator[tuple[str, str | bool]]:
 
 
 def _changed(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict[str, str | bool | None]:
-    """The flags to set, or to remove, where a program has them in another way than the base's."""
+    """The flags to set or to remove, where a program's flags differ from those of the base."""
     changed: dict[str, str | bool | None] = {flag: value for flag, value in other.items() if first.get(flag) != value}
     return {**changed, **{flag: None for flag in first if flag not in other}}
 

@@ -172,11 +172,11 @@ def _without(data: Any, path: tuple[str, ...]) -> Any:
         return data
     rest = {name: value for name, value in data.items() if name != path[0]}
     inner = _without(data[path[0]], path[1:]) if len(path) > 1 else {}
-    return {**rest, path[0]: inner} if inner else rest  # what held nothing else is as if it were not there
+    return {**rest, path[0]: inner} if inner else rest  # an emptied mapping counts as absent
 
 
 def max_name_length(job: Document, runtime: Document | None) -> int:
-    """The most characters of a job's name with which the operator can make its Services and pods; without the runtime, as for `node`."""
+    """The longest name of a job that leaves the operator room for its Services and pods; without the runtime, as for `node`."""
     if job.group_kind == PYTORCHJOB:
         return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job.data, role.name)}") for role in roles_in(job))
     nodes = nodes_of(job.data, runtime)

@@ -182,13 +182,13 @@ _OCI = "oci://"
 _SCHEMES = ("https://", "ssh://", "http://", _OCI)
 _LONGEST = 63  # characters of a name, so that names which are made of it have room
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
-#: What can be said of each kind of repository; a commit may stand beside its branch.
+#: The fields that select a revision, by kind of repository; a commit may be given with its branch.
 _GIT = ("branch", "tag", "semver", "name", "commit")
 _ARTIFACTS = ("tag", "semver", "digest")
 
 
 class Engine:
-    """What a project says of one engine."""
+    """The settings of one engine in a project."""
 
     __slots__ = ("_tree", "mark", "name", "namespace", "path", "url")
 
@@ -207,7 +207,7 @@ class Engine:
         """The namespace of the engine's objects."""
 
     def text(self, field: str, default: str = "") -> str:
-        """The text of a field, or what is meant where it is left out."""
+        """The text of a field, or its default."""
         said = self._tree.get(field)
         return said.value if said and said.value is not None else default
 
@@ -227,7 +227,7 @@ class Engine:
 
 
 class ArgoCDSettings(Engine):
-    """What a project says of Argo CD."""
+    """The settings for Argo CD in a project."""
 
     __slots__ = ("project", "revision", "server", "syncs_here")
 
@@ -241,7 +241,7 @@ class ArgoCDSettings(Engine):
 
 
 class FluxSettings(Engine):
-    """What a project says of Flux."""
+    """The settings for Flux in a project."""
 
     __slots__ = ("is_git", "reference")
 
@@ -266,7 +266,7 @@ class EngineSettings:
         self.output_place = (output or tree).place()
 
     def mistakes(self) -> Iterator[Diagnostic]:
-        """What is wrong with what the project says of them."""
+        """The errors in their settings."""
         for engine in (self.argocd, self.flux):
             if engine:
                 yield from _wrong_names(engine)

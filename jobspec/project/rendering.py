@@ -27,7 +27,7 @@ from jobspec.workloads import is_workload, value_at
 
 #: The clusters that variants of a project meet, by the paths that these name; the project's own by an empty one.
 Clusters = Mapping[str, Cluster]
-#: What an object is to a server: its group, kind, namespace and name.
+#: The identity of an object: its group, kind, namespace and name.
 Identity = tuple[str, str, str, str]
 
 
@@ -50,7 +50,7 @@ class RenderedObject:
 
 @dataclass(frozen=True, slots=True)
 class RenderedVariant:
-    """What a variant renders to, and what a cluster says to it."""
+    """The objects of a variant, and their diagnostics."""
 
     name: str
     checked: Checked
@@ -62,7 +62,7 @@ class RenderedVariant:
 
 
 def identity_of(document: Document) -> Identity:
-    """What the object in a document is to a server."""
+    """The identity of the object in a document."""
     return document.group_kind[0], document.kind, document.namespace, document.name
 
 
@@ -109,7 +109,7 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
 
 
 def _by_contracts(result: FileResult, foreseen: FileResult) -> FileResult:
-    """The result with what is foreseen of flags alone."""
+    """The result with the diagnostics about flags only, by the contracts of images."""
     return result.with_diagnostics([each for each in foreseen.diagnostics if each.rule in FLAGS])
 
 
@@ -214,7 +214,7 @@ def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
             yield document.problem("missing-name", "an object that an engine syncs needs `metadata.name`", ("metadata",))
 
 
-# Finished jobs that something makes again once a time to live has deleted them.
+# Finished jobs that are recreated once a TTL has deleted them.
 #
 # An engine makes again what is in Git and not in the cluster. Of a TrainJob, the time to live deletes the JobSet alone, which the trainer
 # may make again.
@@ -245,6 +245,6 @@ def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnost
 
 
 def _of_runtime(release: str) -> str:
-    """What a time to live deletes of a TrainJob, and how that runs it again; empty for a release that leaves finished jobs alone."""
+    """The object that a TTL deletes for a TrainJob, and why it then runs again; empty for a release that leaves finished jobs alone."""
     again = makes_again(release)
     return f"the JobSet, and trainer {release} makes that of a {again} TrainJob again" if again else ""

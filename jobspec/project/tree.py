@@ -116,7 +116,7 @@ def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dic
 
 
 def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
-    """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
+    """The whole tree: the objects' files, the *kept* files, the kustomizations and the inventory."""
     moved = set(_moved(kept, tree))
     changed = {_folder(path) for path in [*tree.placed, *moved]}
     stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
@@ -269,7 +269,7 @@ def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapp
     return edited, [path for path in others if path not in hashes]
 
 
-# The folder of the engines' objects. It stands beside the rendered tree, which an engine that synced its own objects could lock up.
+# The folder of the engines' objects: beside the rendered tree, since an engine that syncs its own objects can lock itself out.
 
 
 #: The patch of Argo CD's own ConfigMap, which no kustomization applies: it would take the whole ConfigMap over.

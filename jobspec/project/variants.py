@@ -280,7 +280,7 @@ def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
 
 
 def _what_differs(first: Combination, second: Combination) -> str:
-    """How two combinations of one matrix get different names."""
+    """The hint for two combinations of one matrix with the same name."""
     name = first.entry.value["name"].value
     differing = [f"${{{each}}}" for each, value in first.values.items() if value != second.values[each]]
     missing = [f"`{each}`" for each in differing if each not in name]
@@ -338,7 +338,7 @@ def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree]
         yield Diagnostic(each.rule, each.message, mark, field=each.field, hint=hint, severity=each.severity)
 
 
-# What a variant says itself as one more overlay, whose marks are the lines of the project's file.
+# A variant's own fields as one more overlay, with marks in the project's file.
 
 
 def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[LoadedOverlay | None, list[Diagnostic]]:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Mark
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
 from jobspec.reports.text import columns, cut, paint, visible
 
-#: What is said of a file on disk that is not the one that is rendered now, by how it differs.
+#: The note about a file on disk that differs from what is rendered now, by how it differs.
 STATES = {
     "stale": "is stale: this is what it would be now; `jobspec render` writes it",
     "edited": "was edited by hand: this is what is rendered; put the change into a base, an overlay or the project, then `jobspec render`",
@@ -23,7 +23,7 @@ _BASE = "base"
 
 
 def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
-    """Each field with what it is and what it was, the newest first."""
+    """Each field with its value and its history, the newest first."""
     colours = _colours_of(blamed)
     for number, each in enumerate(blamed):
         if number:
@@ -123,7 +123,7 @@ def _value(origin: Origin) -> str:
 
 
 def _as_whole(origin: Origin) -> str:
-    """A note on a value that is not the field's own, but that of the list around it."""
+    """A note that a value is that of the whole list around the field."""
     return f"  the whole {visible(origin.field)}" if isinstance(origin.value, list) and origin.value else ""
 
 

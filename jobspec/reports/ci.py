@@ -57,7 +57,7 @@ def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
 def _from_root(path: str, folder: str) -> str:
     """A path of the working folder from the root of its repository, in which this is *folder*."""
     place = from_here(path)
-    is_file = path_of_file(path) == path and not path.startswith(("<", "--"))  # and no shipped overlay, stream or option
+    is_file = path_of_file(path) == path and not path.startswith(("<", "--"))  # not a shipped overlay, a stream or an option
     return os.path.normpath(os.path.join(folder, place)) if folder and is_file else place
 
 
@@ -93,7 +93,7 @@ def _row(each: Diagnostic) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in one line in which nothing but backticks means anything to Markdown; between these, only the table's own bar does."""
+    """Text in one line, escaped for a Markdown table; code in backticks stays code."""
     parts = " ".join(text.replace("|", "\\|").split()).split("`")
     return "`".join(part if number % 2 else _plain(part) for number, part in enumerate(parts))
 

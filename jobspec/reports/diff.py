@@ -74,7 +74,7 @@ def _text_object(changes: Sequence[ObjectChange], painted: Paint, width: int) ->
 
 
 def _split(field: str) -> tuple[str, str]:
-    """A field of a container, or else of a pod template, as that and the rest; any other is a rest."""
+    """A field split into its container or pod template and the rest of the path; other fields have only a rest."""
     from re import match
 
     for around in (r"spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]", r".*\.template"):
@@ -204,11 +204,11 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A sentence that may quote what users write: no HTML in it, and nobody is mentioned."""
+    """A sentence that may quote users, escaped so that it contains no HTML and mentions nobody on GitHub."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
 
 
-# What the text and the Markdown of a comparison share: its words, and variants that change alike shown once.
+# What the text and the Markdown report share: their words, and one entry for variants that change alike.
 WORDS: dict[Meaning, str] = {
     "refused": "refused as immutable",
     "ignored": "silently ignored",
@@ -283,7 +283,7 @@ def header(view: ComparisonView) -> list[str]:
 
 
 def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """The rows of that table: the variants that each is for, mostly one, and the cells behind their names; equal rows of many are one."""
+    """The rows of that table: the names of variants, mostly one, and the cells; equal rows of many variants are merged."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for each in view.comparison.variants:
         rows.setdefault(tuple(_cells(each, view)), []).append(each.name)
@@ -329,7 +329,7 @@ def totals(view: ComparisonView) -> list[str]:
 
 
 def notes(view: ComparisonView) -> list[str]:
-    """What there is to say beside the tables: of the project, and of the pods and costs of variants."""
+    """The notes below the tables: about the project, and the pods and costs of variants."""
     about: dict[str, list[str]] = {}
     for each in view.comparison.variants:
         said = [*each.after.notes] if each.after else []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Row = tuple[str, list[str]]
 
 
-# A table of what operators make, for people: each pod with its rank, then what is in the containers of equal pods, then the rest.
+# A table of the created objects: each pod with its rank, then the containers of equal pods, then other objects.
 
 
 _BOLD, _DIM = "1", "2"
@@ -85,7 +85,7 @@ def _grid(cells: list[list[str]], sizes: list[int], *, colour: bool) -> Iterator
 
 
 def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
-    """What is in the containers of equal pods; *with_host*: by which names others reach them, too."""
+    """The containers of equal pods; *with_host*: also the names by which others reach them."""
     first, last = group[0], group[-1]
     which = first.name if first is last else f"{first.name} to {last.name}"
     for at, (container, is_init) in enumerate(first.containers()):

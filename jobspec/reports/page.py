@@ -267,7 +267,7 @@ def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _arrow(cell: str) -> str:
-    """A cell in which the old value, if there is one, steps back."""
+    """A cell with the old value, if there is one, and the new one."""
     before, arrow, after = cell.partition(" → ")
     return f'<del>{_text(before)}</del> <span aria-label="becomes">→</span> <ins>{_text(after)}</ins>' if arrow else _text(cell)
 
@@ -286,7 +286,7 @@ def _group(group: _Group, *, is_open: bool) -> str:
 
 
 def _object(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
-    """What happens to an object of variants that change alike; *usual* is what stands above already."""
+    """What happens to an object of variants that change alike; *shown_above*: the effect that the heading shows."""
     first = changes[0]
     tag = f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span> ' if first.meaning != shown_above else ""
     found = diff.rows(first)
@@ -339,7 +339,7 @@ class _Findings:
 
 
 def _identity(each: Diagnostic) -> tuple[object, ...]:
-    """What two variants' findings of one cause have in common: the message names the variant where its own layer is at fault."""
+    """A key that is the same for findings of one cause in several variants, whose messages may name the variant."""
     mark, message = each.mark, each.message
     words = message.cause if isinstance(message, Reasons) else message
     return each.rule, normpath(mark.file), mark.line, mark.column, "" if mark.layer else words
@@ -461,7 +461,7 @@ class _Masked:
 
 
 def _secret_places(value: Any, marks: Marks) -> Iterator[tuple[Mark, str]]:
-    """What a document says in Secrets, their annotations included, and the literals of which kustomize generates some."""
+    """The places of secret values: in Secrets, with their annotations, and in the literals of kustomize's secretGenerator."""
     if isinstance(value, list):
         for number, each in enumerate(value):
             if inner := marks.child(number):

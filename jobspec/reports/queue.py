@@ -128,7 +128,7 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
     counts: dict[str, int] = {}
     for each in asked:
-        verdict = each.answer.verdict if each.answer else "past the queues"
+        verdict = each.answer.verdict if each.answer else "bypassing Kueue"
         counts[verdict] = counts.get(verdict, 0) + 1
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage else "; no status says what runs: asked of the empty cluster, where only `never` is certain"
@@ -136,7 +136,7 @@ def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator
 
 
 def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
-    """What the jobs take of each cell of a ClusterQueue, all at once."""
+    """The usage of each cell of a ClusterQueue by all jobs together."""
     found: dict[tuple[str, Cell], int] = {}
     for each in asked:
         for cell, value in (each.answer.requested if each.answer else {}).items():
@@ -146,7 +146,7 @@ def together(asked: Sequence[Asked]) -> dict[tuple[str, Cell], int]:
 
 
 def beyond(asked: Sequence[Asked], world: World) -> Iterator[str]:
-    """Which quota the jobs exceed together, though each would have room by itself."""
+    """The quotas that the jobs exceed together, though each of them fits by itself."""
     for (name, cell), value in together(asked).items():
         most = world.most(("ClusterQueue", name), cell)
         if value > most:
@@ -171,7 +171,7 @@ def _bars(asked: Sequence[Asked], world: World) -> Iterator[tuple[str, str, str,
 
 
 def bar(used: int, wanted: int, nominal: int, most: int) -> str:
-    """What of the most that a queue can have is used (`#`), wanted (`+`), its own and free (`.`), to borrow (`-`); `!` is beyond it."""
+    """A bar of a queue's maximum: used (`#`), wanted (`+`), its own and free (`.`), to borrow (`-`); `!`: more than that."""
     whole = min(most, max(nominal, used + wanted, 1)) if most >= 1 << 62 else max(most, 1)
     ends = [min(_BAR, round(_BAR * each / whole)) for each in (used, used + wanted, max(nominal, used + wanted), whole)]
     cells = "".join(mark * max(0, end - start) for mark, start, end in zip("#+.-", (0, *ends), ends, strict=False))
@@ -217,7 +217,7 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
     for each in asked:
         answer = each.answer
         if answer is None:
-            lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "past the queues", "no queue name"))
+            lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "bypasses Kueue", "no queue-name label"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
         why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]))

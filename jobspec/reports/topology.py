@@ -72,7 +72,7 @@ def topology_of(expanded: ExpandedJob) -> JobTopology:
 
 
 def _with_rendezvous(lanes: Sequence[Lane]) -> list[Lane]:
-    """The lanes, all of whose ranks use the Service at which they meet."""
+    """The lanes, where each one uses the Service of the rendezvous."""
     met = [each for lane in lanes for each in lane.items if each.about.endswith(_RENDEZVOUS)][:1]
     return [replace(each, items=list(dict.fromkeys([*met, *each.items]))) if each.trains else each for each in lanes]
 

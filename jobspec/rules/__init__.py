@@ -1,1 +1,1 @@
-"""Which diagnostics a repository has reported: it leaves out some by comments, names of rules, or a baseline of those it began with."""
+"""Which diagnostics are reported: without those that comments, settings or a baseline of a repository leave out."""

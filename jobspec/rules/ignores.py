@@ -16,7 +16,7 @@ from jobspec.documents.reader import read
 from jobspec.explanations import DECODING, RENAMED
 from jobspec.kubernetes.problems import closest
 
-#: A comment that ignores rules, in any capitals; one that seems to be meant so has no *rules*, and is reported.
+#: A comment that ignores rules, in any case; without rules in brackets, it is reported.
 _COMMENT = re.compile(
     r"#\s*jobspec(?:\s*:\s*ignore(?:\s*\[(?P<rules>[^\]]*)\])?|[\s:_-]+(?:ignor|disabl|no-?qa|skip|suppress|allow|exclud)\w*\s*(?:[\[(:=]|$))",
     re.IGNORECASE,
@@ -255,7 +255,7 @@ def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
         key
         for result in results
         for each, key in zip(result.diagnostics, _keys(result, place), strict=True)
-        if each.stage != "decoding"  # which no baseline hides
+        if each.stage != "decoding"  # no baseline hides these
     )
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
     inside = ",\n  ".join(lines)

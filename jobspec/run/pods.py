@@ -51,7 +51,7 @@ class LocalPod:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """What stands for a cluster: the addresses of pods, and the objects that hold values."""
+    """The local substitute for a cluster: the addresses of pods, and the objects that hold values."""
 
     addresses: Addresses
     sources: ObjectValues
@@ -174,7 +174,7 @@ class Addresses:
         return self._replaced(self._hosts, text)
 
     def in_made(self, text: str) -> str:
-        """A text made of variables with its addresses replaced: names below a subdomain alone, which no other value of a pod is."""
+        """A text made of variables with its addresses replaced: only names with a subdomain, which cannot be other values."""
         return self._replaced(self._below, text)
 
     def in_variable(self, name: str, value: str) -> str:
@@ -229,7 +229,7 @@ class ObjectValues:
 
     @staticmethod
     def name_of(source: dict[str, Any]) -> str:
-        """What an `envFrom` names, in words."""
+        """The object of an `envFrom`, in words."""
         for field, kind in _REFERENCES:
             if reference := source.get(field):
                 return f"those of the {kind} {reference.get('name', '')}"

@@ -40,7 +40,7 @@ def files() -> Iterator[tuple[str, str]]:
 # Structures to compiled schemas, the small files that `jobspec.shapes` loads.
 
 
-_LEFT_OUT = ("atomic", "granular", "description")  # facts that checks and overlays do not use
+_LEFT_OUT = ("atomic", "granular", "description")  # checks and overlays do not use these facts
 _OF_GO_CODE = ("required", "default")  # facts that built-in kinds have from Go code, after decoding
 _LINKS = ("values", "items")
 
@@ -74,7 +74,7 @@ def _json(value: Any) -> str:
 
 
 def _decoded(structure: Structure) -> Structure:
-    """What decoding sees of a built-in kind: which fields are required, Go code decides later, but for those of the metadata."""
+    """The structure of a built-in kind for decoding: without required fields, but for metadata, since Go code checks them later."""
     bare = _without(structure, _OF_GO_CODE)
     return {**bare, "fields": {**bare["fields"], "metadata": {**structure["fields"]["metadata"], "meta": True}}}
 
@@ -87,7 +87,7 @@ def _without(structure: Structure, facts: tuple[str, ...]) -> Structure:
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
-    """The structure of the whole object, with what only that has: metadata of an object, and the scale subresource's paths."""
+    """The structure of the root object, with its metadata and the paths of the scale subresource."""
     fields = structure["fields"]
     root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
     if resource.scale:
@@ -116,14 +116,14 @@ class _ShapeTable:
         return self._completed(self._flat(structure))
 
     def _flat(self, structure: Structure) -> dict[str, Any]:
-        """What a shape is by itself, with the indices of the shapes inside it."""
+        """The attributes of a shape, with the indices of the shapes inside it."""
         flat = {ATTRIBUTES.get(key, key): value for key, value in structure.items() if key not in _LEFT_OUT}
         if "fields" in structure:
             flat["fields"] = {name: self.place(child) for name, child in structure["fields"].items()}
         return flat | {key: self.place(structure[key]) for key in _LINKS if key in structure}
 
     def _completed(self, flat: dict[str, Any]) -> dict[str, Any]:
-        """The same with what follows from the shapes inside it."""
+        """The same with the attributes that follow from the shapes inside it."""
         inner = [self.rows[child] for child in (*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat))]
         rules = flat.get("rules", ())
         on_create = any(not is_transition(rule["rule"]) for rule in rules) or any(each.get("ruled_on_create") for each in inner)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.targets import Target
 
-    #: What a compiled file says of a shape.
+    #: A row of a compiled file: the attributes of a shape.
     Raw = dict[str, Any]
     #: Python's `type`, under a name that no attribute of `Shape` has.
     PythonType = type
@@ -36,7 +36,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "int-or-string": (int, str),
 }
-#: What a limit of a type's size is called in a schema, behind `min` and `max`.
+#: The keyword for the size of a type in a schema, after `min` and `max`.
 SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 #: The attribute of a shape for each limit of a size in a schema: `minLength` is `least`.
 ATTRIBUTES = {word + size: name for word, name in (("min", "least"), ("max", "most")) for size in SIZES.values()}

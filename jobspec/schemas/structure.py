@@ -288,7 +288,7 @@ def _fields(rows: dict[str, int], words: dict[str, Structure]) -> dict[str, Stru
 
 @cache
 def _words(definition: str) -> Structure:
-    """What a model says about a definition; empty without one."""
+    """The descriptions of a definition from its model; empty without one."""
     if definition not in _MODELS:
         return {}
     module, _, name = _MODELS[definition].rpartition(".")

@@ -192,7 +192,7 @@ def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str
 
 
 def _without_server_fields(metadata: dict[str, Any]) -> dict[str, Any]:
-    """An object's metadata without the server's own."""
+    """An object's metadata without the fields that the server writes."""
     written = {key: value for key, value in metadata.items() if key not in WRITTEN_BY_SERVER}
     annotations = written.get("annotations")
     if isinstance(annotations, dict) and LAST_APPLIED in annotations:

@@ -1,4 +1,4 @@
-"""Ask a server about documents in the order in which they need each other, and complete its answers.
+"""Ask a server about documents in the order of their dependencies, and complete its answers.
 
 A server that jobspec owns gets what documents need: CRDs, namespaces, runtimes. Answers get hints, and those of webhooks that are missing.
 """
@@ -394,11 +394,11 @@ def _live(body: dict[str, Any], question: Question) -> Document:
     return Document(data, Marks(document.marks.mark), file=document.file, index=document.index)
 
 
-# What a server says of the pods of jobs.
+# Answers about the pods of jobs.
 
 
 def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> dict[str, list[Diagnostic]]:
-    """File -> what the server says of the pods of its jobs, at the lines that cause it; a line that hits several roles counts once."""
+    """File -> the diagnostics about the pods of its jobs, at the lines that cause them; a line of several roles counts once."""
     by_file: dict[str, dict[tuple[str, str], Diagnostic]] = {}
     for each in pods:
         for found in answers[each.question].diagnostics:
@@ -408,7 +408,7 @@ def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, Ser
 
 
 def _of_role(found: Diagnostic, pod: PodQuestion) -> Diagnostic:
-    """What a server says of a pod, as said of the job: of what an operator set itself, at the job's name."""
+    """The diagnostics of a pod as those of its job; about values that the operator set, at the job's name."""
     place = found.mark if found.mark.line else pod.job.marks.nearest(("metadata", "name")).place()
     refuses = found.severity == "error"
     message = f"the server {'refuses' if refuses else 'warns of'} the job's pods: {found.message}"

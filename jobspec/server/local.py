@@ -138,7 +138,7 @@ def _listens(port: int) -> bool:
 
 NAME = "jobspec"
 _NODE_READY_SECONDS = 180
-_WAY_OUT = "or say --envtest, which needs neither kind nor Docker (with KUBEBUILDER_ASSETS naming a folder with etcd and kube-apiserver)"
+_WAY_OUT = "or pass --envtest, which needs neither kind nor Docker (with KUBEBUILDER_ASSETS naming a folder with etcd and kube-apiserver)"
 _INSTALL = "install kind (https://kind.sigs.k8s.io, or `go install sigs.k8s.io/kind@latest`) and Docker"
 
 

@@ -143,7 +143,7 @@ def _group(api_version: str) -> str:
 
 
 def _kept(each: Data, kind: str) -> Data:
-    """What of an object decides on manifests."""
+    """The parts of an object that decide on manifests."""
     kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": _metadata(each["metadata"], kind)}
     if kind == "ServiceAccount":
         return kept

@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions about a file, and the result of everything in the file that needs no server."""
+    """The questions about a file, and the result of the documents in it that need no server."""
 
     questions: Sequence[Question]
     settled: FileResult

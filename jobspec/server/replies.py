@@ -88,7 +88,7 @@ def _details(question: Question, reply: Reply) -> Iterator[Diagnostic]:
 
 
 def _is_consequence(message: str) -> bool:
-    """Whether a cause only follows from another one: CEL rules are not evaluated on an object that the schema refuses."""
+    """Whether a cause only follows from another one, as that CEL rules were not evaluated since the schema refuses the object."""
     return "some validation rules were not checked because the object was invalid" in message or " accessor error: " in message
 
 

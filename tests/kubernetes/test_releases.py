@@ -47,23 +47,23 @@ def _said(text: str, *wishes: str) -> list[Any]:
         ),
         (
             *(_JOB + "  runtimePatches: []\n", "trainer=2.0", "unknown-field"),
-            "`runtimePatches` came with trainer 2.2.0, and the target is 2.0.0",
-            "remove it, or say `--target trainer=2.2.0`",
+            "`runtimePatches` was added in trainer 2.2.0, and the target is 2.0.0",
+            "remove it, or pass `--target trainer=2.2.0`",
         ),
         (
             *(_JOB + "  trainer: {numProcPerNode: auto}\n", "trainer=2.3", "wrong-type"),
             '`numProcPerNode`: expected an integer, got the string "auto"',
-            "trainer 2.0.0 to 2.1.0 take it; the target is 2.3.0",
+            "trainer 2.0.0 to 2.1.0 accept it; the target is 2.3.0",
         ),
         (
             *(_RUNTIME + "  mlPolicy: {mpi: {mpiImplementation: ''}}\n", "trainer=2.0", "unsupported-choice"),
             "`mpiImplementation`: expected one of `OpenMPI`, got an empty string",
-            "trainer 2.1.0 to 2.3.0 take it; the target is 2.0.0",
+            "trainer 2.1.0 to 2.3.0 accept it; the target is 2.0.0",
         ),
         (
             *(_POD % ("restartPolicyRules: []", ""), "training-operator=1.9.0", "unknown-field"),
-            "`restartPolicyRules` came with training-operator 1.9.4, and the target is 1.9.0",
-            "remove it, or say `--target training-operator=1.9.4`",
+            "`restartPolicyRules` was added in training-operator 1.9.4, and the target is 1.9.0",
+            "remove it, or pass `--target training-operator=1.9.4`",
         ),
         (
             *(_POD % ("", "resourceClaims: [{name: a, source: {}}]"), "training-operator=1.9", "unknown-field"),

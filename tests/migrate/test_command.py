@@ -264,7 +264,7 @@ def test_what_jobspec_has_rendered_is_left_to_render(to: str, tmp_path: Path) ->
     before = {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")}
     done = _migrate(folder, "rendered", "base", "--to", to, "--in-place", "--strict")
     assert done.returncode == 0, done.stderr
-    assert "stays as it is: rendered by jobspec" in done.stdout
+    assert "is not migrated: rendered by jobspec" in done.stdout
     assert {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")} == before
 
 

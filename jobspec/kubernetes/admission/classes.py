@@ -25,7 +25,7 @@ _POLICY = "PreemptLowerPriority"
 def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
     """A pod with the priority of its class, or of the default class, and why the server refuses it.
 
-    What stands against a pod of the system's own classes is the same on every cluster and `validation` says it.
+    The rules about pods of the system's own classes are the same on every cluster, and stand with those of pods.
     """
     spec = mapping(pod, "spec")
     own = spec.get("priorityClassName") or ""
@@ -69,7 +69,7 @@ def _unknown(kind: GroupKind, name: str, field: str, objects: PolicyObjects, nam
 def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
     """A pod with the overhead and the nodes of its runtime class, and why the server refuses it.
 
-    An overhead without any class is refused on every cluster, and `validation` says so.
+    An overhead without any class is refused on every cluster, by the rules of pods.
     """
     spec = mapping(pod, "spec")
     name = spec.get("runtimeClassName")
@@ -186,8 +186,8 @@ def _secrets(spec: Data, name: str, account: Data) -> Problems:
 
 
 def _mirror_problems(spec: Data) -> Problems:
-    """What a pod cannot have that a kubelet made of a file."""
-    what = f"a pod with the annotation `{_MIRROR}` stands for one that a kubelet made of a file, which has no"
+    """The problems of a mirror pod, which a kubelet makes from a file."""
+    what = f"a pod with the annotation `{_MIRROR}` is a mirror of one that a kubelet made from a file, which has no"
     for field in ("serviceAccountName", "serviceAccount"):
         if spec.get(field):
             yield Problem("refused-by-account", ("spec", field), f"{what} account", "remove the annotation")

@@ -51,7 +51,7 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
 
 
 def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
-    """What LimitRanges have against a pod whose containers have their defaults."""
+    """The problems of a pod by LimitRanges, once its containers have their defaults."""
     spec = mapping(pod, "spec")
     for name, item in _items(objects, namespace, "Container"):
         for path, container in containers(spec, ("containers", "initContainers")):
@@ -64,7 +64,7 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
 
 
 def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
-    """What LimitRanges have against a claim."""
+    """The problems of a claim by LimitRanges."""
     given = {"requests": amounts(mapping(claim, "spec", "resources").get("requests")), "limits": dict[str, Quantity]()}
     for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
         yield from _outside_bounds("the claim", ("spec", "resources"), given, name, item, requests_only=True)

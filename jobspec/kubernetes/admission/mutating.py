@@ -68,7 +68,7 @@ def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settl
 
 
 class _Round:
-    """One way of an object through the policies."""
+    """One pass of an object through the policies."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ def _check_types(value: Data) -> None:
 
 
 def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
-    """The objects of an expression whose types are not named by the fields that they stand in."""
+    """The errors of objects whose type name does not match the field that holds them."""
     if isinstance(value, list):
         for each in value:
             yield from _mistyped(each, names)
@@ -422,7 +422,7 @@ def _operate(made: Data, operation: Data) -> None:
 
 
 def _container(made: Data, path: str, kind: str, missing: str) -> tuple[Any, str]:
-    """The object or list around a place, and its name in it."""
+    """The object or list that holds a place, and the key or index in it."""
     steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")]
     here: Any = made if len(steps) > 1 else None
     for step in steps[1:-1]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Find = Callable[[Data, Data], Iterable["Breach"]]
 
 
-# Hold a pod against the Pod Security levels of its namespace: refused by `enforce`, warned of by `warn`.
+# Check a pod by the Pod Security levels of its namespace: `enforce` refuses it, `warn` warns.
 #
 # Follows `Admission.EvaluatePod` and `NewEvaluator`, k8s.io/pod-security-admission admission and policy, 0.36.3.
 
@@ -47,7 +47,7 @@ def _problems(pod: Data, level: Level, release: str, says: str) -> list[Problem]
 
 
 def breaches(pod: Data, level: Level, release: str) -> list[tuple[str, Breach]]:
-    """What a pod breaks of a level, each with the name by which the server reports the check.
+    """The violations of a level by a pod, each with the name by which the server reports the check.
 
     A server knows no later version of a level than its own *release*.
     """
@@ -158,7 +158,7 @@ class Check:
         return self.forms[max(since)] if since else None
 
 
-# The checks of the level `baseline`: no known way for a pod to gain rights on its node.
+# The checks of the level `baseline`: no known privilege escalation.
 #
 # Follows `check_*.go` of the level, k8s.io/pod-security-admission policy, 0.36.3; each function names its file.
 
@@ -345,7 +345,7 @@ BASELINE_CHECKS = (
 )
 
 
-# The checks of the level `restricted`: what a hardened pod says and does not say.
+# The checks of the level `restricted`: pod hardening.
 #
 # Follows `check_*.go` of the level, k8s.io/pod-security-admission policy, 0.36.3; each function names its file.
 

@@ -178,7 +178,7 @@ class Binding:
 
 
 def _policies(objects: PolicyObjects, kind: GroupKind) -> tuple[list[Policy], dict[Any, list[Policy]]]:
-    """The policies of a kind that have bindings; and a place for those that concern a resource, once they were looked for."""
+    """The policies of a kind that have bindings; and a cache of those that concern a resource."""
     bindings: dict[str, list[Binding]] = {}
     for name, binding in objects.in_namespace((kind[0], f"{kind[1]}Binding"), ""):
         spec = mapping(binding, "spec")
@@ -210,7 +210,7 @@ def is_in_force(policy: Data) -> bool:
 
 
 def unsaid_of_kyverno(policy: Data, *, has_exceptions: bool) -> Iterator[tuple[Path, str]]:
-    """What is left out of Kyverno's policy where it is judged as one of the server's, each with its path."""
+    """The parts of Kyverno's policy that are not evaluated, each with its path."""
     spec = mapping(policy, "spec")
     rules = sequence(mapping(spec, "matchConstraints"), "resourceRules")
     if not is_in_force(policy):
@@ -225,7 +225,7 @@ def unsaid_of_kyverno(policy: Data, *, has_exceptions: bool) -> Iterator[tuple[P
 
 
 class NotKnown(Exception):
-    """The answer cannot be known; the text says what is missing."""
+    """The answer cannot be known offline; the text says what is missing."""
 
 
 class Refused(Exception):
@@ -398,7 +398,7 @@ class _Refusal(NamedTuple):
 
 
 class CelFailure(NamedTuple):
-    """Why an expression has no value, in the server's words as far as they are known; *is_unknown*: because of what nobody knows."""
+    """Why an expression has no value, in the server's words if known; *is_unknown*: since it reads what is unknown offline."""
 
     message: str
     is_unknown: bool = False
@@ -569,7 +569,7 @@ class Evaluation:
             return _failure(text, str(error), [values.variables[name] for name in expression.variables], of_null)
 
     def path_of(self, text: str) -> Path:
-        """The path in the object that an expression reads; of several, what they have in common; of a list, the item that is at fault."""
+        """The path in the object that an expression reads: the common part of several, the failing item of a list."""
         path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
         expression = self._expressions.compiled(text)
         found = value_at(self._inputs.request.object, path)
@@ -632,7 +632,7 @@ class Values:
 
 
 def _unknown_in(request: Request, *, is_namespace_known: bool) -> frozenset[Names]:
-    """What nobody knows of a request."""
+    """The parts of a request that are unknown offline, such as the user."""
     found = set(_UNKNOWN)
     if not request.user:
         found.add(("request", "userInfo"))
@@ -732,7 +732,7 @@ def _loops(program: Program) -> Iterator[tuple[Names, str]]:
 
 
 def _common(several: Collection[Names]) -> Names:
-    """What paths have in common, without those on the way to others."""
+    """The common beginning of paths, where paths that lead to another one are left out."""
     longest = [each for each in several if not any(other[: len(each)] == each and other != each for other in several)]
     first, last = (min(longest), max(longest)) if longest else ((), ())
     same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(len(first), len(last)))
@@ -777,7 +777,7 @@ _TYPE_NAMES = {"int64": "int", "uint64": "uint", "null": "null_type"}
 
 
 def reads_unknown(failure: CelFailure) -> str:
-    """Why an expression has no value that anybody knows."""
+    """Why the value of an expression is unknown offline."""
     return failure.message or "reads what is known only when the object is sent, such as the user"
 
 

@@ -43,7 +43,7 @@ class NamespaceQuota:
 
 
 def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
-    """What ResourceQuotas have against one more pod, whose containers have their defaults."""
+    """The problems of a new pod by ResourceQuotas, once its containers have their defaults."""
     asked = pod_usage(pod)
     for quota in _quotas(namespace, objects):
         if _counts(quota, pod):
@@ -52,7 +52,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
 
 
 def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Problems:
-    """What ResourceQuotas have against one more claim."""
+    """The problems of a new claim by ResourceQuotas."""
     asked = claim_usage(claim)
     for quota in _quotas(namespace, objects):
         if any(map(_is_of_claims, quota.hard)) and _matches_claim(quota.data, claim):
@@ -60,7 +60,7 @@ def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) ->
 
 
 def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Problems:
-    """What ResourceQuotas have against pods that are to run at once, each given with how often it is: they never fit together.
+    """The problems of pods that are to run at once by ResourceQuotas, each pod with its number: together they never fit.
 
     What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
     """
@@ -72,7 +72,7 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
 
 
 def exceeds(problem: Problem) -> bool:
-    """Whether a problem of a pod is that a quota has no room for it, and not what the pod is like."""
+    """Whether a problem of a pod is that it exceeds a quota, and not that it lacks a request or limit."""
     return problem.rule == _RULE and problem.path == _WHOLE
 
 
@@ -86,7 +86,7 @@ def _counts(quota: NamespaceQuota, pod: Data) -> bool:
 
 
 def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
-    """What a quota counts and a container does not say, unless the pod says it as a whole."""
+    """The problems of containers without a request or limit that a quota counts, unless the pod as a whole has it."""
     demanded = [name for name in _DEMANDED if name in quota.hard]
     for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
         own = mapping(container, "resources")

@@ -348,7 +348,7 @@ class _Estimation:
         return _Size(0, min(found.most, found.limited(self._assumed[steps])) if steps in self._assumed else found.most)
 
     def join_entries(self, at: int, one: _Operand, other: _Operand) -> None:
-        """The entries of a node are those of one operand or another."""
+        """Give a node the entries that cover those of several operands."""
         entries, others = self._entries_of(one.node), self._entries_of(other.node)
         if entries and others:
             self._entries[at] = _Entries(entries.is_list, entries.key.united(others.key), entries.value.united(others.value))
@@ -369,7 +369,7 @@ class _Estimation:
 
 
 def _is_binding(node: Comprehension) -> bool:
-    """Whether a loop only gives a value a name, as `optMap` does."""
+    """Whether a comprehension only binds a value to a name, as `optMap` does."""
     return (
         isinstance(node.source, ListOf)
         and not node.source.items
@@ -461,7 +461,7 @@ def _finds(called: _Called) -> _Found:
 
 
 def _walks(called: _Called) -> _Found:
-    """Each item of a list, and its text; or a text."""
+    """The cost of reading each item of a list with its text, or a text."""
     assert called.target
     item = called.item()
     if item is None:
@@ -508,13 +508,13 @@ def _joins(called: _Called) -> _Found:
 
 
 def _contains_address(called: _Called) -> _Found:
-    """Two addresses are compared; one that is a text is read."""
+    """The cost of comparing two addresses; one given as a string is parsed."""
     compared = _scaled(2 * _ADDRESS_BYTES, _PER_CHARACTER)
     return _plus(compared, called.arguments[0].reading() if called.overload.takes[1].name == "string" else 0), None
 
 
 def _contains_network(called: _Called) -> _Found:
-    """As an address is compared, and the lengths of the prefixes."""
+    """The cost of comparing two addresses, and the lengths of the prefixes."""
     found = _contains_address(called)
     return found and (_plus(found[0], _scaled(_ADDRESS_BYTES, _PER_CHARACTER), 1), None)
 
@@ -565,7 +565,7 @@ def _flattens(called: _Called) -> _Found:
 
 
 def _squared(called: _Called) -> _Found:
-    """Each item of a list is compared with each: `distinct` and `sort`; in `sortBy`, each key."""
+    """The cost of comparing each item of a list with each other one: `distinct` and `sort`; in `sortBy`, the keys."""
     size = (called.arguments[0] if called.arguments else called.first).size
     kind = called.overload.takes[-1].inside[0].name
     return _makes(size.times(size), 2 + _PER_CHARACTER if kind in ("string", "bytes") else 2)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Rule = dict[str, Any]
 
-#: Stands for a value of a wrong type, of a default or unchanged in an update: it is equal to nothing, and functions fail on it.
+#: In place of a value of a wrong type (by a default, or unchanged in an update): equal to nothing, and functions fail on it.
 _UNFIT = float("nan")
 _SEEN_METADATA = ("name", "generateName")
 

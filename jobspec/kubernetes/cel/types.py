@@ -44,7 +44,7 @@ class Compilation(NamedTuple):
 def compile_text(
     text: str, variables: Mapping[str, CelType], fields: Fields, *, release: str = "", patches: bool = False
 ) -> CheckedExpression:
-    """Compile an expression as a server of the *release*, without one of the newest, does that is given it.
+    """Compile a new expression as a server of the *release* does, by default of the newest one.
 
     Raises ValueError with the place and the server's words for an expression that does not compile, and RecursionError for one that is
     too deep for the CEL library.

@@ -211,7 +211,7 @@ def _remedy(expression: _RuleExpression, budget: int) -> str:
 
 
 def _limits(expression: _RuleExpression, number: int, budget: int) -> list[_Limit]:
-    """The places where the limit *number* makes an expression cheap enough, none that can be left out; none at all if nothing does."""
+    """The fewest places where the limit *number* makes an expression cheap enough; none if no limits do."""
     found = expression.limits()
     if expression.cost(found, number) > budget:
         return []

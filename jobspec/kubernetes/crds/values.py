@@ -142,7 +142,7 @@ def _resource(value: Data, path: Path) -> Problems:
 
 
 def _as_value(default: Any, schema: Schema, meta: Shape) -> Problems:
-    """The problems of a default by the schema and its CEL rules, as a new value and as an update of itself."""
+    """The problems of a default by its schema and CEL rules, evaluated as for a create and as for an update of the same value."""
     found = [*_types(default, schema, _DEFAULT), *broken_branch(default, shape_of(_as_checked(schema), meta, is_branch=True), _DEFAULT)]
     yield from (problem.moved_to(problem.path[len(_DEFAULT) :]) for problem in found)
     if not found:

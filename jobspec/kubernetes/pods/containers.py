@@ -259,7 +259,7 @@ def _bad_key(name: str) -> str:
     return "it cannot be `.`, nor start with `..`" if name == "." or name.startswith("..") else ""
 
 
-# What a container may learn about itself: fields of its pod, and resources of a container.
+# The downward API: fields of the pod, and resources of a container.
 #
 # Follows `validateObjectFieldSelector` and `validateContainerResourceFieldSelector`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -345,7 +345,7 @@ def _port_problems(container: Data, path: Path) -> Problems:
 
 
 def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
-    """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
+    """The problems of host ports that containers which run at the same time share; each container comes with its path."""
     taken: set[tuple[str, str, int | None]] = set()
     for path, container in containers:
         for at, port in items_at(container, "ports", path):
@@ -358,7 +358,7 @@ def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
 
 
 def host_network_problems(spec: Data, path: Path) -> Problems:
-    """The ports of the host that are others than the container's, where both are on one network."""
+    """The problems of host ports that differ from the container port in a pod with `hostNetwork`."""
     for place, container in items_at(spec, "containers", path) if spec.get("hostNetwork") else ():
         for at, port in items_at(container, "ports", place):
             own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)
@@ -396,7 +396,7 @@ def bad_port_name(name: str) -> str:
     return ""
 
 
-# The probes of containers, and the hooks of their lives.
+# Probes and lifecycle hooks.
 #
 # Follows `validateProbe` and its callers, `validateLifecycle` and `validateHandler`, k8s.io/kubernetes pkg/apis/core/validation, and
 # `IsHTTPHeaderName`, k8s.io/apimachinery pkg/util/validation, 1.36.
@@ -473,7 +473,7 @@ def _request(action: Data, path: Path) -> Problems:
             yield wrong_name(name, "a header", "it must consist of letters, digits and `-`", (*at, "name"))
 
 
-# When containers start again: their own restart policies, rules by exit code, and resizes that restart.
+# Restarts of containers: their own restart policies, rules by exit code, and resizes that restart.
 #
 # Follows `validateContainerRestartPolicy`, `validateInitContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes
 # pkg/apis/core/validation, 1.30 to 1.37.

@@ -94,7 +94,7 @@ def filled_in_containers(spec: Data, release: str) -> Data:
 
 
 def with_pod_resources(spec: Data, release: str) -> Data:
-    """A spec with the resources of the pod as a whole, where it has some of its own."""
+    """A spec with its pod-level resources filled in, where it has any."""
     if "resources" not in spec:
         return spec
     from jobspec.kubernetes.pods.resources import with_resources

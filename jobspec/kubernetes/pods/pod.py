@@ -57,7 +57,7 @@ def changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> P
 
 
 def _repeats(problem: Problem, pod: Data) -> bool:
-    """Whether a problem of a request is that of the limit from which the server fills it in, so that it is reported once."""
+    """Whether a problem of a request repeats that of the limit that the server copied it from."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
     if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):
@@ -69,7 +69,7 @@ def _repeats(problem: Problem, pod: Data) -> bool:
 
 
 def _have_containers(resource: str, spec: Data) -> bool:
-    """Whether the request of a pod as a whole is what its containers have together, and not its own limit."""
+    """Whether a pod-level request is defaulted from the containers' requests, and not from the pod-level limit."""
     from jobspec.kubernetes.pods.resources import OF_PODS
 
     amounts = (each.get("resources", {}) for field in CONTAINERS for each in spec.get(field, ()))
@@ -276,7 +276,7 @@ def _account_and_deadline(spec: Data, path: Path) -> Problems:
         yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)
 
 
-# What a pod is called on its network, and how it finds others.
+# Host names and DNS of a pod.
 #
 # Follows `validatePodDNSConfig`, `ValidateHostAliases`, `validatePodHostName` and `ValidatePodSpec`, k8s.io/kubernetes
 # pkg/apis/core/validation, 1.36.
@@ -370,7 +370,7 @@ def _is_search_domain(domain: str) -> bool:
     return len(domain) <= 253 and re.fullmatch(rf"{label}(\.{label})*", domain) is not None
 
 
-# What a pod with users of its own cannot share with its node.
+# What a pod with a user namespace (`hostUsers: false`) cannot have.
 #
 # Follows `validateHostUsers`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -472,7 +472,7 @@ _WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
 def priority_problems(spec: Data) -> Problems:
-    """The problems of a priority or preemption policy other than that of the system class that a pod names, or of a pod without a class."""
+    """The problems of a priority or preemption policy that differs from that of the named system class, or is set without a class."""
     name = spec.get("priorityClassName")
     whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
     for field, value in of_class(spec).items():

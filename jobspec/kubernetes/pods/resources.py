@@ -134,12 +134,12 @@ def _bad_pod_resource(name: str) -> str:
 
 
 def is_native(name: str) -> bool:
-    """Whether a resource is one of Kubernetes' own."""
+    """Whether a resource is a native one of Kubernetes."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource is one of somebody else's, of which there are whole numbers."""
+    """Whether a resource is an extended one, such as GPUs, which comes in whole numbers."""
     return not is_native(name) and not name.startswith("requests.") and not bad_qualified_name(f"requests.{name}")
 
 
@@ -148,7 +148,7 @@ def allows_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
-# The resources of a pod as a whole, against those of its containers.
+# The pod-level resources, against those of the containers.
 #
 # Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, `defaultPodRequests` and `defaultHugePagePodLimits`,
 # pkg/apis/core/v1, 1.34 to 1.36, and `DefaultPodLevelResources`, pkg/api/pod, 1.37.

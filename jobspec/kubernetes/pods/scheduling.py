@@ -73,7 +73,7 @@ def scheduling_problems(spec: Data, path: Path) -> Problems:
         yield from one_of(spec["preemptionPolicy"], _PREEMPTIONS, (*path, "preemptionPolicy"))
 
 
-# On which nodes, and beside which pods, a pod runs.
+# Affinity to nodes and pods.
 #
 # Follows `validateAffinity` and `validatePodAffinityTerm`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -114,7 +114,7 @@ def _pod_affinity_term(term: Data, path: Path) -> Problems:
         yield from formed(term["topologyKey"], "label key", bad_qualified_name, (*path, "topologyKey"))
 
 
-# Which nodes a pod requires and likes.
+# Node affinity: which nodes a pod requires and prefers.
 #
 # Follows `validateNodeAffinity`, `ValidateNodeSelector` and `ValidatePreferredSchedulingTerms`, k8s.io/kubernetes
 # pkg/apis/core/validation, 1.36.
@@ -256,7 +256,7 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
         yield Problem("conflicting-values", (*path, "effect"), message, hint, at_key=True)
 
 
-# Tolerations as they were written before they were fields: in an annotation, which the server still reads.
+# Tolerations in an annotation, the older form, which the server still reads.
 #
 # Follows `ValidateTolerationsInPodAnnotations`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -302,7 +302,7 @@ def _decoded(text: str) -> list[Data] | None:
     return decoded
 
 
-# How a pod is spread with others like it.
+# Topology spread constraints.
 #
 # Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/validation, 1.30 to 1.37.
 

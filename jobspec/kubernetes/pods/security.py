@@ -69,7 +69,7 @@ def _is_parameter(name: str) -> bool:
 
 
 def _shared_with_host(name: str) -> str:
-    """The field of a pod that makes a kernel parameter that of the node; empty for parameters of the pod alone."""
+    """The field of a pod by which a sysctl would apply to the whole node, such as `hostIPC`; empty for sysctls of the pod alone."""
     first = next((each for each in name if each in "./"), ".")
     dotted = name.translate(str.maketrans("./", "/.")) if first == "/" else name
     dotted = dotted.partition("*")[0]

@@ -178,7 +178,7 @@ def _at(path: Path, spec: Data) -> Any:
         return None
 
 
-# What two specs of a pod differ in, apart from what means the same to the server.
+# The differences of two specs of a pod that matter to the server.
 #
 # Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map equals an absent one, and quantities
 # are equal by their amount. A number, text or boolean that is zero equals an absent one unless it is a pointer in Go.
@@ -254,7 +254,7 @@ def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
 
 
 def pull_policy(around: Data, image: str, policy: str) -> Any:
-    """When an image is pulled: as it is said, or as its tag suggests."""
+    """The pull policy of a container: the one that is set, or the default for its tag."""
     return around.get(policy) or default_pull_policy(around.get(image) or "")
 
 
@@ -304,6 +304,6 @@ def _only_adds(new: Data, old: Data) -> bool:
 
 
 def _node_affinity_of(spec: Data) -> Data:
-    """A spec with its affinity to nodes alone, so that it can be compared."""
+    """A spec reduced to its node affinity, for comparison."""
     found = spec.get("affinity", {}).get("nodeAffinity")
     return {} if found is None else {"affinity": {"nodeAffinity": found}}

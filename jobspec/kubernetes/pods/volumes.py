@@ -102,7 +102,7 @@ def _source(source: str, data: Data, path: Path, release: str) -> Problems:
         yield from ephemeral_problems(data, path, release)
 
 
-# Sources of volumes of which the server asks little: some fields, and seldom more.
+# Sources of volumes with few rules: some required fields.
 #
 # Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -193,7 +193,7 @@ def _image(data: Data, path: Path) -> Problems:
         yield from one_of(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
 
-# Sources of volumes that are disks and servers of their own kind, with rules for how they are addressed.
+# Sources of volumes with rules for addresses: iSCSI, Fibre Channel, Azure disks and others.
 #
 # Follows the `validate...VolumeSource` functions and `validateAzureDisk`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -288,7 +288,7 @@ def _flocker(data: Data, path: Path) -> Problems:
 
 
 def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str) -> Problems:
-    """The problem of two fields that both name something, where neither or both are there."""
+    """The problem of two alternative fields of which none or both are set."""
     if not data.get(one) and not data.get(other):
         yield missing(one, data, path, hint)
     if data.get(one) and data.get(other):

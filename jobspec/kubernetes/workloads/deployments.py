@@ -221,13 +221,13 @@ def _or(data: Data, name: str, default: Any) -> Any:
     return data[name] if is_given(data, name) else default
 
 
-# The pod template of what keeps pods running for good: its pods are always restarted, and have no deadline.
+# The pod template of workloads that keep pods running: `restartPolicy: Always`, and no deadline.
 #
 # Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and the same of other kinds.
 
 
 def _lasting_pods(spec: Data, kind: str) -> Problems:
-    """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
+    """The problems of the pod template of a *kind* that keeps pods running, and of its selector."""
     pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
     policy = text(pod, "restartPolicy") or "Always"
     if policy != "Always":

@@ -367,7 +367,7 @@ def managed_by(name: str, path: Path) -> Problems:
     yield from at_most(_MAX_MANAGER_LENGTH, len(name.encode()), "character", path)
 
 
-# What an update of a Job changes: most of it stays as it was, but for what decides where the pods of a suspended Job run.
+# Updates of a Job: most fields are immutable, but for the scheduling directives of a suspended Job.
 #
 # Follows `ValidateJobSpecUpdate`, k8s.io/kubernetes pkg/apis/batch/validation, and `validationOptionsForJob`, pkg/registry/batch/job,
 # 1.30 to 1.37.
@@ -435,7 +435,7 @@ def _selector_as_stored(selector: Any, of_server: dict[str, str]) -> Any:
 
 
 def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
-    """The labels of the pods that the server wrote, where it takes others; before 1.37 it refuses them as such."""
+    """The labels of the pods that the server wrote, where an update may have others; before 1.37 it refuses those."""
     if not is_at_least(release, "1.37"):
         return {}
     return {**dict.fromkeys(_NAMES, name_of_job(old)), **dict.fromkeys(_UIDS, _uid_of(data, old))}
@@ -467,7 +467,7 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
 
 
 def _is_at_rest(job: Data, release: str) -> bool:
-    """Whether a suspended Job has no pods, and its controller will make no more; before 1.36, whether it never started."""
+    """Whether a suspended Job has no pods left, and gets no more; before 1.36, whether it never started."""
     status = mapping(job, "status")
     if not is_at_least(release, "1.36"):
         return not is_given(status, "startTime")

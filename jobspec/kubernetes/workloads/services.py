@@ -141,13 +141,13 @@ def _addresses(asked: list[str], families: list[str], at: Path | None, release: 
 
 
 def _policy(spec: Data) -> str:
-    """Of how many families a Service is to be; by default of both only without an address and pods of its own."""
+    """The `ipFamilyPolicy` of a Service: by default single-stack, unless it is headless and has no selector."""
     default = "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
     return text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default
 
 
 def _single_stack(spec: Data, families: list[str]) -> Problems:
-    """The problem of two families or addresses of a Service that is to have one."""
+    """The problem of two families or addresses of a single-stack Service."""
     policy = _policy(spec)
     several = [name for name, values in (("clusterIPs", cluster_ips(spec)), ("ipFamilies", families)) if len(values) == 2]
     if policy == _SINGLE and several:
@@ -320,7 +320,7 @@ def _external_policy(spec: Data, kind: str) -> Problems:
 
 
 def needs_health_check(spec: Data, kind: str) -> bool:
-    """Whether a load balancer asks the nodes of a Service for their health."""
+    """Whether a Service has a health check node port: a load balancer with `externalTrafficPolicy: Local`."""
     return kind == _BALANCER and text(spec, "externalTrafficPolicy") == "Local"
 
 
@@ -390,7 +390,7 @@ def _families(new: Data, old: Data) -> Problems:
 
 
 def _released(new: Data, old: Data) -> Problems:
-    """The problem of giving up the second family or address of a Service that is to have both, as it was before unless it says so."""
+    """The problem of dropping the second family or address, where the policy, or else the stored one, is dual-stack."""
     policy = text(new, "ipFamilyPolicy") if is_given(new, "ipFamilyPolicy") else _policy(old)
     fewer = [name for name in ("clusterIPs", "ipFamilies") if len(texts(new, name)) == 1 and len(texts(old, name)) == 2]
     if policy != _SINGLE and fewer:
@@ -399,7 +399,7 @@ def _released(new: Data, old: Data) -> Problems:
 
 
 def without_dropped(data: Data, old: Data) -> Data:
-    """A new state as the server validates it: without what only the old type had, where it is still the same."""
+    """A new state as the server validates it: without unchanged fields that only the old type can have."""
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     kind, was = kind_of(new_spec), kind_of(old_spec)
     dropped = {name for name in _DROPPED_WITH_ADDRESS if kind == _EXTERNAL != was and new_spec.get(name) == old_spec.get(name)}
@@ -459,10 +459,10 @@ def bad_range(text: str, release: str) -> str:
 def _bad_external(found: Address) -> str:
     """Why traffic from outside cannot come to an address; empty if it can."""
     if found.is_unspecified:
-        return "it is not an address of anything"
+        return "it is the unspecified address"
     if found.is_loopback:
-        return "it is this machine's own, on any machine"
+        return "it is a loopback address"
     if found.is_link_local:
-        return "it is of one link alone (169.254.0.0/16, fe80::/10)"
+        return "it is a link-local address (169.254.0.0/16, fe80::/10)"
     is_multicast = found.packed[:3] == b"\xe0\x00\x00" if found.version == 4 else found.packed[0] == 0xFF and found.packed[1] & 15 == 2
-    return "it is a multicast address of one link (224.0.0.0/24, ff02::/10)" if is_multicast else ""
+    return "it is a link-local multicast address (224.0.0.0/24, ff02::/10)" if is_multicast else ""

@@ -75,18 +75,18 @@ class NodeSelector(Model):
 
 
 class PreferredSchedulingTerm(Model):
-    """A liking for some nodes."""
+    """A preference for some nodes."""
 
-    weight: Int32 = Field(description="weight of the liking, from 1 to 100")
-    preference: NodeSelectorTerm = Field(description="the nodes that are liked")
+    weight: Int32 = Field(description="weight of the preference, from 1 to 100")
+    preference: NodeSelectorTerm = Field(description="the preferred nodes")
 
 
 class NodeAffinity(Model):
-    """Nodes that a pod requires and likes."""
+    """Nodes that a pod requires and prefers."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = optional_field("the only nodes allowed")
     preferred_during_scheduling_ignored_during_execution: PodList[PreferredSchedulingTerm] | None = optional_field(
-        "likings; the node with the greatest sum of weights wins"
+        "preferences; the node with the greatest sum of weights wins"
     )
 
 
@@ -108,7 +108,7 @@ class PodAffinityTerm(Model):
 class WeightedPodAffinityTerm(Model):
     """A preference for, or against, places near a selection of pods."""
 
-    weight: Int32 = Field(description="weight of the liking, from 1 to 100")
+    weight: Int32 = Field(description="weight of the preference, from 1 to 100")
     pod_affinity_term: PodAffinityTerm = Field(description="the pods and the place")
 
 
@@ -119,7 +119,7 @@ class PodAffinity(Model):
         "only places where all terms find a pod"
     )
     preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = optional_field(
-        "likings; the node with the greatest sum of weights wins"
+        "preferences; the node with the greatest sum of weights wins"
     )
 
 
@@ -130,7 +130,7 @@ class PodAntiAffinity(Model):
         "only places where no term finds a pod"
     )
     preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = optional_field(
-        "aversions; the node with the smallest sum of weights wins"
+        "preferences against places; the node with the smallest sum of weights wins"
     )
 
 
@@ -243,7 +243,7 @@ class PodSpec(Model):
     )
     node_name: str | None = optional_field("the node; set by the scheduler, or by the manifest to bypass it")
     node_selector: AtomicDict[str] | None = optional_field("labels that the node has, with just these values")
-    affinity: Affinity | None = optional_field("nodes and neighbours that the pod requires or likes")
+    affinity: Affinity | None = optional_field("nodes and neighbours that the pod requires or prefers")
     tolerations: PodList[Toleration] | None = optional_field("taints of nodes that do not keep the pod away")
     topology_spread_constraints: Annotated[list[TopologySpreadConstraint] | None, Keyed("topologyKey", "whenUnsatisfiable")] = (
         optional_field("how pods of a kind spread over zones or nodes; all constraints hold")

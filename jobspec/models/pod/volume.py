@@ -384,7 +384,7 @@ class PodCertificateProjection(Model):
     certificate_chain_path: str | None = optional_field("PEM file with the certificates alone")
     max_expiration_seconds: Pointer[Int32] = optional_field("longest validity in seconds, 86400 by default, from 3600 to 7862400")
     user_annotations: Annotated[dict[str, str] | None, Since("kubernetes", "0.35")] = optional_field(
-        "further wishes to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
+        "further requests to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
     )
     user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
 
@@ -418,7 +418,7 @@ class ProjectedVolumeSource(Model):
 class VolumeResourceRequirements(Model):
     """How much storage a claim wants."""
 
-    requests: dict[str, Quantity] | None = optional_field("the wished size as `storage`, such as `100Gi`; it can grow, not shrink")
+    requests: dict[str, Quantity] | None = optional_field("the requested size as `storage`, such as `100Gi`; it can grow, not shrink")
     limits: dict[str, Quantity] | None = optional_field("largest size as `storage`; few drivers look at it")
     claims: Annotated[list[ResourceClaim] | None, Keyed("name"), Until("kubernetes", "0.29")] = optional_field(
         "ignored: only containers claim devices"

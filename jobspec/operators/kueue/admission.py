@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
 
-#: How a flavor can be had, the worst first.
+#: The modes in which a flavor is assigned, the worst first.
 _NO_FIT, _NO_CANDIDATES, _PREEMPT, _RECLAIM, _FIT = range(5)
 _WORST = (_NO_FIT, 1 << 30)
 
@@ -181,7 +181,7 @@ def _unheard(workload: QueuedWorkload, world: World, local: Data | None, name: s
     if not selected:
         return why, "unknown" if selected is None else "never"
     if any(structs(each.spec, "resourceClaims") for each in workload.pod_sets):
-        return "claims of devices are not followed", "unknown"
+        return "device claims are not evaluated", "unknown"
     return inadmissible(workload, world), "never"
 
 
@@ -196,10 +196,10 @@ def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool |
     if not missed:
         return True, ""
     by_name = not all(meets(labels, each) for each in requirements(selector) if each["key"] == NAMESPACE_NAME)
-    why = f"the ClusterQueue `{queue.name}` admits namespaces with {', '.join(missed)}, which `{namespace}` is not"
+    why = f"the ClusterQueue `{queue.name}` admits namespaces with {', '.join(missed)}, and `{namespace}`"
     if known or by_name:
-        return False, why
-    return None, f"{why} known to be"
+        return False, f"{why} does not match"
+    return None, f"{why} is not known to match"
 
 
 def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, is_empty: bool) -> QueueAnswer:
@@ -430,7 +430,7 @@ class _Assignment:
         return (chosen if worst[0] != _NO_FIT else {}), worst, reasons, is_beyond
 
     def _quota(self, cell: Cell, asked: int) -> tuple[int, int, str]:
-        """How an amount of a cell can be had, how far up the cohorts (-1 where it is nowhere), and why not at once."""
+        """The mode in which an amount of a cell is available, the height in the cohort tree (-1: nowhere), and why not at once."""
         world, queue, before = self._world, self._queue, self._own.get(cell, 0)
         value, most = plus(before, asked), world.most(queue.place, cell)
         name = cell[1]
@@ -452,7 +452,7 @@ class _Assignment:
         return _NO_FIT, height, why
 
     def _why_most(self, cell: Cell) -> str:
-        """What of the quotas makes up the most that there is."""
+        """The quotas that add up to the most that is available, in words."""
         quota, queue = self._queue.quota(cell), self._queue
         parent = self._world.parents.get(queue.place)
         if parent is None:
@@ -587,7 +587,7 @@ class _Assignment:
         whole: Verdict = "borrows" if borrowed else "fits" if fits else nothing
         reason = "" if fits or self.preempted else next((it for each in self.sets if each.mode < _FIT for it in each.reasons), "")
         if fits and any(each.is_unknown for each in self.sets):
-            whole, reason = "unknown", "nobody has given the nodes of its topology"
+            whole, reason = "unknown", "the nodes of its topology are not given"
         notes: list[str] = []
         if fits or self.preempted:
             notes += [f"starts with {it.count} of {it.pods.count} pods" for it in self.sets if it.count < it.pods.count]
@@ -635,7 +635,7 @@ def _word(mode: tuple[int, int], *, is_beyond: bool) -> Verdict:
 
 
 def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Usage) -> tuple[int, bool, Place]:
-    """How far up the tree an amount is found, whether there is more above that, and the place that has it."""
+    """The height in the cohort tree at which an amount fits, whether there are cohorts above, and the place where it fits."""
     used = usage.get(place, {}).get(cell, 0)
     above = world.above(place)
     if world.quotas[place].get(cell, CellQuota()).nominal >= plus(used, value) or not above:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.workload import QueuedWorkload
     from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World
 
-    #: A workload that could go, the cohort that it shares with the queue, and whether it may go while the queue borrows.
+    #: A candidate for preemption, the cohort that it shares with the queue, and whether the queue may borrow when preempting it.
     Candidate = tuple[Data, Place, bool]
 
 
@@ -43,7 +43,7 @@ def name_of(workload: Data) -> str:
 
 
 def without(world: World, usage: Usage, names: Collection[str]) -> Usage:
-    """What is used once some Workloads are gone."""
+    """The usage without some Workloads."""
     found = {place: dict(cells) for place, cells in usage.items()}
     for each in named(world, names):
         _change(world, found, each, -1)
@@ -59,7 +59,7 @@ def targets(
     usage: Usage,
     has_nodes: Callable[[Sequence[Data]], bool] = lambda _: True,
 ) -> list[str]:
-    """The Workloads that go for one that needs more than is free of *cells*; none where that would not do.
+    """The Workloads to preempt for one that needs more than is free of *cells*; none where that would not make room.
 
     *has_nodes*: whether the nodes of topologies have room, too, once some Workloads are gone.
     """
@@ -146,7 +146,7 @@ def _queue_of(workload: Data) -> str:
     return text(mapping(workload, "status", "admission"), "clusterQueue")
 
 
-# Who may go.
+# Candidates for preemption.
 
 
 def _own(world: World, queue: QueueInCohort, workload: QueuedWorkload, cells: Collection[Cell]) -> list[Candidate]:

@@ -183,7 +183,7 @@ class _Search:
         return [placed, led] if self.leader else [placed]
 
     def _wrong(self) -> str:
-        """What of the request fits no topology of these levels."""
+        """Why the request cannot be placed in a topology with these levels."""
         if self.level is None or self.level not in self.levels:
             return f"topology `{self.flavor.topology}` has no level `{self.level or ''}`"
         if self.size <= 0:

@@ -67,7 +67,7 @@ def quota_resources(workload: Workload, target: Target) -> Iterator[Finding]:
             resources.add(name)
         for inner, flavor in items_at(group, ("flavors",)):
             if flavor["name"] in flavors:
-                yield Finding((*path, *inner, "name"), f"the flavor `{flavor['name']}` is there twice", "keep it in one group")
+                yield Finding((*path, *inner, "name"), f"the flavor `{flavor['name']}` is in two groups", "keep it in one group")
             flavors.add(flavor["name"])
             for (place, quota), covered in zip(items_at(flavor, ("resources",)), group["coveredResources"], strict=False):
                 if quota["name"] != covered:
@@ -183,7 +183,7 @@ def flavor_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
         if why := bad_label_value(taint.get("value") or ""):
             yield Finding((*path, "value"), f"`{taint['value']}` cannot be the value of a taint: {why}")
         if (taint["key"], taint["effect"]) in seen:
-            yield Finding(path, f"the taint `{taint['key']}:{taint['effect']}` is there twice")
+            yield Finding(path, f"duplicate taint `{taint['key']}:{taint['effect']}`")
         seen.add((taint["key"], taint["effect"]))
     for path, toleration in items_at(data, ("spec", "tolerations")):
         key = toleration.get("key") or ""
@@ -369,18 +369,18 @@ def _is_elastic(data: Data) -> bool:
 
 
 def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The gates that hold a job back are domains and names, such as `example.com/data`; after its creation they can be removed only."""
+    """The gates that hold a job back are domains and names, such as `example.com/data`; after its creation they can only be removed."""
     said = _metadata(workload.document.data, "annotations").get(_GATED, "")
     gates = _gates(said)
     if workload.old and said:
         before = _metadata(workload.old.data, "annotations").get(_GATED, "")
         if not before:
-            yield Finding(_annotation(_GATED), "no gate can be added to a job that is there")
+            yield Finding(_annotation(_GATED), "no gate can be added to an existing job")
         elif any(gate not in _gates(before) for gate in gates):
-            yield Finding(_annotation(_GATED), "gates of a job that is there can be removed only")
+            yield Finding(_annotation(_GATED), "gates of an existing job can only be removed")
     for number, gate in enumerate(gates):
         if gate in gates[:number]:
-            yield Finding(_annotation(_GATED), f"the gate `{gate}` is there twice" if gate else "a gate has no name")
+            yield Finding(_annotation(_GATED), f"duplicate gate `{gate}`" if gate else "a gate has no name")
         elif why := bad_manager(gate) or ("it has more than 63 characters" if len(gate) > _LONGEST_GATE else ""):
             yield Finding(_annotation(_GATED), f"`{gate}` is not a gate: {why}")
 
@@ -453,7 +453,7 @@ def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
             yield Finding((*path, "manager"), "Kueue adds the patch of this manager itself", "remove the patch")
 
 
-# Where pods have to stand, by annotations of their templates.
+# Topology requests, by annotations of pod templates.
 
 
 ANYWHERE, SIZE, LAYERS, PLACED_TOGETHER = (
@@ -519,7 +519,7 @@ def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
         said = pods.annotations
         asked = [name for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, ANYWHERE) if name in said]
         if len(asked) > 1:
-            yield pods.finding(asked[1], f"`{asked[0]}` and `{asked[1]}` exclude each other", "keep one of them")
+            yield pods.finding(asked[1], f"`{asked[0]}` and `{asked[1]}` are mutually exclusive", "keep one of them")
         for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY):
             if why := bad_qualified_name(said[name]) if name in said else "":
                 yield pods.finding(name, f"`{said[name]}` cannot be a level of a topology: {why}", "name the label of the level")
@@ -559,7 +559,7 @@ def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
             continue
         for name in (SLICE_TOPOLOGY, SIZE):
             if name in pods.annotations:
-                yield pods.finding(LAYERS, f"`{LAYERS}` and `{name}` exclude each other")
+                yield pods.finding(LAYERS, f"`{LAYERS}` and `{name}` are mutually exclusive")
         layers = layers_in(pods.annotations[LAYERS])
         if layers is None or not 1 <= len(layers) <= 3:
             yield pods.finding(LAYERS, "layers of slices are a JSON list of one to three objects with `topology` and `size`")

@@ -29,7 +29,7 @@ from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOP
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """Where the pods of a pod set have to stand; of the first three at most one is given."""
+    """The topology request of a pod set; at most one of the first three fields is set."""
 
     required: str | None = None
     preferred: str | None = None
@@ -265,7 +265,7 @@ def _of_replicated_job(each: Data) -> QueuedPodSet:
     return _with_topology(replace(found, group_label="jobset.sigs.k8s.io/job-index", group_count=replicas))
 
 
-# The annotations of a pod template that say where the pods have to stand.
+# The topology annotations of a pod template.
 
 
 def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
@@ -286,7 +286,7 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     return replace(pods, topology=TopologyRequest(required, preferred, is_free, tuple(slices), group))
 
 
-# What pods request, once the overhead of their runtime class, the namespace's LimitRanges and their limits are looked at.
+# The requests of pods, with the overhead of the runtime class, the namespace's LimitRanges, and limits for missing requests.
 
 
 def _adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
@@ -314,7 +314,7 @@ def _with_requests(holder: Data, limits: Data, requests: Data) -> Data:
 
 
 def bounds_of(namespace: str, world: World) -> dict[str, dict[str, Data]]:
-    """The LimitRanges of a namespace as one, by type: of `min` the greatest, of `max` the least, of defaults the first."""
+    """The LimitRanges of a namespace merged by type: the greatest `min`, the least `max`, the first defaults."""
     found: dict[str, dict[str, Data]] = {
         kind: {name: {} for name in ("min", "max", "default", "defaultRequest")} for kind in ("Container", "Pod")
     }

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     #: What is used of each cell at each place of the tree.
     Usage = dict[Place, dict[Cell, int]]
 
-#: What Kueue counts as no limit, and what no amount goes beyond.
+#: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
 HOSTNAME = "kubernetes.io/hostname"
 GATES = f"{GROUP}/admission-gated-by"
@@ -55,18 +55,18 @@ def spelt(resource: str, value: int) -> str:
 
 
 def plus(one: int, other: int) -> int:
-    """A sum, where no limit and something remains no limit."""
+    """A sum; unlimited plus an amount is unlimited."""
     return UNLIMITED if UNLIMITED in (one, other) else min(one + other, UNLIMITED)
 
 
 def minus(one: int, other: int) -> int:
-    """A difference, where no limit without something remains no limit."""
+    """A difference; unlimited minus an amount is unlimited."""
     return 0 if one == other else UNLIMITED if one == UNLIMITED else max(one - other, -UNLIMITED - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class CellQuota:
-    """What a queue or cohort has of one cell."""
+    """The quota of a queue or cohort for one cell, a flavor and a resource."""
 
     nominal: int = 0
     borrowing: int | None = None
@@ -211,7 +211,7 @@ class World:
 
     @cached_property
     def subtree(self) -> Mapping[Place, Mapping[Cell, int]]:
-        """What each place has with all below it, but for what these do not lend."""
+        """The quota of each place and all below it, without what those do not lend."""
         children: dict[Place, list[Place]] = {}
         for place, parent in self.parents.items():
             children.setdefault(parent, []).append(place)
@@ -239,15 +239,15 @@ class World:
         return 0 if lending is None else max(0, minus(subtree, lending))
 
     def kept(self, place: Place, cell: Cell) -> int:
-        """What a place never lends: `localQuota`."""
+        """The amount that a place never lends: `localQuota`."""
         return self._kept(place, cell, self.subtree[place].get(cell, 0))
 
     def free_here(self, place: Place, cell: Cell, usage: Usage) -> int:
-        """What is free of the part that a place never lends."""
+        """The free part of the amount that a place never lends."""
         return max(0, minus(self.kept(place, cell), usage.get(place, {}).get(cell, 0)))
 
     def available(self, place: Place, cell: Cell, usage: Usage) -> int:
-        """What a place can have now, from above too; below zero where more is used than there is."""
+        """The amount available at a place now, borrowed amounts included; negative where more is used than there is."""
         used, subtree = usage.get(place, {}).get(cell, 0), self.subtree[place].get(cell, 0)
         parent = self.parents.get(place)
         if parent is None:
@@ -262,7 +262,7 @@ class World:
         return plus(self.free_here(place, cell, usage), above)
 
     def most(self, place: Place, cell: Cell) -> int:
-        """What a place can have at best, where nothing is used."""
+        """The amount available at a place in an empty cluster."""
         subtree, parent = self.subtree[place].get(cell, 0), self.parents.get(place)
         if parent is None:
             return subtree
@@ -380,7 +380,7 @@ class QueueInCohort:
 
     @cached_property
     def fungibility(self) -> tuple[str, str, str]:
-        """What follows a flavor that has to borrow, or one that has to preempt, and which of both is better."""
+        """`whenCanBorrow`, `whenCanPreempt`, and which of both is preferred."""
         given = mapping(self.spec, "flavorFungibility")
         preference = text(given, "preference") or "BorrowingOverPreemption"
         return text(given, "whenCanBorrow") or "MayStopSearch", text(given, "whenCanPreempt") or "TryNextFlavor", preference
@@ -424,7 +424,7 @@ class QueueInCohort:
         if world.closed and not several:
             found += [f"has no Topology `{it}` of flavor `{name}`" for name, it in topologies.items() if world.levels(it) is None]
         if world.in_cycle(self.place):
-            found.append("has cohorts that are each other's parents")
+            found.append("has cohorts whose parents form a cycle")
         return found
 
     def _is_inactive(self, check: str) -> bool:
@@ -498,7 +498,7 @@ def _shape(data: Data) -> AlikeNodes:
 
 
 def _is_ready(node: Data) -> bool:
-    """Whether pods can start on a node; one without a status of its own conditions counts as ready."""
+    """Whether pods can start on a node; a node without conditions in its status counts as ready."""
     conditions = structs(node, "status", "conditions")
     ready = [text(each, "status") == "True" for each in conditions if text(each, "type") == "Ready"]
     return not mapping(node, "spec").get("unschedulable") and all(ready)

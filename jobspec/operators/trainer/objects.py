@@ -93,7 +93,7 @@ def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
 
 
 def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
-    """What comes of a stored JobSet. *first_and_last_only*: as for `expand`."""
+    """The objects created for a stored JobSet. *first_and_last_only*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
     pods = [_pods(each, target, context, first_and_last_only=first_and_last_only) for each in jobs_among(objects)]
     return [*objects, *(pod for of_job in pods for pod in of_job)]
@@ -363,7 +363,7 @@ def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     return {name: str(amount) for name, amount in sorted(total.items())}
 
 
-# What keeps the trainer from making anything of a TrainJob that the server has accepted.
+# Errors in an accepted TrainJob for which the trainer creates nothing.
 #
 # Follows `EnforceMLPolicy` of the plugins mpi, jax and flux, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0, and
 # `Reconcile`, pkg/controller.

@@ -103,7 +103,7 @@ def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
     return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)
 
 
-# What the trainer's releases differ in, of what others than this room ask; how a TrainJob lives and ends stands in `life`.
+# Differences between the trainer's releases that other rooms ask about; those in how a TrainJob ends are in `life`.
 
 
 def merges_resources(release: str) -> bool:

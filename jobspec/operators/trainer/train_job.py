@@ -287,7 +287,7 @@ def _count(replicated: MarkedTree, job: JobOfTrainer) -> MarkedTree:
 
 
 def first(sets: Iterable[TrainerPodSet], condition: Callable[[TrainerPodSet], bool]) -> TrainerPodSet | None:
-    """The first that meets a condition."""
+    """The first pod set that meets a condition."""
     return next(filter(condition, sets), None)
 
 
@@ -298,13 +298,13 @@ def is_configured(pod_set: TrainerPodSet, job: JobOfTrainer) -> bool:
 
 
 def with_nodes_of(job: JobOfTrainer, sets: list[TrainerPodSet]) -> list[TrainerPodSet]:
-    """The first that trains with as many pods as the job says."""
+    """The pod sets, the first training one with as many pods as the job says."""
     training = first(sets, lambda each: each.trains)
     return [each.with_count(job.trainer("numNodes")) if each is training else each for each in sets]
 
 
 def with_training_container(sets: list[TrainerPodSet], change: Change) -> list[TrainerPodSet]:
-    """The container that trains changed, in the first that trains."""
+    """The pod sets, with the training container of the first training one changed."""
     training = first(sets, lambda each: each.trains)
     return [each.with_container(NODE, change) if each is training else each for each in sets]
 

@@ -260,7 +260,7 @@ _RULE = "unresolved-reference"
 
 
 def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None) -> AdmissionAnswer:
-    """The webhook's answer to a TrainJob; where the runtime is not found, the rules that need it do not run."""
+    """The webhook's answer to a TrainJob; without its runtime, the rules that need it are skipped."""
     alone = diagnostics(WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])

@@ -1,4 +1,4 @@
-"""A PyTorchJob as the operator works with it: defaults, names, labels and owners, and what keeps it from making anything.
+"""A PyTorchJob as the operator sees it: defaults, names, labels, owners, and the errors that stop the operator.
 
 Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis/kubeflow.org/v1, 1.7.0 to 1.9.4.
 """
@@ -190,7 +190,7 @@ def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
     return {"name": name, "namespace": job.namespace, **present, "ownerReferences": job.owners}
 
 
-# What keeps the operator from making anything of a job that the server has accepted: it refuses the job, or crashes.
+# Errors in an accepted job that stop the operator: it refuses the job, or crashes.
 #
 # Follows `ValidateV1PyTorchJob`, github.com/kubeflow/training-operator pkg/apis/kubeflow.org/v1, 1.7.0, in which the operator itself
 # makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob` and `setPodEnv`, 1.7.0 to 1.9.4.
@@ -244,7 +244,7 @@ def _refused(document: Document, target: Target) -> Iterator[Finding]:
 
 
 def _crashes_at_once(document: Document) -> Iterator[Finding]:
-    """What the operator's defaults cannot work with."""
+    """The crashes of the operator while it fills in defaults."""
     given = roles_in(document)
     for role in given:
         if not role.in_pod("containers"):
@@ -257,7 +257,7 @@ def _crashes_at_once(document: Document) -> Iterator[Finding]:
 
 
 def _not_found(job: TrainingJob) -> Iterator[Finding]:
-    """What the operator does not find in the job, and looks for again forever."""
+    """What the operator does not find in the job; it retries forever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
@@ -265,7 +265,7 @@ def _not_found(job: TrainingJob) -> Iterator[Finding]:
 
 
 def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
-    """What the variables cannot be made of."""
+    """The crashes of the operator while it sets the variables."""
     policy = job.elastic
     if policy is None:
         return

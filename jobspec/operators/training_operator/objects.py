@@ -65,7 +65,7 @@ def expand_pytorchjob(
 
 
 def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
-    """Why the operator makes nothing at all of the job; none where it looks at the replica types."""
+    """Why the operator creates nothing at all for the job; none where it gets to the replica types."""
     unreadable = unreadable_values(document, target)
     if unreadable:
         return unreadable
