@@ -8,7 +8,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, has_error, severity_counts
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, has_error, lines_of, severity_counts
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
 from jobspec.pipeline import Checked
@@ -236,6 +236,7 @@ def render_project(path: str = "jobspec.yaml") -> RenderedTree:
     from jobspec.commands.project import render_project as rendered_project
     from jobspec.commands.project import trees_of
 
+    _require_file(path, "path")
     rendered = rendered_project(Options(), path, only=())
     found = [each for result in rendered.results for each in result.diagnostics]
     if not rendered.valid:
@@ -252,13 +253,10 @@ def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
         JobspecError: the ref or the project cannot be read, or one of both sides has an error.
 
     """
-    from os.path import isfile
-
     from jobspec.commands.diff import compared
     from jobspec.commands.options import Options
 
-    if not isfile(project):
-        raise JobspecError(f"{project}: no such file; `project` is the path of one")
+    _require_file(project, "project")
     return compared(Options(ref=ref, project=project))
 
 
@@ -280,6 +278,14 @@ def render(
     (result,) = rendered.results
     text = rendering.text_of(rendered.documents, cluster.target) if result.valid else ""
     return Rendered(text, rendered.documents, result.diagnostics)
+
+
+def _require_file(path: str, argument: str) -> None:
+    """Raise JobspecError where there is no file of a project's path, in the words of the API."""
+    from os.path import isfile
+
+    if not isfile(path):
+        raise JobspecError(f"{path}: no such file; `{argument}` is the path of a project's file")
 
 
 def _repr(result: object, text: str, diagnostics: Sequence[Diagnostic]) -> str:
@@ -321,7 +327,7 @@ def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Targ
     ]
     found, problems = load([_overlay_file(each, number) for number, each in enumerate(overlays)], given, target)
     if problems:
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in problems))
+        raise JobspecError(lines_of(problems))
     return found
 
 

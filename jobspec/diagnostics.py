@@ -184,6 +184,11 @@ class Diagnostic:
         return f"<{self.rule} {self.mark} {self.message!r}>"
 
 
+def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
+    """A line for each diagnostic: place, message and hint, for an error that holds them all."""
+    return "\n".join(f"{each.mark}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in diagnostics)
+
+
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
     numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in ("error", "warning", "info")}

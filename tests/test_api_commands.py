@@ -56,8 +56,12 @@ def test_errors_speak_of_arguments() -> None:
         with pytest.raises(jobspec.JobspecError, match=said) as raised:
             jobspec.Cluster(target)  # type: ignore[arg-type]
         assert "--" not in str(raised.value)
-    with pytest.raises(jobspec.JobspecError, match=r"^none\.yaml: no such file; `project` is the path of one$"):
+    with pytest.raises(jobspec.JobspecError, match=r"^none\.yaml: no such file; `project` is the path of a project's file$"):
         api.diff(project="none.yaml")
+    with pytest.raises(jobspec.JobspecError, match=r"^none\.yaml: no such file; `path` is the path of a project's file$"):
+        api.render_project("none.yaml")
+    with pytest.raises(jobspec.JobspecError, match=r"has no parameter `gpu`; did you mean `gpus`\?$"):
+        jobspec.render(JOB, overlays=["gpu-nccl"], parameters={"gpu-nccl": {"gpu": 2}})
 
 
 def test_fix_fixes_the_text() -> None:
@@ -100,6 +104,10 @@ def test_a_change_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not api.diff().variants
     write(tmp_path, {"base.yaml": JOB.replace("train:v1", "train:v2")})
     assert [(each.name, each.meaning) for each in api.diff().variants] == [("a", "new-run")]
+    assert repr(api.diff()) == "<Comparison: a (new-run); 0 unchanged>"
+    with pytest.raises(jobspec.JobspecError, match="this is a path; name a commit") as raised:
+        api.diff("base.yaml")
+    assert "--" not in str(raised.value)
 
 
 def test_models_are_typed_without_plugins(tmp_path: Path) -> None:

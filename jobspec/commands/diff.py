@@ -15,7 +15,7 @@ from jobspec.commands.options import Option, Options, cluster_option, declare, k
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
 from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.diagnostics import FileResult, JobspecError, lines_of
 from jobspec.kinds import PRICES
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
@@ -79,7 +79,7 @@ def compared(options: Options) -> Comparison:
     then, before, after = sides(options)
     if before.state is None or after.state is None:
         wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+        raise JobspecError(lines_of(wrong))
     return compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
 
 

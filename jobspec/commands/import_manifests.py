@@ -16,7 +16,7 @@ from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import plan as plan_project
 from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, lines_of
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
@@ -123,7 +123,7 @@ def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
         return load_run_context(options).cluster
     wrong = list(project.wrong_releases())
     if wrong:
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+        raise JobspecError(lines_of(wrong))
     return Cluster(project.asked_releases)
 
 

@@ -14,7 +14,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.inputs import overlay_file
 from jobspec.commands.options import Options
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, marks_at
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
@@ -112,7 +112,7 @@ class _Config:
         if loaded:
             overlays, problems = loaded
             self.overlays.extend(overlays)
-            self.wrong.extend(f"{each.mark}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in problems)
+            self.wrong.extend(lines_of([each]) for each in problems)
 
     def _caught(self, make: Callable[[], Any]) -> Any:
         """What *make* gives; None where it cannot, with the reason noted."""

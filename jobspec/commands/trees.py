@@ -342,7 +342,7 @@ def _hint(folder: str, ref: str) -> str:
     if ".." in ref:
         return "give one ref, such as `main`: the other side is the working tree"
     if os.path.exists(ref):
-        return "a project is named by `--project FILE`"
+        return "this is a path; name a commit, such as `main`, and the path as the project"
     is_shallow = git(folder, "rev-parse", "--is-shallow-repository", why="cannot ask about the clone").strip() == b"true"
     if is_shallow:
         return "this is a shallow clone, so fetch more of it first (in GitHub Actions, `fetch-depth: 2` of actions/checkout gives `HEAD^1`)"

@@ -13,7 +13,7 @@ from pygls import uris
 from jobspec import kinds, rendering
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
-from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, lines_of, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import decode, is_json, read
@@ -685,7 +685,7 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     if command == RENDERED:
         tree = api.render_project(name)
         if not tree.valid:
-            raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in tree.diagnostics if each.severity == "error"))
+            raise JobspecError(lines_of(each for each in tree.diagnostics if each.severity == "error"))
         return "rendered.yaml", "".join(f"# {path}\n---\n{content}" for path, content in tree.files.items())
     if command == DIFFERING:
         changes = Changes(api.diff("HEAD", name), ref="HEAD", commit="", releases=cluster.releases, prices=None)

@@ -109,6 +109,9 @@ class VariantChange:
         """The gravest effect on its objects."""
         return effects.gravest([each.meaning for each in self.objects])
 
+    def __repr__(self) -> str:
+        return f"<VariantChange: {self.name}, {self.presence}: {', '.join(map(repr, self.objects)) or 'no objects'}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -123,6 +126,10 @@ class Comparison:
     _: KW_ONLY
     differs: bool
     """Whether any file would be another one, or in another place."""
+
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{each.name} ({each.meaning})" for each in self.variants)
+        return f"<Comparison: {changed or 'no changes'}; {self.unchanged} unchanged>"
 
 
 def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:

@@ -66,6 +66,10 @@ class ObjectChange:
     is_pruned: bool = False
     """Whether that job is pruned; it is not where the variant keeps earlier runs."""
 
+    def __repr__(self) -> str:
+        fields = ", ".join(change.field for change, _ in self.fields)
+        return f"<{self.document.kind} {self.document.name} ({self.meaning}){f': {fields}' if fields else ''}>"
+
 
 def removed(document: Document) -> ObjectChange:
     """An object that is rendered no more, and pruned."""

@@ -81,7 +81,7 @@ def test_a_ref_that_names_no_commit_is_an_error_with_a_way_out(tmp_path: Path) -
     _place(tmp_path)
     assert "`mian` names no commit: fetch it first" in _refused(tmp_path, "mian")
     assert "give one ref" in _refused(tmp_path, "main..HEAD")
-    assert "`--project FILE`" in _refused(tmp_path, "base/job.yaml")
+    assert "this is a path" in _refused(tmp_path, "base/job.yaml")
     assert "names no commit" in _refused(tmp_path, "--", "--upload-pack=x")
 
 
