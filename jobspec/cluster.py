@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_error, lines_of
 from jobspec.documents.document import Document
 from jobspec.kinds import (
     ADMISSION_POLICIES,
@@ -211,7 +211,7 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 
     wrong = [each for document in documents for each in verdict(document, target).diagnostics if each.severity == "error"]
     if wrong:
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+        raise JobspecError(lines_of(wrong))
     return CustomKinds(documents)
 
 
@@ -538,14 +538,9 @@ def _other_versions(document: Document) -> tuple[str, ...]:
 
 
 def _of_decision(document: Document, decision: Decision) -> Diagnostic:
-    policy = f"policy `{decision.policy}` (binding `{decision.binding}`)"
-    if not decision.is_evaluated:
-        message = f"{policy} was not evaluated: {decision.message}"
-        return document.problem("policy-not-evaluated", message, ("metadata", "name"), hint=decision.hint, severity="info")
-    verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[decision.severity]
-    message = f"{verb} by {policy}: {decision.message}"
+    rule = "refused-by-policy" if decision.is_evaluated else "policy-not-evaluated"
     path = decision.path or ("metadata", "name")
-    return document.problem("refused-by-policy", message, path, hint=decision.hint, severity=decision.severity)
+    return document.problem(rule, decision.sentence(), path, hint=decision.hint, severity=decision.severity)
 
 
 def names_of(document: Document) -> list[Name]:

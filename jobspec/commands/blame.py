@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("path", metavar="VARIANT", help=what)
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
     add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
-    add("--project", metavar="PROJECT", help="the project's file; by default the nearest jobspec.yaml above that renders it")
+    add("--project", metavar="FILE", help="the project's file; by default the nearest jobspec.yaml above that renders it")
     declare(parser, [*kind_options(), cluster_option(), Option("--output", "-o", choices=("text", "json"), what="output format")])
 
 

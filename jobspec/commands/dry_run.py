@@ -10,7 +10,7 @@ from jobspec.diagnostics import JobspecError
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*"), [*input_options(), *repository_options()])
+    declare(add_paths(parser, optional=True), [*input_options(), *repository_options()])
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
     parser.add_argument("--pods", action="store_true", help="also dry-run the pods of accepted jobs, which quotas and policies check")
     server = parser.add_argument_group(

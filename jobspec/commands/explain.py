@@ -1,4 +1,4 @@
-"""`jobspec explain`: explain a rule, a field of a kind, an overlay, or what an admission policy is for."""
+"""`jobspec explain`: explain a rule, a field of a kind, an overlay, or which objects an admission policy matches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a rule, the name in brackets after a message; a field as messages spell it, such as TrainJob.spec.trainer; an overlay; or "
         "the file of an admission policy; without it, all rules are listed",
     )
-    add("paths", nargs="*", metavar="FILE", help="of an admission policy: the files with the objects that it may be for")
+    add("paths", nargs="*", metavar="FILE", help="with an admission policy: the files with the objects that it may match")
     declare(parser, [target_option("explain the field as of this release, not of the newest; repeatable")])
     add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
     add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")

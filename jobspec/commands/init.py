@@ -29,7 +29,7 @@ from jobspec.targets import reported
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     add = parser.add_argument
-    add("folder", nargs="?", default=".", metavar="DIR", help="where to; the working folder by default, and none of its files is replaced")
+    add("folder", nargs="?", default=".", metavar="DIR", help="the folder to write to, the working folder by default; no file is replaced")
     add("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of the job; {KINDS[0]} by default")
     add("--name", default="mnist", help="the name of the job; `mnist` by default")
     add("--namespace", default="training", help="the namespace of the variants; `training` by default")
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--checks",
         action="store_true",
-        help="write hooks, workflow and .gitattributes alone, into the root of a repository that has a project",
+        help="write only the hooks, the workflow and .gitattributes, into the root of a repository that has a project",
     )
 
 

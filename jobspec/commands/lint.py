@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.commands.inputs import RunContext, settings_of
 from jobspec.commands.options import (
+    PROJECT_OR_FOLDER,
     Option,
     Options,
     add_paths,
@@ -36,7 +37,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*", by_default=True), options())
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options())
 
 
 def run(options: Options) -> int:

@@ -276,11 +276,15 @@ def formatter(prog: str) -> HelpFormatter:
 # Options that several commands have, and the values of them.
 
 
-def add_paths(parser: ArgumentParser, *, number: str = "+", by_default: bool = False) -> ArgumentParser:
-    """Declare the paths of manifests, and give the parser back; *by_default*: without one, it is the project or the folder here."""
+PROJECT_HERE = "the project here, jobspec.yaml"
+PROJECT_OR_FOLDER = f"{PROJECT_HERE}, or else this folder"
+
+
+def add_paths(parser: ArgumentParser, *, by_default: str = "", optional: bool = False) -> ArgumentParser:
+    """Declare the paths of manifests, and give the parser back; *by_default*: what is taken without one."""
     what = "a file, a folder (*.yaml, *.yml, *.json), or - for standard input"
-    what += "; by default the project here, jobspec.yaml, or else this folder" * by_default
-    parser.add_argument("paths", nargs=number, metavar="PATH", help=what)
+    what += f"; by default {by_default}" if by_default else ""
+    parser.add_argument("paths", nargs="*" if by_default or optional else "+", metavar="PATH", help=what)
     return parser
 
 
@@ -319,7 +323,7 @@ def journey_options() -> list[Option]:
     return [
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
-        target_option("check for this release instead of the newest; repeatable"),
+        target_option("go by this release, such as trainer=2.2, instead of the newest; repeatable"),
         cluster_option(),
         Option("--skip-unknown", what="skip documents that are not manifests or of an unknown kind, and count them"),
         Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),

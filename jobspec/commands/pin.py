@@ -1,4 +1,4 @@
-"""`jobspec pin`: write down what manifests meet in a cluster, and say later what has changed there."""
+"""`jobspec pin`: record a cluster for offline checks, and report later what has changed there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import PROJECT, Found, content_of, reader
 from jobspec.commands.inputs import project_among
-from jobspec.commands.options import Option, Options, add_paths, declare
+from jobspec.commands.options import Option, Options, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.writer import write
@@ -30,7 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--output", "-o", metavar="FILE", what="write to this file, and CRDs into a folder beside it; else to standard output"),
         Option("--check", metavar="FILE", what="write nothing, print what has changed since this file was written, exit with 1"),
     ]
-    declare(add_paths(parser, number="*"), options)
+    what = "with --check: manifests, to report what the changes mean for them; by default the project here, jobspec.yaml"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=what)
+    declare(parser, options)
 
 
 def run(options: Options) -> int:

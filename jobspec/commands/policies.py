@@ -1,4 +1,4 @@
-"""What `jobspec explain FILE` says of admission policies: which of the given objects and of the coming pods they match."""
+"""What `jobspec explain FILE` says of admission policies: which of the given objects and of their future pods they match."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jobspec.commands.files import find
 from jobspec.commands.inputs import load_run_context
 from jobspec.commands.options import Options
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import JobspecError, counted
+from jobspec.diagnostics import JobspecError, counted, lines_of
 from jobspec.documents.document import Document
 from jobspec.kinds import ADMISSION_POLICIES, MUTATING_POLICY, VALIDATING_POLICY
 from jobspec.kinds import find as find_kind
@@ -26,7 +26,7 @@ def explained(options: Options) -> Iterator[str]:
     found = [each for file in files for each in file.result.diagnostics]
     wrong = [each for each in found if each.severity == "error" and each.stage in ("decoding", "schema")]
     if wrong:
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+        raise JobspecError(lines_of(wrong))
     policies = [each for each in files[0].documents if each.group_kind in (VALIDATING_POLICY, MUTATING_POLICY)]
     if not policies:
         raise JobspecError(f"{options.name}: there is no admission policy in it")
@@ -64,7 +64,7 @@ def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tupl
     own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
     yield f"{policy.kind} `{policy.name}` ({policy.file}): {counted(len(own), 'binding')}"
     if not own:
-        yield "  no binding, so that it applies to nothing"
+        yield "  it has no effect without a binding"
     for name, spec in own:
         actions = ", ".join(spec.get("validationActions") or ("changes objects",))
         yield f"  binding `{name}` ({actions})"
@@ -76,4 +76,7 @@ def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tupl
         ]
         for place, what, unknown in found:
             yield f"    {what}  {place}{f'  not known: {unknown}' if unknown else ''}"
-        yield f"    {counted(len(found), 'match')} among {counted(len(requests), 'object')} and coming pods"
+        if not requests:
+            yield "    no objects: name their files behind the policy's, and it shows which of them match"
+            continue
+        yield f"    {counted(len(found), 'match')} among {counted(len(requests), 'object')} and future pods"

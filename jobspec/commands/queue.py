@@ -12,7 +12,7 @@ from jobspec.cluster import Cluster
 from jobspec.commands.cluster import PinnedCluster, documents_in, read_cluster
 from jobspec.commands.files import PROJECT, Found, find, reader
 from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
-from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
+from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.project import plan_with_contracts
 from jobspec.commands.trees import ProjectFiles
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         *journey_options(),
         Option("--output", "-o", dest="form", choices=tuple(REPORTS), what="output format"),
     ]
-    declare(add_paths(parser, number="*"), options)
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options)
 
 
 def run(options: Options) -> int:

@@ -7,7 +7,7 @@ import sys
 from jobspec import rendering
 from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load_run_context, project_among, require_workload
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options, kind_options, outcome_option
+from jobspec.commands.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
@@ -27,7 +27,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*"), options())
+    declare(add_paths(parser, by_default=PROJECT_HERE), options())
 
 
 def run(options: Options) -> int:

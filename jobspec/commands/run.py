@@ -167,9 +167,9 @@ def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:
     containers = dict.fromkeys(f"`{name}` of {pod.role}" for pod in pods for name in pod.left_out)
     variables = dict.fromkeys(f"`{name}` of {pod.role}" for pod in pods for name in pod.unset)
     if containers:
-        sys.stderr.write(f"jobspec: not run here, where only the training container runs: {', '.join(containers)}\n")
+        sys.stderr.write(f"jobspec: skipped, since only the training container runs here: {', '.join(containers)}\n")
     if variables:
-        sys.stderr.write(f"jobspec: not set here, where no cluster gives the value: {', '.join(variables)}\n")
+        sys.stderr.write(f"jobspec: not set, since there is no cluster to give the value: {', '.join(variables)}\n")
 
 
 async def _until_signal(work: Coroutine[Any, Any, str]) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jobspec.cluster import Cluster
 from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
 from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
-from jobspec.commands.options import Option, Options, add_paths, declare, kind_options, repository_options
+from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.project import plan_with_contracts, read_project
 from jobspec.commands.trees import ProjectFiles
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         Option("--output", "-o", choices=FORMATS, what="output format"),
         Option("--output-file", metavar="FILE", what="write the report to this file"),
     ]
-    declare(add_paths(parser, number="*", by_default=True), options)
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options)
 
 
 def run(options: Options) -> int:

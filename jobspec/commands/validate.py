@@ -11,6 +11,7 @@ from jobspec.commands.files import PROJECT as PROJECT_FILE
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import (
+    PROJECT_OR_FOLDER,
     Option,
     Options,
     add_paths,
@@ -68,7 +69,7 @@ def options() -> list[Option]:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    declare(add_paths(parser, number="*", by_default=True), options())
+    declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options())
 
 
 def run(options: Options) -> int:

@@ -19,6 +19,7 @@ TAG = "found ',' after a tag"
 SLASH = "found '/' after a backslash"
 _SENTENCES = {
     "found character '\\t' that cannot start any token": ("indented with a tab: YAML allows spaces only", "indent with spaces"),
+    "found a tab character that violates indentation": ("indented with a tab: YAML allows spaces only", "indent with spaces"),
     "found character that cannot start any token": ("unexpected character at the start of a value", "put the value in quotes"),
     "mapping values are not allowed in this context": (
         "unexpected `:`: the line is indented too far, or a value with `: ` in it needs quotes",

@@ -33,7 +33,9 @@ _NEW = "manifest.yaml"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    parser.add_argument("root", nargs="?", default=os.curdir, metavar="DIR", help="the folder whose files it reads; the working folder")
+    parser.add_argument(
+        "root", nargs="?", default=os.curdir, metavar="DIR", help="the folder whose files it reads; the working folder by default"
+    )
 
 
 def run(options: Options) -> int:

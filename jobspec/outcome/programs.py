@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Mark, Path, Problem, Reasons, reasons_of
+from jobspec.diagnostics import Finding, Key, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB
@@ -396,7 +396,7 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     from jobspec.operators.kueue.workload import workload_of
     from jobspec.operators.kueue.world import world_of
 
-    place = ("metadata", "labels", QUEUE)
+    place = ("metadata", "labels", Key(QUEUE))
     release = target.get("kueue", RELEASE)
     if not is_queued(job.group_kind, release):
         yield Finding(place, not_queued(job.kind, release), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
@@ -446,13 +446,8 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
     """What a policy says of an object that an operator makes; *what*: the name of such objects."""
     kind, place = str(made.value["kind"].value), place_in(made, decision.path)
     what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
-    policy = f"policy `{decision.policy}` (binding `{decision.binding}`)"
-    if not decision.is_evaluated:
-        message = f"{what}: {policy} was not evaluated: {decision.message}"
-        return Finding(place, message, decision.hint, rule="policy-not-evaluated", severity="info")
-    verb = {"error": "refused", "warning": "warned of", "info": "recorded"}[decision.severity]
-    message = f"{what} {verb} by {policy}: {decision.message}"
-    return Finding(place, message, decision.hint, rule=_REFUSED.get(kind, "pods-refused"), severity=decision.severity)
+    rule = _REFUSED.get(kind, "pods-refused") if decision.is_evaluated else "policy-not-evaluated"
+    return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

@@ -217,7 +217,7 @@ def require_known(settings: ReportFilter, rules: Iterable[str], where: str) -> N
     """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
     known = [*rules, *STAGES]
     wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]
-    problems = [f"{where}: unknown rule `{name}`; {closest(name, known) or '`jobspec explain RULE` knows all'}" for name in wrong]
+    problems = [f"{where}: unknown rule `{name}`; {closest(name, known) or '`jobspec explain` lists all rules'}" for name in wrong]
     if settings.fail_on and settings.fail_on not in SEVERITIES:
         problems.append(f"{where}: what fails is one of {', '.join(SEVERITIES)}, not {settings.fail_on}")
     if problems:

@@ -118,19 +118,19 @@ class LocalRun:
                 delay = self._limits.delay(self._failed.count(pod.name))
                 most = self._limits.restarts
                 if most is not None and len(self._failed) >= most:
-                    self._say(f"{pod.name} ended with {code}, and --max-restarts is {most}")
+                    self._say(f"{pod.name} exited with code {code}, and --max-restarts is {most}")
                     self._finish("Failed")
                     return
                 self._failed.append(pod.name)
                 if self._rules.counts(pod.role):
                     self._counted.append(pod.name)
                 if self._rules.too_many(len(self._counted)):
-                    self._say(f"{pod.name} ended with {code}: restart {len(self._counted)} of the job reaches its limit, at which it fails")
+                    self._say(f"{pod.name} exited with code {code}: restart {len(self._counted)} reaches the limit of the job")
                     self._finish("Failed")
                     return
                 self._restarted.append(pod.name)
                 wait = f" in {delay:g} s" if delay else ""
-                self._say(f"{pod.name} ended with {code} and starts again{wait} (restart {len(self._failed)})")
+                self._say(f"{pod.name} exited with code {code} and restarts{wait} (restart {len(self._failed)})")
                 await asyncio.sleep(delay)
         finally:
             process = self._running.pop(pod.name, None)
@@ -160,7 +160,7 @@ class LocalRun:
         return code if code >= 0 else 128 - code
 
     def _end(self, pod: LocalProcess, code: int) -> None:
-        self._say(f"{pod.name} ended with {code}")
+        self._say(f"{pod.name} exited with code {code}")
         self._ended[pod.role, pod.name] = code
         condition = self._rules.condition(self._ended, [(each.role, each.name) for each in self._processes])
         if condition:
@@ -175,7 +175,7 @@ class LocalRun:
         if condition == "Succeeded" and await self._all_end(_GRACE):
             return
         if self._running:
-            self._say(f"ending {', '.join(sorted(self._running))}")
+            self._say(f"stopping {', '.join(sorted(self._running))}")
         for process in self._running.values():
             _signal(process, signal.SIGTERM)
         await self._all_end(_GRACE)
@@ -189,14 +189,14 @@ class LocalRun:
     async def _kill(self, name: str, seconds: float) -> None:
         await asyncio.sleep(seconds)
         process = self._running.get(name)
-        self._say(f"killing {name}" if process else f"{name} has ended already, and is not killed")
+        self._say(f"killing {name}" if process else f"{name} has already exited: not killed")
         if process:
             _signal(process, signal.SIGKILL)
 
     async def _expire(self, seconds: float, limit: str) -> None:
         await asyncio.sleep(seconds)
         self._expired.append(limit)
-        self._say(f"the job has not ended after {seconds:g} s, {limit}")
+        self._say(f"the job is still running after {seconds:g} s, {limit}")
         self._finish("Failed")
 
 

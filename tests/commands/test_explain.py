@@ -411,7 +411,7 @@ def test_a_policy_lists_the_objects_and_the_coming_pods_that_it_matches() -> Non
         "1 pod of PyTorchJob `a`: Master",
         "2 pods of PyTorchJob `a`: Worker",
         "2 pods of TrainJob `b`: node",
-        "3 matches among 5 objects and coming pods",
+        "3 matches among 5 objects and future pods",
     ]
 
 

@@ -36,7 +36,7 @@ def test_a_pod_that_is_started_while_its_job_ends_is_ended(monkeypatch: pytest.M
         return await LocalRun(pods, life, write=lambda *_: happens["false"].set(), say=say).condition(())
 
     def say(event: str) -> None:
-        if event == "ending worker-0":
+        if event == "stopping worker-0":
             happens["sleep"].set()
 
     happens: dict[str, asyncio.Event] = {}

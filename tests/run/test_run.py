@@ -103,7 +103,7 @@ def test_variables_are_what_the_kubelet_makes_of_them(tmp_path: Path) -> None:
     assert shown["ARGUMENTS"][:2] == ["--to=train-worker-0", "--at"]
     assert re.fullmatch(r"127\.0\.0\.1:\d+", shown["ARGUMENTS"][2])
     assert "LOST" not in shown
-    assert "not set here, where no cluster gives the value: `LOST` of worker" in done.stderr
+    assert "not set, since there is no cluster to give the value: `LOST` of worker" in done.stderr
 
 
 COUNT = "import pathlib, sys; p = pathlib.Path('{0}'); n = len(p.read_text()) if p.exists() else 0; p.write_text('x' * (n + 1)); "
@@ -130,7 +130,7 @@ def test_a_pod_starts_again_as_its_policy_says(policy: str, code: str, starts: i
 def test_the_restarts_of_all_pods_reach_the_backoff_limit(limit: int, starts: int, tmp_path: Path) -> None:
     done = _run(tmp_path, _job(COUNT.format("count") + "sys.exit(1)", runPolicy={"backoffLimit": limit}))
     assert (done.returncode, len((tmp_path / "count").read_text())) == (1, starts)
-    assert "of the job reaches its limit, at which it fails" in done.stderr
+    assert "reaches the limit of the job" in done.stderr
 
 
 def test_pods_that_the_operator_makes_anew_do_not_count_towards_the_limit(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_deadline_ends_the_job(tmp_path: Path) -> None:
     begin = time.monotonic()
     done = _run(tmp_path, _job(SLEEP, runPolicy={"activeDeadlineSeconds": 1}))
     assert done.returncode == 1
-    assert "the job has not ended after 1 s, its activeDeadlineSeconds" in done.stderr
+    assert "the job is still running after 1 s, its activeDeadlineSeconds" in done.stderr
     assert time.monotonic() - begin < 20
 
 
@@ -160,7 +160,7 @@ def test_a_killed_worker_starts_again_and_the_job_goes_on(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line.startswith("worker-0")] == ["worker-0 | start 0", "worker-0 | start 1"]
-    assert "jobspec: killing worker-0\njobspec: worker-0 ended with 137 and starts again (restart 1)\n" in done.stderr
+    assert "jobspec: killing worker-0\njobspec: worker-0 exited with code 137 and restarts (restart 1)\n" in done.stderr
 
 
 def test_where_a_worker_fails_for_good_the_others_end_with_it(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_where_a_worker_fails_for_good_the_others_end_with_it(tmp_path: Path) ->
     done = _run(tmp_path, _job(caught, "import time; time.sleep(2); raise SystemExit(3)", policy="Never"))
     assert done.returncode == 1
     assert "master-0 | ending" in done.stdout.splitlines()
-    assert "jobspec: worker-0 ended with 3\njobspec: ending master-0\njobspec: the job has failed\n" in done.stderr
+    assert "jobspec: worker-0 exited with code 3\njobspec: stopping master-0\njobspec: the job has failed\n" in done.stderr
 
 
 def _heed_interrupts() -> None:
@@ -209,9 +209,9 @@ def test_restarts_wait_as_the_kubelet_does(tmp_path: Path) -> None:
     done = _run(tmp_path, _job(COUNT.format("count") + "sys.exit(n < 3)"), "--back-off", "0.5s")
     assert time.monotonic() - begin > 1.5
     assert [line.partition(" and ")[2] for line in done.stderr.splitlines() if " and " in line] == [
-        "starts again (restart 1)",
-        "starts again in 0.5 s (restart 2)",
-        "starts again in 1 s (restart 3)",
+        "restarts (restart 1)",
+        "restarts in 0.5 s (restart 2)",
+        "restarts in 1 s (restart 3)",
     ]
 
 
@@ -220,7 +220,7 @@ def test_limits_of_the_user_end_the_job(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "jobspec: the job has failed after 2 restarts")
     done = _run(tmp_path, _job(SLEEP), "--timeout", "1s")
     assert done.returncode == 1
-    assert "jobspec: the job has not ended after 1 s, the --timeout\n" in done.stderr
+    assert "jobspec: the job is still running after 1 s, the --timeout\n" in done.stderr
 
 
 def test_arguments_replace_those_of_the_container(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_killed_worker_ends_the_others_and_all_resume_from_the_checkpoint(tmp_
                 break
         running.stdout.read()
         assert running.wait(timeout=120) == 0, log.read_text()
-    restarts = re.findall(r"(\S+) ended with (\d+) and starts again", log.read_text())
+    restarts = re.findall(r"(\S+) exited with code (\d+) and restarts", log.read_text())
     assert ("worker-1", "137") in restarts
     assert "master-0" in dict(restarts)
     runs = _events(tmp_path / "out", "run")

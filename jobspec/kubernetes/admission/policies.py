@@ -93,6 +93,15 @@ class Decision(NamedTuple):
     """The path of the value that the expression reads; of several, what they have in common."""
     hint: str = ""
 
+    def sentence(self, what: str = "") -> str:
+        """What it means for an object; *what*: its name, where it is not the manifest itself."""
+        policy = f"policy `{self.policy}` (binding `{self.binding}`)"
+        if not self.is_evaluated:
+            return f"{what}{': ' * bool(what)}{policy} was not evaluated: {self.message}"
+        if self.severity == "error":
+            return f"{what}{' ' * bool(what)}refused by {policy}: {self.message}"
+        return f"{policy} {'warns' if self.severity == 'warning' else 'records'}{' of ' * bool(what)}{what}: {self.message}"
+
 
 def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     """What the policies among *objects* refuse, warn of or record in a request, in the order of their names."""
@@ -604,7 +613,7 @@ class Evaluation:
         data = {**self._inputs.data, "params": self._params, VARIABLES: values.variables}
         seen = [(names, value_at(data, names)) for names in read]
         shown = [f"`{'.'.join(names)}` is {_shown(value)}" for names, value in seen if isinstance(value, str | int | float)]
-        return f"false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
+        return f"this is false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 
 
 _LONGEST_MESSAGE = 5 * 1024

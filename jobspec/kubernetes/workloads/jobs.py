@@ -142,7 +142,7 @@ def _restarts(spec: Data, path: Path) -> Problems:
     at, pod = (*path, "template", "spec"), mapping(spec, "template", "spec")
     policy = text(pod, "restartPolicy")
     if policy == "Always":
-        message = "a Job's pods come to an end, so that `restartPolicy` is `OnFailure` or `Never`, not `Always`"
+        message = "`restartPolicy` of a Job must be `OnFailure` or `Never`, not `Always`"
         yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
     else:
         hint = "the default, `Always`, is not allowed in a Job: write `Never` or `OnFailure`"
