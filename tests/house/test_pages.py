@@ -18,10 +18,12 @@ from tests.support.reference import ROOT
 #: The pages, each with the programs that it needs besides jobspec and git.
 SESSIONS = {
     "tutorial-trainjob.md": (),
+    "guides/expand.md": (),
     "guides/helm.md": ("helm",),
     "guides/kueue.md": (),
     "guides/own-crds.md": (),
     "guides/own-overlays.md": (),
+    "guides/render.md": (),
     "guides/repositories.md": ("kubectl",),
     "guides/secrets.md": (),
     "guides/upgrade.md": (),

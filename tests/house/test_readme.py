@@ -95,11 +95,6 @@ def test_what_validate_says_of_each_example(tmp_path: Path, file: str, containin
     _assert_shown(f"jobspec validate {file}", run_here("validate", file, cwd=tmp_path).stdout)
 
 
-def test_what_becomes_of_the_job(tmp_path: Path) -> None:
-    (tmp_path / "job.yaml").write_text(_before())
-    _assert_shown("jobspec expand job.yaml -o table", run_here("expand", "job.yaml", "-o", "table", cwd=tmp_path).stdout)
-
-
 def test_what_lint_reports(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
     command = _block("console", "jobspec lint job.yaml").partition("\n")[0].removeprefix("$ ")
@@ -313,6 +308,7 @@ def test_the_python_example_builds_the_job() -> None:
     names = {"data": quick_yaml.load(_before())}
     exec(_block("python", "model_validate") + "\ndumped = job.model_dump(by_alias=True, exclude_unset=True)", names)
     assert names["dumped"] == names["data"]
+    exec("import jobspec\n" + _block("python", "runtime_ref"), {})
 
 
 def test_the_python_examples_of_the_other_commands_run() -> None:
