@@ -45,18 +45,22 @@ WARNINGS = frozenset(
         "list-replaced",
         "offline-webhooks",
         "pods-change",
+        "pod-waits",
         "policy-type",
+        "ranks-missing",
         "release-step",
+        "restarts-forever",
         "rule-not-evaluated",
         "run-returned",
         "runs-again",
+        "trains-alone",
         "unresolved-reference",
         "volume-not-shared",
         "volume-replaced",
     }
 )
 #: The rules that only inform.
-NOTES = frozenset({"no-pods-created", "refused-before", "renamed-rule", "unjudged-template"})
+NOTES = frozenset({"kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule", "unjudged-template"})
 
 
 @cache

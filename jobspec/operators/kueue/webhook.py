@@ -76,7 +76,7 @@ def quota_resources(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def quota_limits(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A quota is not negative. Limits to borrow and to lend need a cohort, and a queue lends no more than it has."""
+    """A quota cannot be negative. Limits to borrow and to lend need a cohort, and a queue lends no more than it has."""
     data, is_queue = workload.document.data, workload.document.kind == "ClusterQueue"
     names = ("cohortName", "cohort") if is_queue else ("parentName",)
     has_parent = any(mapping(data, "spec").get(name) for name in names)
@@ -119,7 +119,7 @@ def quota_number(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def fair_weight(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The weight of a queue or cohort is 0, or above 1n, which would count as nothing."""
+    """`fairSharing.weight` must be 0 or more than `1n`."""
     path = ("spec", "fairSharing", "weight")
     weight = value_at(workload.document.data, path)
     if weight is not None and (_nanos(weight) < 0 or _nanos(weight) == 1):
@@ -128,14 +128,14 @@ def fair_weight(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def queue_namespaces(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The selector of the namespaces that a ClusterQueue takes workloads of is one that Kubernetes can evaluate."""
+    """`namespaceSelector` of a ClusterQueue must be a valid label selector."""
     path = ("spec", "namespaceSelector")
     for each in selector_problems(value_at(workload.document.data, path), path):
         yield Finding(each.path, each.message, each.hint)
 
 
 def check_flavors(workload: Workload, target: Target) -> Iterator[Finding]:
-    """An admission check is made for flavors of the queue itself. An update that changes no flavor leaves old checks alone."""
+    """`onFlavors` of an admission check must name flavors of the ClusterQueue. An update that changes no flavor leaves old checks alone."""
     spec = mapping(workload.document.data, "spec")
     known, before = _flavors(spec), mapping(workload.old.data, "spec") if workload.old else {}
     kept = _flavors_of_checks(before) if set(_flavors(before)) == set(known) else {}
@@ -168,7 +168,7 @@ def concurrent_admission_frozen(workload: Workload, target: Target) -> Iterator[
 
 
 def flavor_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The labels, taints and tolerations of a flavor are ones that nodes and pods can have."""
+    """The labels, taints and tolerations of a ResourceFlavor must be valid on nodes and pods."""
     data = workload.document.data
     labels: Path = ("spec", "nodeLabels")
     for key, value in mapping(data, "spec", "nodeLabels").items():
@@ -195,7 +195,7 @@ _POD_SETS: Path = ("spec", "podSets")
 
 
 def workload_resources(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Containers of a Workload do not ask for `pods`, which Kueue counts itself, nor from 0.19 on for less than nothing."""
+    """Containers of a Workload cannot request `pods`, which Kueue counts itself; from 0.19 on negative amounts are refused, too."""
     is_later = _is_later(target)
     for path, pod_set in items_at(workload.document.data, _POD_SETS):
         pod: Path = ("template", "spec")
@@ -216,11 +216,11 @@ def variable_pod_sets(workload: Workload, target: Target) -> Iterator[Finding]:
     if found and _is_elastic(workload.document.data):
         yield Finding((*found[0], "minCount"), "a pod set of an elastic job has `minCount`", field="spec.podSets")
     if len(found) > 1:
-        yield Finding((*found[1], "minCount"), "two pod sets have `minCount`, and one can", field="spec.podSets")
+        yield Finding((*found[1], "minCount"), "two pod sets have `minCount`: only one can", field="spec.podSets")
 
 
 def workload_slices(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A size of slices and the level that they have to be within are set together, and the size is positive."""
+    """`podSetSliceSize` and `podSetSliceRequiredTopology` must be set together, with a positive size."""
     for path, pod_set in items_at(workload.document.data, _POD_SETS):
         request = mapping(pod_set, "topologyRequest")
         level, size = request.get("podSetSliceRequiredTopology"), request.get("podSetSliceSize")
@@ -232,7 +232,7 @@ def workload_slices(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def workload_metadata(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The labels and annotations of a Workload's pods are ones that pods can have; 0.19 looks at them first."""
+    """The labels and annotations of a Workload's pod templates must be valid; checked from 0.19 on."""
     for path, pod_set in items_at(workload.document.data, _POD_SETS):
         at, said = (*path, "template", "metadata"), mapping(pod_set, "template", "metadata")
         for each in (*label_problems(said.get("labels"), at), *annotation_problems(said.get("annotations"), at)):
@@ -287,12 +287,12 @@ def _annotation(name: str) -> Path:
 
 
 def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The labels that name a job's queue and its Workload hold names of objects: lower-case letters, digits, `-` and `.`."""
+    """The labels that name a job's queue and its Workload must be valid names: lower-case letters, digits, `-` and `.`."""
     yield from _bad_name(workload, QUEUE, "queue")
 
 
 def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The Workload that was made for a job in advance is named as an object can be, in an annotation or in the label."""
+    """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
     said = _metadata(data, "annotations").get(_PREBUILT, "")
     if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
@@ -312,14 +312,14 @@ def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
 
 
 def execution_time(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The longest time that a job may run, in its label, is a number of seconds above 0."""
+    """The label `kueue.x-k8s.io/max-exec-time-seconds` must be a number of seconds above 0."""
     text = _metadata(workload.document.data, "labels").get(_SECONDS)
     if text is not None and (integer(text) or 0) <= 0:
         yield Finding(_label(_SECONDS), f"`{text}` is not a number of seconds above 0")
 
 
 def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The queue, the prebuilt Workload and the longest time of a job can be changed while it is suspended; its priority is kept.
+    """Queue, prebuilt Workload and maximum execution time of a job can change only while it is suspended; its priority class stays.
 
     Kueue starts a job by `suspend: false`. A running job gets no priority class that it did not have, and none loses the one it has.
     """
@@ -333,7 +333,7 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     if not suspended and not _is_elastic(before) and _prebuilt(now) != _prebuilt(before):
         yield Finding(_label(_PREBUILT), "the prebuilt Workload of a job that is not suspended cannot be changed", hint)
     if not (suspended and was_suspended) and labels.get(_SECONDS, "") != labels_before.get(_SECONDS, ""):
-        yield Finding(_label(_SECONDS), "the longest time of a job that is not suspended cannot be changed", hint)
+        yield Finding(_label(_SECONDS), "the maximum execution time of a job that is not suspended cannot be changed", hint)
     priority, priority_before = labels.get(PRIORITY, ""), labels_before.get(PRIORITY, "")
     if priority and not priority_before and not suspended:
         yield Finding(_label(PRIORITY), "a job that is not suspended cannot get a priority class", hint)
@@ -346,7 +346,7 @@ def _prebuilt(data: Data) -> str:
 
 
 def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Of these kinds only a Job can be elastic, and it says so from the start; it has no fewest pods, nor a place for all of them."""
+    """Only a Job can be elastic, from its creation on, and without `job-min-parallelism` and a topology for all of its pods."""
     data, name = workload.document.data, _annotation(_ELASTIC)
     is_elastic = _is_elastic(data)
     if workload.old and is_elastic != _is_elastic(workload.old.data):
@@ -369,7 +369,7 @@ def _is_elastic(data: Data) -> bool:
 
 
 def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The gates that hold a job back are domains and names, such as `example.com/data`; after its creation they can only be removed."""
+    """An admission gate has a domain and a name, such as `example.com/data`; once the job exists, gates can only be removed."""
     said = _metadata(workload.document.data, "annotations").get(_GATED, "")
     gates = _gates(said)
     if workload.old and said:
@@ -394,7 +394,7 @@ def _is_suspended(kind: GroupKind, data: Data) -> bool:
 
 
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The fewest pods that a Job can start with are at least 1, and fewer than it has; they are looked at where they change."""
+    """`kueue.x-k8s.io/job-min-parallelism` must be at least 1 and less than the number of pods; checked where it changes."""
     name, data = FEWEST, workload.document.data
     text = _metadata(data, "annotations").get(name)
     if text is not None and not (workload.old and _metadata(workload.old.data, "annotations").get(name, "") == text):
@@ -405,7 +405,7 @@ def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A Job whose completions follow its parallelism is `Indexed`, with as many completions as `parallelism`."""
+    """With `job-completions-equal-parallelism`, a Job must be `Indexed`, and `completions` must equal `parallelism`."""
     data = workload.document.data
     text = _metadata(data, "annotations").get(_SYNCED)
     if text is None:
@@ -421,7 +421,7 @@ def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A Job that can start with fewer pods keeps `parallelism` while it runs, and whether its completions follow."""
+    """While a Job with partial admission runs, `parallelism` and `job-completions-equal-parallelism` cannot change."""
     assert workload.old
     now, before = workload.document.data, workload.old.data
     was_suspended, suspended = (value_at(each, ("spec", "suspend")) is True for each in (before, now))
@@ -446,7 +446,7 @@ def pods_at_once(spec: Data) -> int:
 
 
 def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Kueue adds a runtime patch of its own to every new TrainJob, so that a manifest cannot have one of the same manager."""
+    """Kueue adds an entry to the `runtimePatches` of every new TrainJob: a manifest cannot have one of the same manager."""
     assert not workload.old
     for path, patch in items_at(workload.document.data, PATCHES):
         if patch["manager"] == f"{GROUP}/manager":
@@ -514,7 +514,7 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
 
 
 def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Pods ask for one kind of topology, by a level that is a label of nodes, or say by a boolean that they ask for none."""
+    """Only one of a required, a preferred and an unconstrained topology, whose level must be a valid label of nodes."""
     for pods in _pods(workload):
         said = pods.annotations
         asked = [name for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, ANYWHERE) if name in said]
@@ -528,7 +528,7 @@ def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Slices of pods have a level and a size, from 1 to the number of pods; a group of pod sets has no slices."""
+    """Slices need a topology level and a size, from 1 to the number of pods; a `podset-group-name` excludes slices."""
     for pods in _pods(workload):
         said = pods.annotations
         if (SLICE_TOPOLOGY in said) != (SIZE in said):
@@ -538,7 +538,7 @@ def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
         if size is None or size < 1:
             yield pods.finding(SIZE, f"`{said[SIZE]}` is not a number of pods above 0")
         elif SIZE in said and size > pods.count:
-            yield pods.finding(SIZE, f"slices of {size} pods, and there are {pods.count}")
+            yield pods.finding(SIZE, f"slices of {size} pods are larger than the number of pods, {pods.count}")
         if PLACED_TOGETHER in said:
             if said[PLACED_TOGETHER].isascii() and said[PLACED_TOGETHER].isdigit() and int(said[PLACED_TOGETHER]) < 2**64:
                 yield pods.finding(PLACED_TOGETHER, f"the name of a group, `{said[PLACED_TOGETHER]}`, is a number")
@@ -550,24 +550,24 @@ def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Layers of slices are a JSON list of one to three levels and sizes: different levels, each size dividing the one before."""
+    """Slice layers are a JSON list of one to three levels and sizes: different levels, each size dividing the one before."""
     for pods in _pods(workload):
         if LAYERS not in pods.annotations:
             continue
         if not _is_later(target):
-            yield pods.finding(LAYERS, "layers of slices need Kueue 0.19, or a feature gate")
+            yield pods.finding(LAYERS, "slice layers need Kueue 0.19, or a feature gate")
             continue
         for name in (SLICE_TOPOLOGY, SIZE):
             if name in pods.annotations:
                 yield pods.finding(LAYERS, f"`{LAYERS}` and `{name}` are mutually exclusive")
         layers = layers_in(pods.annotations[LAYERS])
         if layers is None or not 1 <= len(layers) <= 3:
-            yield pods.finding(LAYERS, "layers of slices are a JSON list of one to three objects with `topology` and `size`")
+            yield pods.finding(LAYERS, "slice layers are a JSON list of one to three objects with `topology` and `size`")
             continue
         for message in _bad_layers(layers):
             yield pods.finding(LAYERS, message)
         if layers[0][1] > pods.count:
-            yield pods.finding(LAYERS, f"slices of {layers[0][1]} pods, and there are {pods.count}")
+            yield pods.finding(LAYERS, f"slices of {layers[0][1]} pods are larger than the number of pods, {pods.count}")
 
 
 def _bad_layers(layers: list[tuple[str, int]]) -> Iterator[str]:
@@ -607,7 +607,7 @@ def layers_in(text: str) -> list[tuple[str, int]] | None:
 
 
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A group of replicated jobs that are placed as one has two of them, one with a single pod, that ask for the same topology."""
+    """A `podset-group-name` joins two replicated jobs, one of them with a single pod, that ask for the same topology."""
     groups: dict[str, list[_Pods]] = {}
     for pods in _pods(workload):
         if PLACED_TOGETHER in pods.annotations and (REQUIRED_TOPOLOGY in pods.annotations or PREFERRED_TOPOLOGY in pods.annotations):
