@@ -523,13 +523,13 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
     clean = policy.get("cleanPodPolicy")
     cleaning = clean.value if clean else None
     mark = clean or spec.value["pytorchReplicaSpecs"]
-    others = "run on" if leaves_running_pods(cleaning) else "are ended"
+    others = "keep running" if leaves_running_pods(cleaning) else "are stopped"
     decisive = decisive_role([name.lower() for name in replicas], elastic=bool(spec.get("elasticPolicy")))
     if len(nodes) > 1 and decisive:
         who = "node 0 has" if decisive == "master" else "any node has"
-        yield _fact("succeeds", f"once {who}, and the others {others}", mark)
+        yield _fact("succeeds", f"when {who}; the others {others}", mark)
     else:
-        yield _fact("succeeds", "once all nodes have", mark)
+        yield _fact("succeeds", "when all nodes have", mark)
     ttl = policy.get("ttlSecondsAfterFinished")
     if ttl is not None and ttl.value is not None:
         yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, with the job", ttl)
@@ -577,7 +577,7 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
     if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
         yield _fact("restarts are counted", "for each Job separately", spec)
     if len(nodes) > 1:
-        yield _fact("others after a failure", "are ended", spec)
+        yield _fact("others after a failure", "are stopped", spec)
     yield _fact("finished pods", "stay", spec)
 
 
@@ -622,19 +622,19 @@ def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[J
     restarts = spec.get("failurePolicy", "maxRestarts")
     if restarts and restarts.value:
         yield _fact("restarts of all pods", restarts.value, restarts)
-    found = _success(spec, jobs) if len(nodes) > 1 else "once all nodes have"
+    found = _success(spec, jobs) if len(nodes) > 1 else "when all nodes have"
     yield _fact("succeeds", found, spec.get("successPolicy") or spec)
 
 
 def _success(spec: MarkedTree, jobs: Sequence[MarkedTree]) -> str:
     rules = [each for job in jobs for each in items(job.get("spec", "successPolicy", "rules"))]
     if len(rules) == 1 and text(rules[0], "succeededIndexes") == "0" and rules[0].get("succeededCount") is None:
-        return "once node 0 has, and the others are ended"
+        return "when node 0 has; the others are stopped"
     count = rules[0].get("succeededCount") if len(rules) == 1 else None
     if count and count.value == 1 and rules[0].get("succeededIndexes") is None:
-        return "once any node has, and the others are ended"
+        return "when any node has; the others are stopped"
     targets = [each.value for each in items(spec.get("successPolicy", "targetReplicatedJobs"))]
     names = [text(each, "name") for each in items(spec.get("replicatedJobs"))]
     if not rules and targets and targets == names[:1] and len(names) > 1:
-        return "once node 0 has, and the others are ended"
-    return "once all nodes have" if not rules and not targets else "as its own success policy says"
+        return "when node 0 has; the others are stopped"
+    return "when all nodes have" if not rules and not targets else "as its own success policy says"

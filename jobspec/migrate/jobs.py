@@ -150,7 +150,7 @@ def _life(about: str, difference: Difference) -> str:
     if about == "others after a failure":
         return NOTE
     if about == "succeeds":
-        return CHANGED if before and "run on" in str(before.value) else LOST
+        return CHANGED if before and "keep running" in str(before.value) else LOST
     return CHANGED if before is None and after else LOST
 
 
@@ -162,11 +162,11 @@ _LONGEST = 80
 #: What is reported of the life of a job, with `{before}` and `{after}`.
 _LIFE = {
     "restart": "after a failure of a container: {after}; before: {before}",
-    "restarts": "containers are restarted {after} times in all before the job fails; before: {before}",
+    "restarts": "containers restart at most {after} times in all, then the job fails; before: {before}",
     "succeeds": "the job succeeds {after}; before: {before}",
-    "others after a failure": "once the job has failed, its other pods {after}; before, they {before}",
+    "others after a failure": "when the job fails, its other pods {after}; before, they {before}",
     "restarts are counted": "restarts are counted {after}, not over all pods",
-    "finished pods": "pods that have ended {after}; before, they {before}",
+    "finished pods": "finished pods {after}; before, they {before}",
     "activeDeadlineSeconds": "the job ends after {after} seconds; before: {before}",
     "ttlSecondsAfterFinished": "the pods are deleted {after}; before: {before}",
     "suspend": "the job is suspended: {after}; before: {before}",

@@ -27,8 +27,8 @@ def _reported(before: str, after: str) -> dict[str, tuple[Any, Any]]:
 LIFE = {
     "node 0 life restarts": ("any number", 6),
     "node 1 life restarts": ("any number", 6),
-    "job life others after a failure": ("run on", "are ended"),
-    "job life succeeds": ("once node 0 has, and the others run on", "once all nodes have"),
+    "job life others after a failure": ("keep running", "are stopped"),
+    "job life succeeds": ("when node 0 has; the others keep running", "when all nodes have"),
 }
 
 
