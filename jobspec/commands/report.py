@@ -18,7 +18,7 @@ from jobspec.commands.project import Plan, judged_variant, reported_once, tree_b
 from jobspec.commands.validate import check_and_report
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all, counted
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import with_marks
+from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
 from jobspec.lint.linted import Documents, linted_job
 from jobspec.lint.linting import lint, seen
@@ -200,11 +200,17 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
     """The jobs that files and builds hold; those that a server refuses without their pods."""
     documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
+    elsewhere: dict[str, list[tuple[str, Diagnostic]]] = {}
+    for result in results:
+        for each in result.diagnostics:
+            elsewhere.setdefault(str(each.mark), []).append((result.path, each))
     jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
 
     def row_of(each: tuple[Document, Checked]) -> PageRow:
         job, file = each
         findings = [one for one in said.get(file.result.path, ()) if one.document == job.index]
+        # Of what kustomize builds, the mistakes of bases and patches are reported once, in their files.
+        findings += [one for place in _places(job) for path, one in elsewhere.get(place, ()) if path != file.result.path]
         name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
         written = [_place(job)]
         if not any(job is one for one in seen(file)):
@@ -212,6 +218,12 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
         return _row(name, job, documents, written, [_text(job, cluster.target)], findings)
 
     return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))
+
+
+def _places(job: Document) -> Iterable[str]:
+    """Where the values of a job are written, each place once."""
+    trees = [each for _, each in walk(with_marks(job.data, job.marks))]
+    return dict.fromkeys(str(mark) for each in trees for mark in (each.mark, each.key) if mark)
 
 
 def _place(job: Document) -> str:

@@ -507,7 +507,7 @@ def _table(whole: _Whole) -> str:
     tools = (
         '<form class="tools" role="search" hidden><label class="vh" for="search">Search</label>'
         f'<input type="search" id="search" placeholder="Search {_text(page.noun)}s" autocomplete="off">'
-        '<label class="vh" for="filter">Findings</label><select id="filter"><option value="">All findings and none</option>'
+        '<label class="vh" for="filter">Findings</label><select id="filter"><option value="">With and without findings</option>'
         '<option value="*">Any finding</option><option value="error">Errors</option><option value="warning">Warnings</option>'
         f'<optgroup label="Rule">{options}</optgroup></select>{changed}<output id="shown" aria-live="polite"></output></form>'
     )

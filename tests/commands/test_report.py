@@ -3,7 +3,10 @@
 import base64
 import hashlib
 import re
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.pages import Element, parsed
@@ -108,6 +111,16 @@ def test_jobs_in_files_are_rows_with_their_lines(tmp_path: Path) -> None:
     assert [each.attributes["id"] for each in page.one("table", class_="rows").all("tbody")] == ["row-train", "row-train~2"]
     assert page.one("tbody", id="row-train~2").one("span", class_="sub").text == "b/job.yaml:4"
     assert "a/job.yaml:13" in page.one("div", id="about-train").one("pre", class_="at").text
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_what_a_base_has_wrong_is_found_in_each_job_that_is_built_of_it(tmp_path: Path) -> None:
+    files = {f"{each}/kustomization.yaml": f"nameSuffix: -{each}\nresources: [../base]\n" for each in ("dev", "prod")}
+    write(tmp_path, {**files, "base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": JOB.replace(":v1", ":latest")})
+    page = _page(tmp_path, ".")
+    (finding,) = [each for each in page.all("details", class_="finding") if each.attributes["data-rule"] == "unpinned-image"]
+    number = finding.attributes["id"].removeprefix("finding-")
+    assert all(number in _row(page, f"train-{each}").attributes["data-f"].split() for each in ("dev", "prod"))
 
 
 def test_what_users_write_is_text_and_never_markup(tmp_path: Path) -> None:
