@@ -148,10 +148,17 @@ def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Pat
     )
 
 
+_NAME, _KIND = ("metadata", "name"), ("kind",)
+
+
 def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
-    """The document, path and mark of a place; a value that no file wrote is reported at the document's name."""
+    """The document, path and mark of a place; a value that no file wrote is reported at the document's name.
+
+    Of a built object, that is at its kind: overlays may add prefixes to the name, and the kind is written once, in the base.
+    """
+    name = _NAME if linted.given.marks.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
     if isinstance(at, tuple) or at is None:
-        path = at or ("metadata", "name")
+        path = name if at in (None, _NAME) else at
         return linted.given, path, linted.given.marks.nearest(path).place()
     mark, place = (at, at) if isinstance(at, Mark) else (at.mark, at.place())
     span = span_of(mark)
@@ -160,7 +167,7 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
             paths[id(document)] = document.marks.paths()
         if span in paths[id(document)]:
             return document, paths[id(document)][span], place
-    return linted.given, (), place if mark.line else linted.given.marks.nearest(("metadata", "name")).place()
+    return linted.given, (), place if mark.line else linted.given.marks.nearest(name).place()
 
 
 def _documents_of(linted: LintedDocument, mark: Mark) -> Iterator[Document]:
