@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TextIO
 
 from jobspec import pipeline, targets
@@ -17,11 +17,13 @@ from jobspec.commands.options import Option, Options, add_paths, cluster_option,
 from jobspec.commands.output import deliver
 from jobspec.commands.project import plan, read_project
 from jobspec.commands.trees import ProjectFiles
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
 from jobspec.documents.document import PAGES, result_of
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
+from jobspec.documents.reader import read as read_documents
+from jobspec.kinds import PYTORCHJOB
 from jobspec.migrate.files import File, MigratedFile, MigratedProject, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
@@ -83,7 +85,11 @@ def run(options: Options) -> int:
     else:
         after = before
         migrated = to_trainjobs(files, before, gang_scheduler=gang_scheduler)
-    reported = [FileResult(result.path, result.documents, each.diagnostics) for result, each in zip(results, migrated, strict=True)]
+    gone = set() if release else {one.name for each in files for one in each.documents if one.group_kind == PYTORCHJOB}
+    reported = [
+        FileResult(result.path, result.documents, [*each.diagnostics, *_left_patches(each.file, result, gone)])
+        for result, each in zip(results, migrated, strict=True)
+    ]
     is_stopped = options.strict and any(each.has_losses for each in migrated)
     if not is_stopped:
         _write(migrated, found, options)
@@ -184,6 +190,15 @@ def _nothing_in(files: Sequence[File], to: str) -> str:
     if to != TRAINJOB and not any(each.group_kind in KINDS for each in documents):
         return "nothing to migrate: the files hold no TrainJob and no runtime"
     return ""
+
+
+def _left_patches(file: File, result: FileResult, gone: Collection[str]) -> Iterator[Diagnostic]:
+    """A warning for each kustomize patch of a PyTorchJob that is migrated: the patch stays, and kustomize finds nothing that it is for."""
+    if gone and any(each.reason == "kustomize patch" for each in result.documents):
+        for each in read_documents(file.text, file=file.name)[0]:
+            if each.group_kind == PYTORCHJOB and each.name in gone:
+                message = f"this kustomize patch of the PyTorchJob `{each.name}` stays as it is, and no longer applies"
+                yield each.problem("not-migrated", message, ("kind",), hint="write it for the TrainJob", severity="warning")
 
 
 def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Options) -> None:

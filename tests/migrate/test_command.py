@@ -8,6 +8,7 @@ import pytest
 
 from tests.migrate.jobs import pytorchjob, text_of
 from tests.support import quick_yaml
+from tests.support.manifests import write
 from tests.support.processes import command, program, run_here, run_until_killed
 from tests.support.reference import ROOT
 
@@ -282,6 +283,16 @@ replicas: 2   # no manifest
 ---
 the end
 """
+
+
+def test_patches_of_migrated_jobs_are_left_and_named(tmp_path: Path) -> None:
+    patch = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: train, namespace: ml}\nspec: {runPolicy: {backoffLimit: 3}}\n"
+    kustomization = "resources: [job.yaml]\npatches: [{path: patch.yaml}]\n"
+    write(tmp_path, {"job.yaml": JOB, "patch.yaml": patch, "kustomization.yaml": kustomization})
+    done = run_here("migrate", ".", "--to", "TrainJob", "-o", "concise", "--in-place", cwd=tmp_path)
+    said = "patch.yaml:2:7: warning: this kustomize patch of the PyTorchJob `train` stays as it is, and no longer applies [not-migrated]\n"
+    assert said in done.stdout
+    assert (tmp_path / "patch.yaml").read_text() == patch
 
 
 def test_a_page_keeps_all_but_its_manifests(tmp_path: Path) -> None:
