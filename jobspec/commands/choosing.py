@@ -31,10 +31,10 @@ def settings_of(options: Options) -> ReportFilter:
         baseline=options.baseline,
         contracts=dict(map(_contract, options.contract)),
     )
-    require_known(given, rules(), "the options")
+    require_known(given, rules())
     data, where = _in_folder()
     settings = given.over(data)
-    require_known(settings, rules(), where or "the options")
+    require_known(settings, rules(), where)
     return settings
 
 

@@ -138,7 +138,7 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
         return Asked(job, answer_of(job, [*documents, *cluster.lookups], cluster.target, world))
 
     def words(found: Asked | None) -> str:
-        return "is not there" if not found else verdict_text(found.answer) if found.answer else "bypasses Kueue"
+        return "no job" if not found else verdict_text(found.answer) if found.answer else "bypasses Kueue"
 
     for each in comparison.variants:
         old, new = words(asked(before, each.name)), words(asked(after, each.name))

@@ -235,7 +235,7 @@ def _sentence(key: Key, difference: Difference, gone: str) -> str:
 def _what(key: Key) -> str:
     parts = [each for each in key[1:] if each != TRAINING]
     if parts[0] == "program":
-        return {"how": "what starts the program", "words": "the command line"}[parts[1]]
+        return {"how": "the launcher", "words": "the command line"}[parts[1]]
     if parts[0] == "env":
         return f"the variable `{parts[1]}`"
     if parts[0] == "launcher":

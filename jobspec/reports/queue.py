@@ -128,10 +128,10 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
     counts: dict[str, int] = {}
     for each in asked:
-        verdict = each.answer.verdict if each.answer else "bypassing Kueue"
+        verdict = each.answer.verdict if each.answer else "bypasses Kueue"
         counts[verdict] = counts.get(verdict, 0) + 1
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-    empty = "" if world.knows_usage else "; no status says what runs: asked of the empty cluster, where only `never` is certain"
+    empty = "" if world.knows_usage else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
     yield f"{counted(len(asked), 'job')}: {said} (Kueue {how.release}){empty}"
 
 

@@ -213,13 +213,17 @@ class ReportFilter:
         return any(each.severity in enough for result in results for each in result.diagnostics)
 
 
-def require_known(settings: ReportFilter, rules: Iterable[str], where: str) -> None:
-    """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
+def require_known(settings: ReportFilter, rules: Iterable[str], where: str = "") -> None:
+    """Raises JobspecError for names that are neither a rule nor a stage, and an unknown severity; *where*: the file, if not options."""
     known = [*rules, *STAGES]
     wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]
-    problems = [f"{where}: unknown rule `{name}`; {closest(name, known) or '`jobspec explain` lists all rules'}" for name in wrong]
+    problems = [
+        f"{where or '--select or --ignore'}: unknown rule `{name}`; {closest(name, known) or '`jobspec explain` lists all rules'}"
+        for name in wrong
+    ]
     if settings.fail_on and settings.fail_on not in SEVERITIES:
-        problems.append(f"{where}: what fails is one of {', '.join(SEVERITIES)}, not {settings.fail_on}")
+        hint = closest(settings.fail_on, SEVERITIES) or f"the severities are {', '.join(SEVERITIES)}"
+        problems.append(f"{where or '--fail-on'}: unknown severity `{settings.fail_on}`; {hint}")
     if problems:
         raise JobspecError("\n".join(problems))
 

@@ -92,8 +92,8 @@ def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--ignore", "unknown-fild"], "the options: unknown rule `unknown-fild`; did you mean `unknown-field`?"),
-        (["--fail-on", "fatal"], "the options: what fails is one of error, warning, info, not fatal"),
+        (["--ignore", "unknown-fild"], "--select or --ignore: unknown rule `unknown-fild`; did you mean `unknown-field`?"),
+        (["--fail-on", "fatal"], "--fail-on: unknown severity `fatal`; the severities are error, warning, info"),
         (["--baseline", "none.json"], "none.json: No such file or directory; --write-baseline none.json writes one"),
         (["--baseline", "a.yaml"], "a.yaml: this is not a baseline; --write-baseline writes one"),
     ],
