@@ -21,6 +21,7 @@ SESSIONS = {
     "guides/expand.md": (),
     "guides/helm.md": ("helm",),
     "guides/kueue.md": (),
+    "guides/lint.md": (),
     "guides/own-crds.md": (),
     "guides/own-overlays.md": (),
     "guides/render.md": (),

@@ -95,12 +95,6 @@ def test_what_validate_says_of_each_example(tmp_path: Path, file: str, containin
     _assert_shown(f"jobspec validate {file}", run_here("validate", file, cwd=tmp_path).stdout)
 
 
-def test_what_lint_reports(tmp_path: Path) -> None:
-    (tmp_path / "job.yaml").write_text(_before())
-    command = _block("console", "jobspec lint job.yaml").partition("\n")[0].removeprefix("$ ")
-    _assert_shown(command, run_here(*command.split()[1:], cwd=tmp_path).stdout)
-
-
 def test_the_screens_of_the_readme(tmp_path: Path) -> None:
     bert, project = _block("yaml", "name: bert, namespace: nlp"), f"{PROJECT_HEAD}  variants:\n  - {{name: bert, base: bert.yaml}}\n"
     job = bert.partition("---\n")[0]
