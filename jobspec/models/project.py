@@ -130,7 +130,7 @@ class Engines(Model):
 
 
 class ProjectSpec(Model):
-    """What is rendered, where to, and for which releases."""
+    """Variants, the folder that they are rendered to, and the releases that they are for."""
 
     target: dict[str, str] | None = optional_field(
         'release of each operator and of `kubernetes`, as `trainer: "2.3"`; the newest by default'
@@ -265,7 +265,7 @@ class Pods(Model):
 
 
 class OverlaySpec(Model):
-    """What the overlay changes, with its parameters and conflicts."""
+    """Changes to jobs and their pods, with parameters, and the overlays that it conflicts with."""
 
     description: str | None = optional_field("one line for people")
     conflicts: list[str] | None = optional_field("names of overlays that cannot be applied together with this one")

@@ -40,10 +40,10 @@ class SchedulingPolicy(Model):
 
 
 class RunPolicy(Model):
-    """How long a job may run, how often it may fail, and what is kept of it."""
+    """Deadline, restarts, cleanup and gang scheduling of a job."""
 
     suspend: Annotated[bool, GoPointer()] = Field(
-        default=False, description="delete the pods and wait; the start time is reset when it resumes"
+        default=False, description="delete the pods and wait; the start time is reset when the job resumes"
     )
     managed_by: Annotated[Pointer[str], Since("training-operator", "1.9")] = optional_field(
         "controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"

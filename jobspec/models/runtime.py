@@ -117,7 +117,7 @@ class FluxMLPolicySource(Model):
 
 
 class MLPolicy(Model):
-    """How the training is distributed; at most one of the frameworks."""
+    """The number of nodes, and at most one framework that starts the processes."""
 
     FACTS = (
         Until(

@@ -257,7 +257,7 @@ class RuntimePatch(Model):
 
 
 class TrainJobSpec(Model):
-    """What to train: a runtime, and changes to it."""
+    """A runtime by name, and the changes of this job to it."""
 
     runtime_ref: Annotated[
         RuntimeRef,
