@@ -66,7 +66,7 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
 
 
 def legacy_operator(job: LintedJob) -> Iterator[Finding]:
-    """The job is a PyTorchJob, whose operator is on its way out.
+    """The job is a PyTorchJob, whose operator is legacy: a TrainJob replaces it.
 
     Why: TrainJob, of Kubeflow Trainer, has replaced it, and distributions remove training-operator: then the server does not
     know the kind. Kueue ships with its integration switched off from 0.19 on: such a job bypasses Kueue.
