@@ -156,10 +156,10 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
 
     Of a built object, that is at its kind: overlays may add prefixes to the name, and the kind is written once, in the base.
     """
-    name = _NAME if linted.given.marks.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
-    if isinstance(at, tuple) or at is None:
-        path = name if at in (None, _NAME) else at
-        return linted.given, path, linted.given.marks.nearest(path).place()
+    if at is None or at == _NAME:
+        at = _NAME if linted.given.marks.nearest(_KIND).place().file in (linted.given.file, "") else _KIND
+    if isinstance(at, tuple):
+        return linted.given, at, linted.given.marks.nearest(at).place()
     mark, place = (at, at) if isinstance(at, Mark) else (at.mark, at.place())
     span = span_of(mark)
     for document in _documents_of(linted, mark) if mark.line else ():
@@ -167,7 +167,7 @@ def _source_of(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Documen
             paths[id(document)] = document.marks.paths()
         if span in paths[id(document)]:
             return document, paths[id(document)][span], place
-    return linted.given, (), place if mark.line else linted.given.marks.nearest(name).place()
+    return linted.given, (), place if mark.line else _source_of(None, linted, paths)[2]
 
 
 def _documents_of(linted: LintedDocument, mark: Mark) -> Iterator[Document]:
