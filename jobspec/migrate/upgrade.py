@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error
 from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.facts import compared, job_facts
@@ -88,11 +88,7 @@ def _identity(each: Diagnostic) -> tuple[str, str, str]:
 
 def _changed_pods(before: UpgradeState, after: UpgradeState, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
     both = [name for name in before.jobs if name in after.jobs]
-
-    def differences_of(name: str) -> list[Diagnostic]:
-        return _differences(before.jobs[name], after.jobs[name])
-
-    return _once(zip(both, run(both, differences_of), strict=True), len(both))
+    return _once(run(both, lambda name: _differences(before.jobs[name], after.jobs[name])), len(both))
 
 
 def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
@@ -119,13 +115,10 @@ def _as_change(each: Diagnostic, severity: Severity) -> Diagnostic:
     return Diagnostic(RULE, each.message, each.mark, field=each.field, document=each.document, severity=severity, hint=each.hint)
 
 
-def _once(found: Iterable[tuple[str, Sequence[Diagnostic]]], count: int) -> list[Diagnostic]:
+def _once(of_jobs: Iterable[Sequence[Diagnostic]], count: int) -> list[Diagnostic]:
     """Each change once, at the first job that it is true of; the others are counted."""
-    groups: dict[tuple[str, str], list[Diagnostic]] = {}
-    for _, diagnostics in found:
-        for key, first in {(each.message, each.severity): each for each in reversed(diagnostics)}.items():
-            groups.setdefault(key, []).append(first)
-    return [_shared(several, count) for several in groups.values()]
+    firsts = [first for found in of_jobs for first in {(each.message, each.severity): each for each in reversed(found)}.values()]
+    return [_shared(several, count) for several in grouped(firsts, lambda each: (each.message, each.severity)).values()]
 
 
 def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
@@ -139,38 +132,17 @@ def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
 # What is known of upgrades and pairs of releases, whatever the jobs say.
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two components whose releases do not work together."""
-
-    component: str
-    since: str
-    """The first release of it that needs more of the other one."""
-    other: str
-    needed: str
-    """The release of the other one that works with it."""
-    why: str
-
-
-_PAIRS = (
-    _Pair(
-        "kueue",
-        "0.17",
-        "trainer",
-        "2.2",
-        "Kueue writes `runtimePatches`, which an older trainer drops: every TrainJob stays suspended (kubernetes-sigs/kueue#11931)",
-    ),
-)
+_PATCHED_SINCE = {"kueue": "0.17", "trainer": "2.2"}
+"""The releases from which Kueue writes `runtimePatches`, and the trainer has them."""
+_UNPATCHED = "Kueue writes `runtimePatches`, which an older trainer drops: every TrainJob stays suspended (kubernetes-sigs/kueue#11931)"
 _WITHOUT_V1BETA1 = "0.20"
 """The release of Kueue that no longer serves the older version of its kinds; by its release notes."""
-#: Component -> of each release what its release notes say: the release to pass through before it, and what else; not tried by us.
-_STEPS = {
-    "trainer": (
-        ("2.4", "2.3", "2.3 has to be passed through on the way to 2.4"),
-        ("2.4", "", "a failed TrainJob stays failed from 2.4 on"),
-    ),
-    "kueue": ((_WITHOUT_V1BETA1, "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),),
-}
+#: What release notes say of a component's release: the one to pass through before it, if any, and what changes; not tried by us.
+_STEPS = (
+    ("trainer", "2.4", "2.3", "2.3 has to be passed through on the way to 2.4"),
+    ("trainer", "2.4", "", "a failed TrainJob stays failed from 2.4 on"),
+    ("kueue", _WITHOUT_V1BETA1, "", "`kueue.x-k8s.io/v1beta1` is not served from 0.20 on: write `v1beta2`"),
+)
 _NODES = ("spec", "trainer", "numNodes")
 _REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
 _AS_READ = "(by its release notes)"
@@ -182,21 +154,19 @@ def release_problems(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
     """What is wrong with an upgrade from some releases to others by themselves: pairs that do not work together, steps left out."""
     option = "--to " + ",".join(f"{component}={release}" for component, release in after.items() if before.get(component) != release)
     mark = Mark(option)
-    for pair in _PAIRS:
-        newer, other = after.get(pair.component), after.get(pair.other)
-        if newer and other and is_at_least(newer, pair.since) and not is_at_least(other, pair.needed):
-            message = f"{pair.component} {newer} does not work with {pair.other} {other}: {pair.why}"
-            yield Diagnostic("release-pair", message, mark, hint=f"upgrade {pair.other} to {pair.needed} first")
+    kueue, trainer, needed = after.get("kueue"), after.get("trainer"), _PATCHED_SINCE["trainer"]
+    if kueue and trainer and is_at_least(kueue, _PATCHED_SINCE["kueue"]) and not is_at_least(trainer, needed):
+        message = f"kueue {kueue} does not work with trainer {trainer}: {_UNPATCHED}"
+        yield Diagnostic("release-pair", message, mark, hint=f"upgrade trainer to {needed} first")
     own = RELEASES["trainer"].get(after.get("trainer", ""), {}).get("jobset")
     if own and after.get("jobset") and not is_at_least(after["jobset"], own):
         message = f"trainer {after['trainer']} was built with JobSet {own}, and {after['jobset']} may not know what it sends"
         yield Diagnostic("release-pair", message, mark, severity="warning", hint=f"upgrade JobSet to {own} first")
-    for component, steps in _STEPS.items():
-        for since, passed, why in steps:
-            old, new = before.get(component, ""), after.get(component)
-            if _passes(component, since, before, after) and not (passed and is_at_least(old, passed)):
-                hint = f"upgrade to {component} {passed} first" if passed else ""
-                yield Diagnostic("release-step", f"{component} {old} to {new}: {why} {_AS_READ}", mark, severity="warning", hint=hint)
+    for component, since, passed, why in _STEPS:
+        old, new = before.get(component, ""), after.get(component)
+        if _passes(component, since, before, after) and not (passed and is_at_least(old, passed)):
+            hint = f"upgrade to {component} {passed} first" if passed else ""
+            yield Diagnostic("release-step", f"{component} {old} to {new}: {why} {_AS_READ}", mark, severity="warning", hint=hint)
 
 
 def _passes(component: str, since: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
