@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jobspec.diagnostics import Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import SERVICE_ACCOUNT
+from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedContainer, LintedJob
 from jobspec.programs.command_lines import JAX, TORCH
@@ -18,10 +19,6 @@ _FILLED_IN = "${"  # what stands for a text that a program fills in later
 # Images: pinned, valid, and built for the devices of the pod.
 
 
-_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_NAME = rf"{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?"
-_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
 _LONGEST_TAG = 128
 
 
@@ -111,7 +108,7 @@ def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]
     for container in job.containers:
         image = container.image
         if image and image.value and not any(sign in image.value for sign in _FILLED_IN):
-            yield image, container, is_plain(image.value) or is_reference(image.value)
+            yield image, container, is_plain(image.value) or image_name(image.value) is not None
 
 
 def is_plain(image: str) -> bool:
@@ -119,19 +116,6 @@ def is_plain(image: str) -> bool:
     tag = image.partition(":")[2]
     words = image.replace(":", "/", 1).replace(".", "/").replace("-", "/").split("/")
     return image.isascii() and image.islower() and all(map(str.isalnum, words)) and "/" not in tag and len(tag) <= _LONGEST_TAG
-
-
-def is_reference(image: str) -> bool:
-    """Whether a text is a name of an image.
-
-    Follows `ParseNormalizedNamed`, github.com/distribution/reference, 0.6.
-    """
-    import re
-
-    first, slash, rest = image.partition("/")
-    is_host = bool(slash) and (any(sign in first for sign in ".:") or first == "localhost" or first.lower() != first)
-    host, name = (first, rest) if is_host else ("", image)
-    return bool(re.fullmatch(_NAME, name)) and (not host or bool(re.fullmatch(_HOST, host)))
 
 
 def _tag(image: str) -> str:

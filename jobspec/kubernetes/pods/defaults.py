@@ -17,6 +17,7 @@ from jobspec.targets import choose, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator
     from typing import Any
 
@@ -327,6 +328,7 @@ _NAME = rf"(?:{_HOST}(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
 _REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
 _LONGEST = 255
+_HEX = frozenset("0123456789abcdef")
 
 
 def default_pull_policy(image: str) -> str:
@@ -336,12 +338,17 @@ def default_pull_policy(image: str) -> str:
 
 def tag_of(image: str) -> str:
     """The tag of an image, `latest` where it has neither tag nor digest; empty where it has a digest alone, or is no image's name."""
-    import re
-
-    found = re.fullmatch(_REFERENCE, _normalized(image), re.ASCII)
-    if not found or re.fullmatch("[a-f0-9]{64}", image) or len(found["name"]) > _LONGEST:
+    found = image_name(image)
+    if not found or (len(image) == 64 and _HEX.issuperset(image)) or len(found["name"]) > _LONGEST:
         return ""
     return found["tag"] or ("" if found["digest"] else "latest")
+
+
+def image_name(image: str) -> re.Match[str] | None:
+    """The name of an image with its parts `name`, `tag` and `digest`; None where a text is none."""
+    import re
+
+    return re.fullmatch(_REFERENCE, _normalized(image), re.ASCII)
 
 
 def _normalized(image: str) -> str:
