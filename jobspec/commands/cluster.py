@@ -159,8 +159,6 @@ def _referred(uri: str) -> Any:
 
 
 def _content(file: str) -> Any:
-    import json
-
     try:
         with open(file, encoding="utf-8") as opened:
             return json.load(opened)

@@ -14,7 +14,7 @@ from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RENAMED, RULES
 from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
-from jobspec.schemas.explain import ExplainedKind, Field, FieldPage
+from jobspec.schemas.explain import ExplainedKind, Field, FieldPage, builtin_roots, root_of
 
 #: The endings of files that `explain` takes for manifests.
 MANIFESTS = (".yaml", ".yml", ".json")
@@ -114,7 +114,6 @@ def _kinds() -> list[str]:
 
 def _root(kind: str) -> ExplainedKind:
     from jobspec import models
-    from jobspec.schemas.explain import builtin_roots, root_of
 
     return builtin_roots().get(kind) or root_of(getattr(models, kind))
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.commands.inputs import overlay_file
+from jobspec.commands.inputs import overlay_file, parameter_value
 from jobspec.commands.options import Options
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY
-from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue
+from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as_text, load
 from jobspec.targets import parse_target
 from jobspec.workloads import KINDS, is_workload
 
@@ -121,8 +121,6 @@ class _Config:
             self._load(files, values)
 
     def _load(self, files: list[OverlayFile], values: list[ParameterValue]) -> None:
-        from jobspec.overlays.load import load
-
         loaded = self._caught(lambda: load(files, values, self.cluster.target))
         if loaded:
             overlays, problems = loaded
@@ -156,8 +154,6 @@ class _Config:
 
     def _add(self, entry: Any, place: str, files: list[OverlayFile], values: list[ParameterValue]) -> None:
         """One overlay, in the form of a project: its name or path, or a mapping of that to its parameters."""
-        from jobspec.overlays.load import ParameterValue, as_text
-
         name, parameters = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else (entry, {})
         parameters = {} if parameters is None else parameters
         is_flat = isinstance(parameters, dict) and not any(isinstance(each, (dict, list)) for each in parameters.values())
@@ -172,8 +168,6 @@ class _Config:
 
     def _set(self, text: str, values: list[ParameterValue]) -> None:
         """A value in the text of `--set`, for a ConfigMap, which has no mappings in its data."""
-        from jobspec.commands.inputs import parameter_value
-
         if value := self._caught(lambda: parameter_value(text)):
             values.append(value)
 
@@ -185,7 +179,6 @@ def _is_overlay(config: dict[str, Any]) -> bool:
 def _own(config: dict[str, Any]) -> OverlayFile:
     """An Overlay that is the `functionConfig` itself, without the annotations that its runner needs."""
     from jobspec.documents.manifest import document_of
-    from jobspec.overlays.load import OverlayFile
 
     metadata = config.get("metadata")
     name = metadata.get("name", "") if isinstance(metadata, dict) else ""

@@ -24,7 +24,7 @@ from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.kinds import PYTORCHJOB
-from jobspec.migrate.files import File, MigratedFile, MigratedProject, to_release, to_trainjobs
+from jobspec.migrate.files import File, MigratedFile, MigratedProject, migrate_project, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
 from jobspec.pipeline import Checked
@@ -99,8 +99,6 @@ def run(options: Options) -> int:
 
 def _of_project(path: str, options: Options, release: str, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
-    from jobspec.migrate.files import migrate_project
-
     if options.target:
         raise JobspecError(f"--target is for files: {path} says itself which releases it is for")
     files = ProjectFiles(path)

@@ -15,6 +15,9 @@ from jobspec.kinds import ADMISSION_POLICIES, MUTATING_POLICY, VALIDATING_POLICY
 from jobspec.kinds import find as find_kind
 from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
 from jobspec.kubernetes.admission.policies import Request, matching
+from jobspec.operators.api_defaults import as_admitted, with_api_defaults
+from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.operators.made import with_generated_names
 from jobspec.pipeline import Checked, context_of
 from jobspec.workloads import is_workload, resumed
 
@@ -39,10 +42,6 @@ def explained(options: Options) -> Iterator[str]:
 
 def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iterator[tuple[str, str, Request]]:
     """The place and the name of each object of a file and of the pods of its jobs, each with the request that creates it."""
-    from jobspec.operators.api_defaults import as_admitted, with_api_defaults
-    from jobspec.operators.expansion import ExpandedJob, expand
-    from jobspec.operators.made import with_generated_names
-
     for each in file.documents:
         if each.group_kind in ADMISSION_POLICIES or not each.name or find_kind(each.api_version, each.kind) is None:
             continue
