@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
-from jobspec.go.values import completed, decode_as_go, mapping, reencoded, structs
+from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
 from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
@@ -295,7 +295,7 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     """Whether Kueue's webhook changes a new object: it adds a finalizer, a runtime patch to a TrainJob, `suspend` to other jobs."""
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
-        return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in (metadata.get("finalizers") or ())
+        return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
     if QUEUES not in target or (kind == PYTORCHJOB and is_at_least(target[QUEUES], "0.19.0")):
         return False
     policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))

@@ -41,7 +41,7 @@ _TARGET = choose(())
 _PATIENCE = 40.0  # seconds
 _SETTLED = 2.0
 """Seconds after which a workload that waits is not tried any more: Kueue goes on at once with flavors that are left."""
-_THREADS = 12
+_THREADS = 4
 GPU = "example.com/gpu"
 """A resource that no node of the server's own has."""
 _PRIORITIES = (-5, 0, 10, 100)
@@ -133,7 +133,7 @@ def _is(workload: Data, condition: str) -> bool:
 
 def _theirs_beside(server: Server, namespace: str, uid: str, ours: QueueAnswer, before: list[Data]) -> Data:
     """What becomes of a job beside others: its admission, what its queue has reserved, and who was preempted for it."""
-    end, quiet, said = time.monotonic() + _PATIENCE, time.monotonic(), {"message": "no Workload"}
+    end, quiet, said = time.monotonic() + _PATIENCE, time.monotonic() + _PATIENCE / 2, {}
     status: Data = next((each["status"] for each in before if each["metadata"]["name"] == ours.cluster_queue), {})
     while time.monotonic() < end and time.monotonic() - quiet < 1.5 * _SETTLED:
         workloads = server.get(_PATHS["Workload"].format(namespace)).get("items", ())
@@ -142,7 +142,7 @@ def _theirs_beside(server: Server, namespace: str, uid: str, ours: QueueAnswer, 
             gone = [each["metadata"]["name"] for each in workloads if _made_room(each, own["metadata"]["uid"])]
             now: Data = {"preempted": sorted(f"{namespace}/{name}" for name in gone)}
             now |= {"admission": it} if (it := own.get("status", {}).get("admission")) else {"message": _why_not(own)}
-            if now != said:
+            if now != said and (now["preempted"] or now.get("admission") or now["message"]):
                 quiet, said = time.monotonic(), now
         time.sleep(0.1)
     return {**said, "reserved": _reserved(server, ours.cluster_queue, status)} if said.get("admission") else said
@@ -260,7 +260,7 @@ def _reserved(server: Server, queue: str, before: Data) -> list[Data]:
     """What a queue has reserved, once its status says so; and whether it borrows more than *before*."""
     borrowed = {(flavor, each["name"]): each.get("borrowed") for flavor, each in _resources(before)}
     for _ in range(100):
-        status = server.get(f"{_PATHS['ClusterQueue']}/{queue}").get("status", {})
+        status = _status(server, queue)
         if status.get("reservingWorkloads", 0) != before.get("reservingWorkloads", 0):
             return [{**it, "borrowed": int(borrowed.get((flavor, it["name"]), "0") != it["borrowed"])} for flavor, it in _resources(status)]
         time.sleep(0.05)
@@ -269,6 +269,12 @@ def _reserved(server: Server, queue: str, before: Data) -> list[Data]:
 
 def _resources(status: Data) -> list[tuple[str, Data]]:
     return [(each["name"], {"borrowed": "0", **it}) for each in status.get("flavorsReservation", ()) for it in each["resources"]]
+
+
+def _status(server: Server, queue: str) -> Data:
+    """The status of a ClusterQueue; empty where a busy server does not give it."""
+    found = server.get(f"{_PATHS['ClusterQueue']}/{queue}").get("status", {})
+    return found if isinstance(found, dict) else {}
 
 
 def _remove(server: Server, paths: Any) -> None:
@@ -290,7 +296,7 @@ def _emptied(server: Server, world: "_World") -> None:
             break
         time.sleep(0.05)
     for _ in range(100):
-        queues = [server.get(f"{_PATHS['ClusterQueue']}/{name}").get("status", {}) for name in world.queues]
+        queues = [_status(server, name) for name in world.queues]
         if not any(each.get("reservingWorkloads") or each.get("pendingWorkloads") for each in queues):
             return
         time.sleep(0.05)
@@ -456,7 +462,9 @@ class _World:
             }
         }
         if self.is_running:
-            fungibility["flavorFungibility"]["preference"] = self.random.choice(("BorrowingOverPreemption", "PreemptionOverBorrowing"))
+            said = fungibility["flavorFungibility"]
+            if set(said.values()) == {"TryNextFlavor"}:
+                said["preference"] = self.random.choice(("BorrowingOverPreemption", "PreemptionOverBorrowing"))
             stop |= {**self._preemption(), **({"queueingStrategy": "StrictFIFO"} if self._some(0.15) else {})}
         spec = {**cohort, **selector, **stop, **(fungibility if self._some(0.5) else {})}
         made = self._kueue("ClusterQueue", name, {**spec, "resourceGroups": self._groups(has_parent=bool(cohort))})
@@ -493,7 +501,7 @@ class _World:
             if not answer.accepted:
                 return False
         for _ in range(100):  # until Kueue knows all nodes and queues
-            states = [server.get(f"{_PATHS['ClusterQueue']}/{name}").get("status", {}).get("conditions") for name in self.queues]
+            states = [_status(server, name).get("conditions") for name in self.queues]
             if all(states):
                 break
             time.sleep(0.1)
