@@ -255,7 +255,7 @@ HOSTNAME_LAST = CelRule(
 TOPOLOGY_HAS_LABEL = CelRule(
     "!has(self.topologyName) || self.nodeLabels.size() >= 1",
     lambda spec: "topologyName" not in spec or len(spec["nodeLabels"]) > 0,
-    "say in `nodeLabels` by which label the flavor's nodes are known",
+    "set `nodeLabels` to a label of the flavor's nodes",
 )
 FLAVOR_LABELS, FLAVOR_TOLERATIONS = (
     CelRule(

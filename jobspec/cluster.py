@@ -73,7 +73,7 @@ class StoredObjects:
     def of(self, document: Document) -> Document | None:
         """The stored object that the document updates, None for a new object.
 
-        Where only one of both says a namespace, the other means the same, unless there are several of the name.
+        If only one of them names a namespace, the other is taken to be in it, unless several stored objects have the name.
         """
         named = self._by_name.get((document.api_version, document.kind, document.name), [])
         exact = [each for each in named if each.namespace == document.namespace]
@@ -294,7 +294,7 @@ def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
 
 
 def _refers(judged: Judged) -> bool:
-    """Whether what is said of a document depends on others."""
+    """Whether the diagnostics of a document depend on other documents."""
     kind = judged.document.group_kind
     return kind == TRAINJOB or (kind in PLUGIN_REVIEWED and kind != NAMESPACE)
 

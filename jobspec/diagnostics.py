@@ -525,7 +525,7 @@ class FileResult:
         return FileResult(self.path, self.documents, by_cause(self.diagnostics), ignored=self.ignored)
 
     def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
-        """The same result with other diagnostics in place of its own; as many more are *ignored* as are missing, or as is said."""
+        """The same result with other diagnostics; *ignored* grows by the number that was dropped, or by the given number."""
         missing = len(self.diagnostics) - len(diagnostics) if ignored is None else ignored
         return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 

@@ -136,7 +136,7 @@ _CHOICE = {
     "unused-ignore": "A comment `# jobspec: ignore[rule]` ignores nothing: the rule is not broken there, or there is no such rule.",
     "stale-baseline": "The baseline has an entry for a finding that is gone. Write the baseline again, or it hides the next one.",
 }
-#: Rules that have another name now: old -> new. An old one goes on working wherever rules are named.
+#: Renamed rules: old -> new. Old names still work wherever rules are named.
 RENAMED = {
     "annotation-of-pods": "ineffective-annotation",
     "deadline-at-once": "zero-deadline",
@@ -154,7 +154,7 @@ RENAMED = {
     "useless-rank": "hardcoded-rank",
 }
 RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
-#: The rules about text that nobody can read, which cannot be ignored.
+#: The rules about unreadable text, which cannot be ignored.
 DECODING = frozenset(_DECODING)
 STAGES: dict[str, Stage] = {
     **dict.fromkeys(_DECODING, "decoding"),

@@ -225,7 +225,7 @@ _ANY_FINALIZERS = frozenset(
 
 
 class CompleteKinds:
-    """The kinds of which all objects are at hand: what else a manifest refers to does not exist. Of other kinds nobody knows."""
+    """The kinds of which all objects are given: others of them do not exist. Of other kinds, more objects may exist."""
 
     __slots__ = ("every", "pinned")
 
@@ -271,7 +271,7 @@ class Kind:
 
     @property
     def needs_domains(self) -> bool:
-        """Whether finalizers of its objects that are none of Kubernetes' own need a domain."""
+        """Whether finalizers of its objects, other than Kubernetes' own, need a domain."""
         return self.is_builtin and self.name not in _ANY_FINALIZERS and (self.group, self.name) != ("", "Event")
 
     @property

@@ -107,7 +107,7 @@ def _refuse_earlier_run(file: RenderedFile, variant: PlannedVariant, documents: 
 
 
 def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
-    """What is known of a field. Raises JobspecError where there is none of the name, nor was."""
+    """The history of a field. Raises JobspecError for a field that never existed."""
     found = blame.at(field)
     if not found:
         hint = closest(field, blame.names()) or "leave FIELD out to see all fields"

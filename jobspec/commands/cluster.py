@@ -67,7 +67,7 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
 
 @dataclass(frozen=True, slots=True)
 class PinnedCluster:
-    """What a `Cluster` manifest says of a cluster, or what is wrong with the file."""
+    """The content of a `Cluster` manifest, or the errors in the file."""
 
     found: dict[str, str] = field(default_factory=dict)
     """The release of each component that could be found out."""

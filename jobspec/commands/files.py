@@ -202,7 +202,7 @@ def unbuilt(found: Iterable[Found], command: str) -> str:
 
 
 def left_out(paths: Iterable[str]) -> list[Found]:
-    """The manifests in hidden folders below some folders, which nobody judges, as files that are skipped and counted."""
+    """The manifests in hidden folders below some folders, which are not checked, only counted as skipped."""
     found: list[Found] = []
     for path in paths:
         for here, folders, names in os.walk(path):
@@ -239,7 +239,7 @@ def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Foun
         command = ["git", "check-ignore", "-z", "--stdin"]
         done = subprocess.run(command, input=names, capture_output=True, check=False)  # noqa: S603 (no shell, and no path as an option)
     except OSError:
-        return list(found)  # without Git nobody ignores anything
+        return list(found)  # without Git no file is ignored
     ignored = {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
     if not ignored or len(ignored) == len(set(walked)):
         return list(found)

@@ -114,7 +114,7 @@ def _project(options: Options) -> LoadedProject | FileResult | None:
     if not os.path.lexists(FILE):
         return None
     if options.target:
-        raise JobspecError(f"--target is for a new project: {FILE} says itself which releases it is for")
+        raise JobspecError(f"--target is for a new project: set `target` in {FILE}")
     return read_project(Found(FILE, named=True))
 
 

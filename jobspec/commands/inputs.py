@@ -250,7 +250,7 @@ def parameter_value(text: str) -> ParameterValue:
 
 
 def project_among(paths: Sequence[str]) -> str | None:
-    """The path of the project that a command line means: the working folder's without a path, or the only path; None where it is none.
+    """The path of the project that a command line means: the only path, or without one the working folder's; None for other paths.
 
     Raises JobspecError without a path and without a project in the working folder.
     """

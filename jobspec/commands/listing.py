@@ -113,7 +113,7 @@ def _parameter(name: str, about: Mapping[str, Any]) -> str:
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """Rows as a table: a name, and what is said of it."""
+    """Rows as a table: a name and its description."""
     wide = max((len(row["name"]) for row in rows), default=0)
     lines: list[str] = []
     for row in rows:

@@ -100,7 +100,7 @@ def run(options: Options) -> int:
 def _of_project(path: str, options: Options, release: str, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
     if options.target:
-        raise JobspecError(f"--target is for files: {path} says itself which releases it is for")
+        raise JobspecError(f"--target is for files: set `target` in {path}")
     files = ProjectFiles(path)
     read = read_project(files.project)
     if isinstance(read, FileResult):

@@ -172,7 +172,7 @@ def declare(parser: ArgumentParser, options: Sequence[Option], *, paths: str = "
     groups: dict[str, Any] = {}
     if len(options) >= _MANY:
         parser.usage = f"%(prog)s [OPTION ...] {paths}"
-        parser.epilog = "In brackets behind a finding is its rule: `jobspec explain RULE` says why, and what to do."
+        parser.epilog = "Each finding ends with its rule in brackets; `jobspec explain RULE` says why, and what to do."
         for heading, names in _HEADINGS.items():
             groups |= dict.fromkeys(names, parser.add_argument_group(heading))
     alone: Any = None

@@ -414,7 +414,7 @@ def judged_variant(
 def write_project(options: Options, path: str) -> int:
     """Render a project, or with `--check` compare only; 1 where an error was found, or a difference."""
     if options.overlay or options.set or options.target:
-        raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
+        raise JobspecError(f"--overlay, --set and --target are for manifests: a project declares in {path} what is rendered")
     rendered = render_project(options, path, only=options.only)
     if options.to == "-":
         if rendered.valid:

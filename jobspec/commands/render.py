@@ -38,7 +38,7 @@ def run(options: Options) -> int:
             raise JobspecError("--only and --check are for a project, not for manifests")
         return _render_manifests(options)
     if options.to not in (None, "-"):
-        raise JobspecError(f"--to DIR is for manifests: {project} says itself where it is rendered to")
+        raise JobspecError(f"--to DIR is for manifests: {project} declares where it is rendered to")
     if options.to == "-" and options.check:
         raise JobspecError("--check compares the committed tree, and `--to -` writes none")
     from jobspec.commands.project import write_project

@@ -70,13 +70,13 @@ def run(options: Options) -> int:
     rows: list[PageRow] = []
 
     def judge(files: Sequence[Checked], run_context: RunContext, _: object) -> list[FileResult]:
-        """What lint says of files, whose jobs are rows."""
+        """The lint results of files, whose jobs become rows."""
         results = lint(files, run_context.cluster, rules, run=how_to_run(files))
         rows.extend(_jobs(files, results, run_context.cluster))
         return results
 
     def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
-        """What is said of a planned project besides its mistakes; its variants are rows."""
+        """The diagnostics of the variants of a planned project, which become rows."""
         made = _variants(planned, rules) if all(each.valid for each in planned.results) else []
         rows.extend(made)
         return [], reported_once((each.findings for each in made), reported)
@@ -97,7 +97,7 @@ def run(options: Options) -> int:
 
 
 def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
-    """What of the arguments are paths, and the one that is none. Raises JobspecError for two of these."""
+    """The arguments that are paths, and the one that is a Git ref. Raises JobspecError for two refs."""
     paths = [each for each in given if each == "-" or os.path.lexists(each)]
     others = [each for each in given if each not in paths]
     if len(others) > 1:
@@ -123,7 +123,7 @@ def _summary(page: ReportPage) -> str:
 
 
 def _change(options: Options, ref: str, project: str | None, prices: PriceList | None) -> tuple[ComparisonView | None, str]:
-    """What changes against a ref, or why nobody can say. Raises JobspecError for a ref that is none, or without a project."""
+    """The changes against a ref, or why they are unknown. Raises JobspecError for an invalid ref, or without a project."""
     if project is None:
         raise JobspecError(f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {FILE}")
     asked = Options(**{**vars(options), "project": project, "ref": ref})

@@ -82,7 +82,7 @@ def _about_pods(manifests: Sequence[Manifests], run_context: RunContext) -> list
 
 
 def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> list[FileResult]:
-    """The results with what the server says of pods, where it accepts their job."""
+    """The results with the server's diagnostics of pods, where it accepts their job."""
     accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
     asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
     problems = problems_of_pods(asked, answers)

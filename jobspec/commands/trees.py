@@ -27,7 +27,7 @@ class OwnedTree:
     to_be: Callable[[Files, Mapping[str, str]], Files]
 
     def wanted(self, found: Files) -> Files:
-        """The whole tree to be, given the one that is there. Raises JobspecError where its inventory is none."""
+        """The whole tree to be, given the one that is there. Raises JobspecError for an invalid inventory."""
         return self.to_be(found, hashes_in(self.folder, found))
 
     def overwritten(self, found: Files, wanted: Files) -> UnfinishedMerge | None:

@@ -134,7 +134,7 @@ def _change_of(component: str, before: Mapping[str, str], after: Mapping[str, st
 
 @dataclass(frozen=True, slots=True)
 class JudgedManifests:
-    """What one side says of files or of a project."""
+    """The diagnostics of files or of a project on one side of an upgrade."""
 
     side: UpgradeState
     results: Sequence[FileResult]

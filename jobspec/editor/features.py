@@ -273,7 +273,7 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
 
 
 _WRITTEN = re.compile(r"(?P<lead>\s*(?:- +)*)(?:(?P<key>[^\s:#\[{][^:]*|\"[^\"]*\"):\s+)?(?P<value>[^#]*)$")
-#: What can be chosen, what is said of it, and what is written then.
+#: An item of a completion: its label, its description, and the text to insert.
 Offer = tuple[str, str, str]
 
 
@@ -540,7 +540,7 @@ EXPANDED, RENDERED, DIFFERING = "jobspec.expanded", "jobspec.rendered", "jobspec
 
 
 def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-    """What nobody wrote: the defaults of the API, and what the operator gives to the container that trains."""
+    """Values that no file has: the defaults of the API, and what the operator adds to the training container."""
     name = view.name(params.text_document.uri)
     text = view.text(name)
     found: dict[int, list[str]] = {}

@@ -59,7 +59,7 @@ def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Pro
 def _limits(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
-        hint = "before Kubernetes 1.37 the API server takes 0 with its feature gate HPAScaleToZero alone" if least == 0 else ""
+        hint = "before Kubernetes 1.37 the API server accepts 0 only with its feature gate HPAScaleToZero" if least == 0 else ""
         yield Problem("out-of-range", ("spec", "minReplicas"), f"`minReplicas` must be at least {lowest}, and is {least}", hint)
     if not most:
         yield missing("maxReplicas", spec, ("spec",), "set the maximum number of pods")

@@ -165,10 +165,10 @@ def _of_value(value: Any, shape: Shape, path: Path) -> Problems:
             yield _unfit(value, path, "at least one of", "anyOf", any_of)
         number = sum(_fits(value, branch) for branch, _ in one_of) if one_of else 1
         if one_of and number != 1:
-            yield _unfit(value, path, "exactly one of", "oneOf", one_of, f"; {number} hold" if number else "")
+            yield _unfit(value, path, "exactly one of", "oneOf", one_of, f"; it matches {number}" if number else "")
         for branch, text in shape.branches.get("not", []):
             if _fits(value, branch):
-                yield Problem("wrong-combination", path, f"{name_of(path)} cannot be what `not` excludes: {text}")
+                yield Problem("wrong-combination", path, f"{name_of(path)} must not match `not`: {text}")
     except _BranchNotEvaluated as error:
         yield Problem("rule-not-evaluated", path, str(error))
     for branch, _ in shape.branches.get("allOf", []):
@@ -178,7 +178,7 @@ def _of_value(value: Any, shape: Shape, path: Path) -> Problems:
 def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branches, more: str = "") -> Problem:
     choices = "; ".join(text for _, text in branches)
     what = f", not {describe(value)}" if not isinstance(value, (dict, list)) else ""
-    return Problem("wrong-combination", path, f"{name_of(path)} takes {how_many} the {keyword} ({choices}){what}{more}")
+    return Problem("wrong-combination", path, f"{name_of(path)} must match {how_many} the {keyword} ({choices}){what}{more}")
 
 
 def _fits(value: Any, branch: Shape) -> bool:

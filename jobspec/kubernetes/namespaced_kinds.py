@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     KindRules = Callable[[Data, Any], Problems]
 
 
-# What the server's Go code says of a ConfigMap.
+# The server's Go rules for a ConfigMap.
 #
 # Follows `ValidateConfigMap` and `ValidateConfigMapUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
@@ -82,7 +82,7 @@ def _bytes(config: Data) -> dict[str, bytes]:
     return {key: decoded(value) for key, value in config.get("binaryData", {}).items()}
 
 
-# What the server's Go code says of a Namespace.
+# The server's Go rules for a Namespace.
 #
 # Follows `ValidateNamespace`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. An update keeps the finalizers that there are.
 
@@ -100,7 +100,7 @@ def namespace_problems(namespace: Data, _: Any) -> Problems:
             yield Problem("invalid-name", path, message)
 
 
-# What the server's Go code says of a NetworkPolicy.
+# The server's Go rules for a NetworkPolicy.
 #
 # Follows `ValidateNetworkPolicySpec` and `ValidateNetworkPolicyUpdate`, k8s.io/kubernetes pkg/apis/networking/validation, 1.30 to
 # 1.37.
@@ -198,7 +198,7 @@ def _network(text: str) -> Network | None:
         return None
 
 
-# What the server's Go code says of a PodDisruptionBudget.
+# The server's Go rules for a PodDisruptionBudget.
 #
 # Follows `ValidatePodDisruptionBudget`, k8s.io/kubernetes pkg/apis/policy/validation, 1.36.
 
@@ -221,7 +221,7 @@ def poddisruptionbudget_problems(budget: Data, _: Any) -> Problems:
         yield from one_of(spec["unhealthyPodEvictionPolicy"], _EVICTION_POLICIES, ("spec", "unhealthyPodEvictionPolicy"))
 
 
-# What the server's Go code says of a PriorityClass.
+# The server's Go rules for a PriorityClass.
 #
 # Follows `ValidatePriorityClass` and `ValidatePriorityClassUpdate`, k8s.io/kubernetes pkg/apis/scheduling/validation, 1.36. Whether another
 # class is the cluster's default, the cluster alone knows.
@@ -242,7 +242,7 @@ def priorityclass_problems(made: Data, _: Any) -> Problems:
             message = f"`{name}` cannot name the class: names that start with `{_PREFIX}` are Kubernetes' own"
             yield Problem("invalid-name", ("metadata", field), message, f"write `{name.removeprefix(_PREFIX)}`" if name != _PREFIX else "")
     elif value > _MAX_PRIORITY:
-        message = f"`value` takes at most {_MAX_PRIORITY:,}, and {value:,} is above; more is Kubernetes' own"
+        message = f"`value` must be at most {_MAX_PRIORITY:,}, got {value:,}: higher ones are Kubernetes' own"
         yield Problem("out-of-range", ("value",), message)
     if "preemptionPolicy" in made:
         yield from required_choice(made, "preemptionPolicy", _PREEMPTION_POLICIES, ())
@@ -256,7 +256,7 @@ def priorityclass_update_problems(made: Data, old: Data) -> Problems:
         yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
 
 
-# What the server's Go code says of a Role or a ClusterRole.
+# The server's Go rules for a Role or a ClusterRole.
 #
 # Follows `ValidateRole`, `ValidateClusterRole` and `ValidatePolicyRule`, k8s.io/kubernetes pkg/apis/rbac/validation, 1.36.
 
@@ -286,7 +286,7 @@ def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
         yield missing("resources", rule, path, "write them in the plural, such as `[pods, configmaps]`")
 
 
-# What the server's Go code says of a RoleBinding or a ClusterRoleBinding.
+# The server's Go rules for a RoleBinding or a ClusterRoleBinding.
 #
 # Follows `ValidateRoleBinding`, `ValidateClusterRoleBinding` and their updates, k8s.io/kubernetes pkg/apis/rbac/validation, 1.36, after
 # `SetDefaults_RoleBinding` and `SetDefaults_Subject`, pkg/apis/rbac/v1.
@@ -338,7 +338,7 @@ def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
         yield missing("namespace", subject, path, "write the namespace of the ServiceAccount")
 
 
-# What the server's Go code says of a Secret.
+# The server's Go rules for a Secret.
 #
 # Follows `ValidateSecret` and `ValidateSecretUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, with the conversion that writes
 # `stringData` over `data`. No message quotes a value.
@@ -431,7 +431,7 @@ def _finite(text: str) -> float:
     return number if number not in (float("inf"), float("-inf")) else _refuse(text)
 
 
-# What the server's Go code says of a LimitRange.
+# The server's Go rules for a LimitRange.
 #
 # Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, after `SetDefaults_LimitRangeItem`, pkg/apis/core/v1.
 
@@ -525,7 +525,7 @@ def _exceeds(ratio: int, most: int, least: int) -> bool:
     return bool(whole[2]) and whole[0] > whole[1] / whole[2]
 
 
-# What the server's Go code says of a ResourceQuota.
+# The server's Go rules for a ResourceQuota.
 #
 # Follows `ValidateResourceQuotaSpec` and `ValidateResourceQuotaUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, and
 # `IsResourceQuotaScopeValidForResource`, pkg/apis/core/helper.

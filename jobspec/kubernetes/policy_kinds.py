@@ -392,14 +392,14 @@ def _optional_types(*, has_params: bool, has_authorizer: bool) -> dict[str, CelT
     )
 
 
-# What a server says of a policy in its status: expressions that do not fit the kinds that it is for.
+# Type-check warnings in the status of a policy: expressions that do not fit the kinds that it matches.
 
 
 _MOST_KINDS = 10
 
 
 def type_warnings(policy: Data, target: Target) -> Iterator[tuple[Path, str, bool]]:
-    """The expressions of an accepted policy that do not fit a kind that it is for, each with what a server says of that kind.
+    """The expressions of an accepted policy that do not fit a kind that it matches, each with the server's warning.
 
     Of kinds that CRDs define, only our own are known. The last value is whether the expression works all the same: a server sees no
     quantities of built-in kinds when it looks at types, and says that there is no such field.

@@ -68,7 +68,7 @@ _UNITS = {
 _QUOTES = "put it in quotes"
 
 
-def takes(shape: Shape) -> str:
+def type_in_words(shape: Shape) -> str:
     """The type of a shape in words."""
     return "a quantity" if shape.format == "quantity" else _TYPES[shape.type]
 
@@ -197,7 +197,7 @@ def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) 
 
 def wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
     """A value is of another type than its shape."""
-    message = f"{name_of(path)}: expected {takes(shape)}, got {describe(value)}"
+    message = f"{name_of(path)}: expected {type_in_words(shape)}, got {describe(value)}"
     return Problem("wrong-type", path, message, type_hint(value, shape), remedy=retyped(value, shape, path))
 
 

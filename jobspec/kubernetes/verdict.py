@@ -51,7 +51,7 @@ class Verdict:
 
 
 class AdmissionAnswer:
-    """What webhooks and plugins say of a document: errors and warnings, and the names of looked-up objects that are not in its file."""
+    """The answer of webhooks and plugins to a document: errors, warnings, and the names of looked-up objects outside of its file."""
 
     __slots__ = ("diagnostics", "wanted")
 

@@ -91,7 +91,7 @@ class LintedJob(LintedDocument):
 
 
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:
-    """An accepted job or runtime as rules look at it; None for other documents, and where nobody can say what comes of it."""
+    """An accepted job or runtime as rules look at it; None for other documents, and for a job that cannot be expanded."""
     target = documents.target
     if given.group_kind in RUNTIMES:
         job = _stand_in(given)

@@ -44,7 +44,7 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
     for path, job in items_at(document.given.data, ("spec", "template", "spec", "replicatedJobs")):
         name = value_at(job, ("name",))
         if isinstance(name, str) and len(name) > _LONGEST:
-            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "shorten it")
+            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 accepts at most {_LONGEST}", "shorten it")
 
 
 def repeated_object(document: LintedDocument) -> Iterator[Finding]:

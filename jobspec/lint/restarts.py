@@ -293,7 +293,7 @@ def _restart_policy(role: ExpandedRole) -> str:
 
 
 def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, MarkedTree | None]]:
-    """Of the Jobs of a TrainJob that train, what its runtime says of restarts: the `backoffLimit`, and a policy of OnFailure."""
+    """The places of `backoffLimit` and `restartPolicy: OnFailure` in the runtime's training Jobs of a TrainJob."""
     training = {each.name for each in job.training}
     for each in job.expanded.of_kind("Job"):
         if text(each, "metadata", "labels", REPLICATED_JOB) in training:

@@ -117,7 +117,7 @@ def _meaning(difference: Difference, how: str, words: str) -> str:
     if area == "life":
         return _life(about, difference)
     if before is None or not before.mark.line or (after is not None and before.mark.line and str(before.mark) == str(after.mark)):
-        return CHANGED  # what nobody wrote, or what is in the runtime, which another release ships otherwise
+        return CHANGED  # a value that no file has, or one of a runtime that each release ships in its own form
     return LOST
 
 

@@ -188,7 +188,7 @@ def _queue(source: SourceJob) -> dict[str, Any]:
 
 
 def _gang(source: SourceJob) -> dict[str, Any]:
-    """The policy of the runtime by which its pods are scheduled all at once, where training-operator had them so."""
+    """The pod group policy of the runtime, where training-operator scheduled the pods as a gang."""
     if not source.gang_scheduler or (source.is_of_volcano and not knows_volcano(source.release)):
         return {}
     seconds = source.policy("schedulingPolicy", "scheduleTimeoutSeconds")
@@ -220,7 +220,7 @@ class SourceJob:
         self.document = document
         self.release = target["trainer"]
         self.gang_scheduler = gang_scheduler
-        """What schedules its pods all at once; empty where nothing does."""
+        """The gang scheduler of its pods; empty without one."""
         self.tree = _without_nulls(with_marks(document.data, document.marks))
         self.spec: MarkedTree = self.tree.value["spec"]
         self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
@@ -234,7 +234,7 @@ class SourceJob:
 
     @property
     def is_of_volcano(self) -> bool:
-        """Whether Volcano schedules its pods all at once."""
+        """Whether Volcano schedules its pods as a gang."""
         return self.gang_scheduler.lower() == "volcano"
 
     @property

@@ -32,8 +32,8 @@ def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnosti
     name, path = dropped.path[-1], path_at(dropped.tree.place(), document)
     if name == "numProcPerNode":
         is_default = dropped.tree.value == "auto"
-        message = f"a runtime of trainer {target['trainer']} says no number of processes"
-        hint = "" if is_default else "say `spec.trainer.numProcPerNode` in the TrainJobs that use it"
+        message = f"a runtime of trainer {target['trainer']} has no number of processes"
+        hint = "" if is_default else "set `spec.trainer.numProcPerNode` in the TrainJobs that use it"
         rule = NOTE if is_default else LOST
         return document.problem(rule, message, path, hint=hint, severity=SEVERITIES[rule])
     message = f"`{name}` has no counterpart in trainer {target['trainer']}"

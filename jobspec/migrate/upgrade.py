@@ -96,7 +96,7 @@ def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
     try:
         seen = job_facts(old.document, old.context, old.target)
         then = job_facts(new.document, new.context, new.target)
-    except JobspecError:  # more pods than anybody looks at
+    except JobspecError:  # too many pods to expand
         return []
     if has_error(seen.refusals) or has_error(then.refusals):
         return []  # reported as an outcome already
@@ -129,7 +129,7 @@ def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
     return first.with_message(f"{first.message} ({f'all {count}' if len(several) == count else f'{len(several)} of {count}'} jobs)")
 
 
-# What is known of upgrades and pairs of releases, whatever the jobs say.
+# Problems of upgrades and pairs of releases, independent of the jobs.
 
 
 _PATCHED_SINCE = {"kueue": "0.17", "trainer": "2.2"}
@@ -189,11 +189,11 @@ def announced(documents: Iterable[Document], before: Mapping[str, str], after: M
     for document in (each for each in documents if each.group_kind == TRAINJOB):
         nodes = value_at(document.data, _NODES)
         if isinstance(nodes, int) and nodes < 0:
-            message = f"`numNodes` is {nodes}, and trainer {since} takes 0 and more (by its main branch)"
+            message = f"`numNodes` is {nodes}, and trainer {since} accepts 0 or more (by its main branch)"
             yield document.problem("release-step", message, _NODES, hint="write how many pods train", severity="warning")
     for document in (each for each in documents if each.group_kind in (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)):
         for number, job in enumerate(value_at(document.data, _REPLICATED_JOBS) or ()):
             name = job.get("name") if isinstance(job, dict) else None
             if isinstance(name, str) and len(name) > longest:
-                message = f"`{name}` has {len(name)} characters, and trainer {since} takes {longest} {_AS_READ}"
+                message = f"`{name}` has {len(name)} characters, and trainer {since} accepts at most {longest} {_AS_READ}"
                 yield document.problem("release-step", message, (*_REPLICATED_JOBS, number, "name"), hint="shorten it", severity="warning")

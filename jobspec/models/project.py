@@ -64,7 +64,7 @@ class ArgoCD(Model):
     repo_url: Text = Field(alias="repoURL", description="URL of the Git repository that holds the rendered tree, as Argo CD reads it")
     revision: Text | None = optional_field("branch, tag or commit that is synced; `HEAD` by default")
     path: Text | None = optional_field(
-        "path of the rendered tree in that repository, or of the project with `plugin`; where these stand here, by default"
+        "path of the rendered tree in that repository, or of the project with `plugin`; their path in this repository by default"
     )
     name: Text | None = optional_field("name of the `Application` or `ApplicationSet`; that of the repository by default")
     project: Text | None = optional_field(
@@ -109,7 +109,7 @@ class Flux(Model):
 
     url: Text = Field(description="URL of the repository: `https://`, `ssh://` or `http://` of a Git repository, `oci://` of artifacts")
     ref: FluxReference | None = optional_field("what is synced of it; the branch `main`, or the tag `latest` of artifacts, by default")
-    path: Text | None = optional_field("path of the rendered tree in the repository; where the project's output stands, by default")
+    path: Text | None = optional_field("path of the rendered tree in the repository; that of the project's output by default")
     name: Text | None = optional_field("name of the objects; that of the repository by default")
     namespace: Text | None = optional_field("namespace of the objects; `flux-system` by default")
     interval: Duration | None = optional_field("how often the tree is fetched and applied; `10m` by default")

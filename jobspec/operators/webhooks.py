@@ -1,4 +1,4 @@
-"""What operators' webhooks have in common: rules by release, names, values that Go cannot decode, and what a mutating webhook writes.
+"""What operators' webhooks share: rules by release, names, values that Go cannot decode, and what a mutating webhook writes.
 
 A rule is a generator over a workload that yields findings. Its function gives it its name, and the docstring its explanation. Webhooks see
 the object without the defaults that an operator fills in later.

@@ -1,1 +1,1 @@
-"""What becomes of a job that the server accepts: rules over the objects that its operator makes of it."""
+"""The outcome of a job that the server accepts: rules over the objects that its operator creates."""

@@ -1,4 +1,4 @@
-"""What becomes of an accepted job, judged as a whole: it is expanded, and rules look at the objects and at the programs."""
+"""The outcome of an accepted job, judged as a whole: it is expanded, and rules look at its objects and programs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def judged(
 
 
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
-    """What becomes of a job whose objects are accepted."""
+    """The outcomes of a job whose objects are accepted."""
     programs = started(expanded)
     yield from rendezvous_outcomes(expanded, programs)
     if expanded.job.group_kind == TRAINJOB:

@@ -86,7 +86,7 @@ class TrainingProgram:
 
     @property
     def launched(self) -> Sequence[MarkedTree]:
-        """The words behind torchrun; those of another program are none."""
+        """The words after `torchrun`; none for another program."""
         return self.words[self._start :] if self._start else ()
 
     @property
@@ -147,13 +147,13 @@ def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: 
     place, name = words[given.at], given.name
     if given.option in contract.switches:
         if given.is_joined:
-            message = f"{program} does not take a value for `{name}`, {_ENDS}"
+            message = f"{program} accepts no value for `{name}`, {_ENDS}"
             yield Finding(place, message, f"write `{name}` alone, or remove it", rule="wrong-flag-value")
     elif given.value is None:
         message = f"{program} needs a value for `{name}`, {_ENDS}"
         yield Finding(place, message, f"a value that starts with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
     elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
-        message = f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}"
+        message = f"{program} accepts {expected} for `{name}`, not `{given.value}`, {_ENDS}"
         yield Finding(words[given.value_at], message, rule="wrong-flag-value")
 
 
@@ -204,7 +204,7 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
             hint = closest(given.name, contract.flags)
             yield Finding(place, f"{program} has no flag `{given.name}`, {_ENDS}", hint, rule="unknown-flag")
         elif is_known:
-            message = f"{program} takes flags alone, {_ENDS} at `{given.name}`"
+            message = f"{program} accepts only flags, {_ENDS} at `{given.name}`"
             yield Finding(place, message, "a flag takes one value, which follows it", rule="unknown-flag")
         is_known = bool(given.option)
 
@@ -278,7 +278,7 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
 
 
 def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
-    """The number of processes is none that torchrun takes: it ends at once."""
+    """The number of processes is not one that torchrun accepts: it exits at once."""
     for _role, program in started:
         variable = program.variables.get(NPROC_PER_NODE)
         number = text(variable, "value")

@@ -106,12 +106,12 @@ def _keep_resources(job: MarkedTree, node: MarkedTree, pods: TrainJobPods) -> Ma
         return job
     if pods.runtime.document is None:
         if not only_removes(wanted):
-            message = f"trainer {pods.release} takes these resources in place of all that the runtime `{pods.runtime.name}` has"
+            message = f"trainer {pods.release} uses these resources in place of all that the runtime `{pods.runtime.name}` has"
             hint = f"write all of them into `spec.trainer.resourcesPerNode`, or {_AT_HAND}"
             pods.problems.append(Diagnostic("unresolved-reference", message, wanted.place(), severity="warning", hint=hint))
         return job
     if pods.runtime.configures_nodes and len(_different_resources(pods)) > 1:
-        message = f"trainer {pods.release} takes these resources in place of those of both the launcher and the nodes, which differ"
+        message = f"trainer {pods.release} uses these resources in place of those of both the launcher and the nodes, which differ"
         pods.not_expressible(wanted, (*NODE_PATH, "resources"), message)
     return _trainer_with(job, {TRAINER_FIELD["resources"]: inherited}, wanted) if inherited and inherited.value else job
 

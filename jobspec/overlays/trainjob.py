@@ -102,7 +102,7 @@ class TrainJobPods:
             targets = [str(name.value) for each in items(entry.get("targetJobs")) if (name := each.get("name"))]
             shared = [name for name in targets if name in self.runtime.jobs]
             if shared and len(targets) > 1:
-                message = f"trainer {self.release} takes one entry only for `{shared[0]}`, and this one is for other jobs, too"
+                message = f"trainer {self.release} accepts only one entry for `{shared[0]}`, and this one is for other jobs, too"
                 self.not_expressible(entry, ("spec", "podSpecOverrides"), message, "split the entry into one for each job")
 
     def _spec(self, spec: MarkedTree, trainer: dict[str, MarkedTree]) -> dict[str, MarkedTree]:
@@ -231,7 +231,7 @@ class TrainJobPods:
     def _report_ignored_resources(self, resources: MarkedTree, path: Path) -> None:
         claims = resources.get("claims")
         if claims and claims.value is not None:
-            self.not_expressible(claims, (*path, "claims"), "the trainer takes limits and requests only, and drops `claims`")
+            self.not_expressible(claims, (*path, "claims"), "the trainer uses only limits and requests, and drops `claims`")
         if self.runtime.merges_resources and self.runtime.document and not self.runtime.policy():
             what = "no `mlPolicy`, without which the trainer ignores `resourcesPerNode`"
             self.not_expressible(resources, path, f"the runtime `{self.runtime.name}` has {what}", "give the runtime an `mlPolicy`")

@@ -315,7 +315,7 @@ def _wrong_argocd(argocd: ArgoCDSettings) -> Iterator[Diagnostic]:
 
 def _wrong_flux(flux: FluxSettings) -> Iterator[Diagnostic]:
     if not flux.url.startswith(_SCHEMES):
-        message = f"Flux takes no `{flux.url}` as URL of a repository"
+        message = f"Flux does not accept the repository URL `{flux.url}`"
         user, colon, path = flux.url.partition(":")
         is_scp = colon and "/" not in user and not path.startswith("//")
         hint = f"write `ssh://{user}/{path}`" if is_scp else f"it starts with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
@@ -327,5 +327,5 @@ def _wrong_flux(flux: FluxSettings) -> Iterator[Diagnostic]:
             message = f"{'a Git repository' if flux.is_git else 'an OCI artifact'} has no `{name}`"
             yield Diagnostic("invalid-project", message, flux.place("ref", name), hint=f"write one of {', '.join(allowed)}")
     if len(said) > 1 and said.keys() != {"branch", "commit"} and said.keys() <= set(allowed):
-        message = f"{' and '.join(said)} each name what is synced, and Flux takes only one of them"
+        message = f"{' and '.join(said)} each name what is synced, and Flux accepts only one of them"
         yield Diagnostic("invalid-project", message, flux.place("ref"), hint="keep one; only a commit can be combined with its branch")

@@ -64,7 +64,7 @@ def test_what_is_another_program_or_not_known_is_left_in_peace(tmp_path: Path, f
 
 def test_a_message_says_what_is_right(tmp_path: Path) -> None:
     (found,) = _reported(tmp_path, "args: [--epochs, fifteen]", *_GIVEN)
-    assert found == ("wrong-flag-value", 14, "trainer takes an integer of at least 1 for `--epochs`, not `fifteen`, and exits with 2")
+    assert found == ("wrong-flag-value", 14, "trainer accepts an integer of at least 1 for `--epochs`, not `fifteen`, and exits with 2")
     write(tmp_path, {"a.yaml": JOB.replace(_IMAGE, f"{_IMAGE}\n            args: [--epoch, '1']")})
     assert "hint: did you mean `--epochs`?" in run_here("validate", "a.yaml", *_GIVEN, cwd=tmp_path).stdout
 

@@ -149,7 +149,7 @@ def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tm
     for folder in (tmp_path / "deep" / "er", tmp_path / "flux"):
         assert run_here("render", "--check", cwd=folder).stdout == ""
     done = run_here("init", tmp_path / "no", "--engine", "flux", "--repository", "git@git.example:a/b.git")
-    assert (done.returncode, done.stderr) == (2, "jobspec: Flux takes no `git@git.example:a/b.git` as URL of a repository\n")
+    assert (done.returncode, done.stderr) == (2, "jobspec: Flux does not accept the repository URL `git@git.example:a/b.git`\n")
     assert not (tmp_path / "no").exists()
 
 

@@ -363,7 +363,7 @@ def _merged_list(live: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
 
 
 class _Breaks(Exception):
-    """A server cannot go on with a request, whatever the failure policy; the text says why."""
+    """A request that fails regardless of the failure policy; the text says why."""
 
 
 def _has_object(value: Any) -> bool:

@@ -209,7 +209,7 @@ def _names(names: Data) -> Problems:
     for name in ("shortNames", "categories"):
         for place, value in items_at(names, name, at):
             if why := bad_dns1035_label(value or ""):
-                yield invalid(place, f"`{value or ''}` cannot stand in `{name}`: {why}")
+                yield invalid(place, f"`{value or ''}` is not valid in `{name}`: {why}")
 
 
 def _own_name(metadata: Data, wanted: str) -> Problems:
@@ -322,7 +322,7 @@ def selectable_problems(versions: Sequence[Data], path: Path) -> Problems:
         at: Path = (*path, index, "selectableFields")
         if each and not fits:
             both = "where they and the schemas are the same in all versions, or differ both"
-            yield invalid(at, f"the server takes selectable fields only {both}")
+            yield invalid(at, f"the server accepts selectable fields only {both}")
         elif each:
             yield from _selectable(each, schemas[index], at)
 

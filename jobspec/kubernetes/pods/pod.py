@@ -463,7 +463,7 @@ def _host_process(around: Data) -> bool | None:
     return value
 
 
-# What admission refuses of new pods on every cluster, whatever objects it has.
+# What the admission plugins refuse on every cluster.
 #
 # Follows `admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, and `validateOverhead`, plugin/pkg/admission/runtimeclass, 1.36.
 

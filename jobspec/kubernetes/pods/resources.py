@@ -260,7 +260,7 @@ def _claim(claim: Data, names: set[str], path: Path) -> Problems:
         yield from named(claim[source], "an object", bad_subdomain, (*path, source))
 
 
-# What the containers of a pod need together, in whatever numbers their amounts are counted.
+# The sum of what the containers of a pod need, for any type of amounts.
 #
 # Follows `AggregateContainerRequests` and `AggregateContainerLimits`, k8s.io/component-helpers resource, 1.36.
 

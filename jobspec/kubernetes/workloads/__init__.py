@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-# What the server's Go code says of an object of a kind that runs pods: its own rules, and those of its pod template.
+# The server's Go rules for an object of a kind that runs pods: its own rules, and those of its pod template.
 #
 # The rules of a Service stand beside them. Each function loads the module of its kind.
 

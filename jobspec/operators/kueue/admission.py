@@ -47,7 +47,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class PodSetAnswer:
-    """What becomes of a pod set."""
+    """The verdict on a pod set."""
 
     name: str
     count: int
@@ -70,7 +70,7 @@ class Borrowed:
 
 @dataclass(frozen=True, slots=True)
 class QueueAnswer:
-    """What becomes of a workload."""
+    """The verdict on a workload."""
 
     workload: QueuedWorkload
     cluster_queue: str
@@ -87,7 +87,7 @@ class QueueAnswer:
 
 
 def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> QueueAnswer:
-    """What becomes of a workload. *usage*: what is used already, instead of what the objects say."""
+    """The verdict on a workload. *usage*: the amounts in use, in place of those that the objects show."""
     local = world.local_queue(workload.namespace, workload.queue)
     name = text(mapping(local, "spec"), "clusterQueue") if local else ""
     queue = world.queues.get(name)
@@ -203,7 +203,7 @@ def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool |
 
 
 def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, is_empty: bool) -> QueueAnswer:
-    """What the scheduler does in its cycles, each of which goes on with the flavors behind those that it tried."""
+    """The result of the scheduler's cycles, each of which continues with the flavors after those that were tried."""
     counts = [each.count for each in workload.pod_sets]
     last: dict[tuple[int, str], int] = {}
     seen: list[dict[tuple[int, str], int]] = []

@@ -39,7 +39,7 @@ NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks
 
 
 def not_queued(kind: str, release: str) -> str:
-    """What becomes of a job of a kind that the default configuration of a release does not queue."""
+    """The message for a job of a kind that the default configuration of a release does not queue."""
     return f"bypasses Kueue: Kueue {release} does not queue {kind}s by default"
 
 

@@ -75,7 +75,7 @@ class CellQuota:
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A ResourceFlavor; an assumed one where nobody has given it, which then fits every pod."""
+    """A ResourceFlavor; one that is not given is assumed to fit every pod."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class World:
         return {name: QueueInCohort(name, each, self) for (_, name), each in self.of_kind("ClusterQueue")}
 
     def local_queue(self, namespace: str, name: str) -> Data | None:
-        """The LocalQueue of a name; one without a namespace is in that of whoever asks."""
+        """The LocalQueue of a name; one without a namespace counts as being in the asked one."""
         return self.object("LocalQueue", name, namespace) or self.object("LocalQueue", name)
 
     def namespaces_of(self, local_queue: str) -> list[str]:

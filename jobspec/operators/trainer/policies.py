@@ -309,7 +309,7 @@ TORCHTUNE_RULES = [
 ]
 
 
-# What a TrainJob that fine-tunes with torchtune says of itself: its model by the runtime's name, how it tunes by its arguments.
+# The model of a TrainJob that fine-tunes with torchtune, from the runtime's name, and its method, from the arguments.
 #
 # Follows `getModelFromRuntimeRef`, `isLoraConfigEnabled` and `isUseQLoraFinetune` of the plugin torch, github.com/kubeflow/trainer
 # pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.

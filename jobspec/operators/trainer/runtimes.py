@@ -122,7 +122,7 @@ def takes_words_for_processes(release: str) -> bool:
 
 
 def knows_volcano(release: str) -> bool:
-    """Whether a runtime can have its pods scheduled all at once by Volcano."""
+    """Whether a runtime can have its pods scheduled as a gang by Volcano."""
     return is_at_least(release, "2.1.0")
 
 

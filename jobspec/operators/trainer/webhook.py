@@ -225,7 +225,7 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` has `replicas: {replicas}`; it must be 1"
-            yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
+            yield Finding((*job.path, "replicas"), message, "remove it; set the number of nodes in `mlPolicy.numNodes`")
 
 
 def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:

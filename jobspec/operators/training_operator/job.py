@@ -101,7 +101,7 @@ class TrainingJob:
         """Whether the operator is 1.8.0 or a later one."""
 
     def indices(self, replicas: Replicas) -> Iterable[int]:
-        """The indices of the pods of a replica type. Raises JobspecError for more than anybody could read."""
+        """The indices of the pods of a replica type. Raises JobspecError for too many to expand."""
         return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", first_and_last_only=self.first_and_last_only)
 
 
