@@ -148,7 +148,10 @@ def _wanted_pause(response: BaseHTTPResponse) -> float:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether another try may succeed: the connection was lost or refused, not timed out or untrusted."""
+    """Whether another try may succeed: the connection was lost or refused, not timed out or untrusted.
+
+    urllib3's `Retry` counts refused connections and timeouts alike, and a wrong certificate like a handshake that was cut off.
+    """
     lost = (errors.ProtocolError, errors.NewConnectionError, ConnectionError)
     return (isinstance(error, lost) and not isinstance(error, errors.NameResolutionError)) or _is_cut_off(error)
 

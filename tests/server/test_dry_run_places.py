@@ -215,7 +215,7 @@ def test_the_real_kind_program(tmp_path: Path) -> None:
     else:
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith("jobspec: `kind get clusters` failed: ")
-        assert "say --envtest, which needs neither kind nor Docker" in done.err
+        assert "pass --envtest, which needs neither kind nor Docker" in done.err
     assert (config.read_bytes(), config.stat().st_mtime_ns) == before
     assert [each.name for each in config.parent.iterdir()] == ["config"]
 
@@ -226,7 +226,7 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
     done = dry_run(tmp_path / "map.yaml")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("jobspec: kind is not installed: install kind (https://kind.sigs.k8s.io")
-    assert "say --envtest, which needs neither kind nor Docker" in done.err
+    assert "pass --envtest, which needs neither kind nor Docker" in done.err
 
 
 @pytest.mark.parametrize(
@@ -234,11 +234,11 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
     [
         (
             "ERROR: failed to list clusters: Cannot connect to the Docker daemon at unix:///a. Is it running?",
-            "Is it running? Start Docker, or say",
+            "Is it running? Start Docker, or pass",
         ),
         (
             "permission denied while trying to connect to the Docker daemon socket.",
-            "socket. Get the right to use Docker (its group is `docker`), or say",
+            "socket. Get the right to use Docker (its group is `docker`), or pass",
         ),
         (
             'command failed: exec: "docker": executable file not found in $PATH',
