@@ -15,6 +15,7 @@ from jobspec.go import regex, text_formats
 from jobspec.kubernetes.correlation import Correlated, children, deep_equal
 from jobspec.kubernetes.problems import at_most, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
 from jobspec.schemas.shapes import BITS, TYPES, Shape
+from jobspec.targets import is_at_least
 
 Conditions = dict[str, Any]
 Branches = list[tuple[Shape, str]]
@@ -198,3 +199,34 @@ def _fits(value: Any, branch: Shape) -> bool:
 def _has_type(value: Any, shape: Shape) -> bool:
     """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
     return value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
+
+
+# The formats of a CRD's schema that older releases of Kubernetes do not check.
+#
+# Follows `StripUnsupportedFormatsPostProcessorForVersion`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, which goes by the
+# release before the server's own, and `SchemaValidator.numberValidator`, k8s.io/kube-openapi pkg/validation/validate, 0.34 to 0.36.
+
+
+_NAMES, _NAMES_SINCE = ("k8sshortname", "k8slongname"), "1.35"
+_NUMBERS, _NUMBERS_SINCE = ("int32", "int64", "float", "double"), "1.36"
+
+
+def checked_by(release: str, schema: Data) -> Data:
+    """A schema without the formats that a release of Kubernetes does not check yet, and with limits of integers as it reads them."""
+    if is_at_least(release, _NUMBERS_SINCE):
+        return schema
+    made = dict(schema)
+    form = (made.get("format") or "").replace("-", "")
+    if form in _NUMBERS or (form in _NAMES and not is_at_least(release, _NAMES_SINCE)):
+        del made["format"]
+    if made.get("type") == "integer":
+        made |= {word: _as_int64(float(made[word])) for word in ("minimum", "maximum", "multipleOf") if made.get(word) is not None}
+    if made.get("properties"):
+        made["properties"] = {name: checked_by(release, child) for name, child in made["properties"].items()}
+    for word in ("items", "additionalProperties", "not"):
+        if isinstance(made.get(word), dict):
+            made[word] = checked_by(release, made[word])
+    for word in ("anyOf", "oneOf", "allOf"):
+        if made.get(word):
+            made[word] = [checked_by(release, branch) for branch in made[word]]
+    return made

@@ -67,10 +67,11 @@ class CustomKind:
     __slots__ = ("covers", "namespaced", "shape")
 
     def __init__(self, version: Data, target: Target, *, namespaced: bool) -> None:
+        from jobspec.kubernetes.conditions import checked_by
+
         self.namespaced = namespaced
-        self.shape: Shape = root_shape(
-            decoded(version["schema"]["openAPIV3Schema"]), load_metadata(target), subresources=version.get("subresources") or {}
-        )
+        schema = checked_by(target["kubernetes"], decoded(version["schema"]["openAPIV3Schema"]))
+        self.shape: Shape = root_shape(schema, load_metadata(target), subresources=version.get("subresources") or {})
         self.covers: Literal["valid"] = "valid"
 
 

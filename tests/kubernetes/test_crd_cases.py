@@ -15,17 +15,17 @@ from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
 from tests.support import crd_documents
-from tests.support.cases import assert_reported, expectations
+from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.reference import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "crds").glob("*.yaml"))
 
 
 def judged(path: Path) -> list[Diagnostic]:
-    """What is said to the objects of a case."""
+    """What is said to the objects of a case, at the release of Kubernetes that its first line may name."""
     documents, problems = read(path.read_text(), file=str(path))
-    kinds = CustomKinds(documents[:1])
-    return [*problems, *(each for document in documents[1:] for each in verdict(document, choose([]), custom_kinds=kinds).diagnostics)]
+    kinds, target = CustomKinds(documents[:1]), target_of(path.read_text())
+    return [*problems, *(each for document in documents[1:] for each in verdict(document, target, custom_kinds=kinds).diagnostics)]
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

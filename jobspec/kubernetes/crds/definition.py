@@ -115,10 +115,12 @@ def _one_schema_problems(schema: Schema, meta: Shape, release: str, *, is_stored
     yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
     if not readable or structure:
         return
+    from jobspec.kubernetes.conditions import checked_by
     from jobspec.kubernetes.crds.rules import rule_problems
     from jobspec.kubernetes.crds.values import default_problems
 
-    invalid_defaults = list(default_problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
+    checked = checked_by("1.35" if release == "1.34" else release, schema)  # defaults have the formats of names a release earlier
+    invalid_defaults = list(default_problems({**checked, "x-kubernetes-embedded-resource": True}, meta))
     yield from invalid_defaults
     if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
         yield from rule_problems(schema, [problem.path for problem in found], release, is_stored=is_stored)

@@ -164,9 +164,6 @@ _ON_SINCE: dict[tuple[str, str], str] = {
 def without_disabled(spec: Data, release: str) -> Data:
     """A spec without the fields of features that are off in a release of Kubernetes."""
     kept: Data = _without(spec, "", _disabled(release))
-    if kept is not spec:
-        for field in ALL_CONTAINERS:
-            kept = _each(kept, field, lambda each: _without_field(each, "lifecycle") if each.get("lifecycle") == {} else each)
     if release == "1.34":  # which drops the policies of containers; those before refuse them
         kept = _each(kept, "containers", lambda each: _without_field(each, "restartPolicy"))
         kept = _each(kept, "ephemeralContainers", lambda each: _without_field(each, "restartPolicy"))
@@ -198,6 +195,8 @@ def _without(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> An
         if name in off or kept is not each:
             made = {**made, name: kept} if made is value else made
             made[name] = kept
+    if made.get("lifecycle") == {} and value["lifecycle"]:  # an emptied one goes, too; one that was written so stays
+        off |= {"lifecycle"}
     return made if off.isdisjoint(made) else {name: each for name, each in made.items() if name not in off}
 
 
