@@ -36,13 +36,13 @@ from jobspec.kinds import (
 )
 from jobspec.kubernetes.verdict import AdmissionAnswer, Verdict, verdict
 from jobspec.operators.webhooks import Objects, as_decoded, diagnostics, is_rewritten, rewritten, undecodable
-from jobspec.targets import OPERATORS, QUEUES, Target, is_later, reported
+from jobspec.targets import CHOSEN, OPERATORS, QUEUES, Target, is_later, reported
 from jobspec.targets import complete as completed
 from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any, Literal, TypeVar
 
     from jobspec.diagnostics import Data
@@ -195,6 +195,13 @@ class Cluster:
         attributes = ("custom_kinds", "objects", "stored", "webhooks", "complete", "installed", "contracts")
         target = changed.get("target", {**self.target, **self.later} if self.later else self.target)
         return Cluster(target, **{each: changed[each] if each in changed else getattr(self, each) for each in attributes})
+
+
+def releases_of(clusters: Collection[Cluster]) -> dict[str, str]:
+    """The releases that a report about several clusters names: of a component, the different ones."""
+    releases = [{**each.target, **each.later} for each in clusters]
+    named = {component for each in clusters for component in each.releases}
+    return {one: " and ".join(dict.fromkeys(each[one] for each in releases if one in each)) for one in CHOSEN if one in named}
 
 
 def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:

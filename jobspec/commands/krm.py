@@ -12,7 +12,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.commands.inputs import overlay_file, parameter_value
+from jobspec.commands.inputs import RunContext, load_run_context, overlay_file, parameter_value
 from jobspec.commands.options import Options
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
 from jobspec.documents.document import Document
@@ -20,13 +20,12 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as_text, load
-from jobspec.targets import parse_target
 from jobspec.workloads import KINDS, is_workload
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _SEVERITIES = ("error", "warning", "info")
 _CHECKS = ("validate", "lint")
-_FIELDS = ("overlays", "set", "check", "fail-on", "target")
+_FIELDS = ("overlays", "set", "check", "fail-on", "target", "cluster")
 _PATH = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
 _INDEX = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 _STDIN = "standard input"
@@ -113,12 +112,20 @@ class _Config:
             self._set(str(entry), values)
         self.check = self._choice(said, "check", _CHECKS)
         self.fail_on = self._choice(said, "fail-on", _SEVERITIES)
-        asked_releases = [text for entry in self._listed(said, "target") if (text := self._caught(lambda: parse_target(str(entry))))]  # noqa: B023
-        self.cluster = self._caught(lambda: Cluster(dict(asked_releases))) or Cluster()
+        self.cluster = self._cluster_of(said)
         if not files and "check" not in said and not self.wrong:
             self.wrong.append(f"{self._place}: set `overlays: [cpu]`, `check: validate` or `check: lint`")
         if (files or values) and not self.wrong:
             self._load(files, values)
+
+    def _cluster_of(self, said: dict[str, Any]) -> Cluster:
+        """The cluster in the file that is named, of other releases where such are named; its path begins at the working folder."""
+        target, path = list(map(str, self._listed(said, "target"))), str(said.get("cluster") or "")
+        context: RunContext | None = self._caught(lambda: load_run_context(Options(target=target, cluster=path or None)))
+        if not context:
+            return Cluster()
+        self.wrong.extend(f"{each.mark}: {each.message}" for result in context.wrong for each in result.diagnostics)
+        return context.cluster
 
     def _load(self, files: list[OverlayFile], values: list[ParameterValue]) -> None:
         loaded = self._caught(lambda: load(files, values, self.cluster.target))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from jobspec.cluster import Cluster
+from jobspec.cluster import Cluster, releases_of
 from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader, skipped
@@ -101,6 +101,16 @@ class Plan:
     def cluster(self) -> Cluster:
         """The project's own cluster."""
         return self.clusters[""]
+
+    @property
+    def releases(self) -> dict[str, str]:
+        """The releases that a report names: those of the clusters that its variants meet."""
+        return releases_of(self.met)
+
+    @property
+    def met(self) -> list[Cluster]:
+        """The clusters that its variants meet; the project's own where it has none."""
+        return list(dict.fromkeys(self.clusters[each.cluster] for each in self.combinations)) or [self.cluster]
 
     def met_by(self, variant: PlannedVariant | Combination) -> Cluster:
         """The cluster that a variant meets."""
@@ -262,7 +272,7 @@ def _run_context(releases: Mapping[str, str], options: Options, files: FilesArou
 def render_project(options: Options, path: str, *, only: Collection[str]) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
     planned = plan_with_contracts(options, ProjectFiles(path))
-    releases = planned.cluster.releases
+    releases = planned.releases
     if not all(each.valid for each in planned.results):
         planned = planned.with_variants()  # what is wrong with them is reported at once
         return RenderedProject(planned.results, read=planned.read, releases=releases)

@@ -6,7 +6,7 @@ import os
 import sys
 
 import jobspec.pipeline as pipeline
-from jobspec.cluster import Cluster, StoredObjects
+from jobspec.cluster import Cluster, StoredObjects, releases_of
 from jobspec.commands.files import PROJECT as PROJECT_FILE
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
@@ -114,14 +114,23 @@ def check_and_report(
     found = find_for(
         options, build=build, kubernetes=run_context.cluster.target["kubernetes"], exclude=settings.exclude if settings else ()
     )
-    results, fails, read = verdict_on(
+    results, fails, projects = verdict_on(
         found, options, run_context, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given
     )
     if then:
-        then([*run_context.remarks, *results], [*found, *(each for files in read.values() for each in files)], run_context)
+        then([*run_context.remarks, *results], [*found, *(each for planned in projects.values() for each in planned.read)], run_context)
     else:
-        deliver([*run_context.remarks, *results], run_context.cluster.releases, options, sys.stdout, read=reader(found))
+        releases = _releases_met(run_context.cluster, results, projects)
+        deliver([*run_context.remarks, *results], releases, options, sys.stdout, read=reader(found))
     return 1 if fails else 0
+
+
+def _releases_met(cluster: Cluster, results: Sequence[FileResult], projects: Mapping[str, Plan]) -> dict[str, str]:
+    """The releases that a report names: those of the clusters that projects' variants meet, and of the *cluster* that all else meets."""
+    if not projects:
+        return cluster.releases
+    others = [cluster] if any(each.documents and each.path not in projects for each in results) else []
+    return releases_of([*others, *(each for planned in projects.values() for each in planned.met)])
 
 
 def verdict_on(
@@ -136,8 +145,8 @@ def verdict_on(
     advise: Advise | None = None,
     given: Sequence[str] = (),
     kept: Kept | None = None,
-) -> tuple[list[FileResult], bool, dict[str, Sequence[Found]]]:
-    """What is reported of files, whether it fails, and by project the files that it was read from: the journey of CI and editors alike.
+) -> tuple[list[FileResult], bool, dict[str, Plan]]:
+    """What is reported of files, whether it fails, and the projects among them by path: the journey of CI and editors alike.
 
     *rules* and *advise* as above; *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
     """
@@ -150,8 +159,9 @@ def verdict_on(
     judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
     results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
     results = require_workload(run_context.overlays, results)
-    results, read = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
+    results, projects = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
     results += [_unjudged(each.result) for each in checked if each not in judged]
+    read = {path: planned.read for path, planned in projects.items()}
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
     fails = not all(each.valid for each in results)
@@ -160,7 +170,7 @@ def verdict_on(
         from jobspec.commands.choosing import verdict_of
 
         results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=rules is not None)
-    return results, fails, read
+    return results, fails, projects
 
 
 def _plans(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan]]:
@@ -187,7 +197,7 @@ def marked_files(checked: Iterable[Checked]) -> list[str]:
 
 
 def only_changed(
-    results: Sequence[FileResult], found: Sequence[Found], read: dict[str, Sequence[Found]], options: Options, given: Sequence[str]
+    results: Sequence[FileResult], found: Sequence[Found], read: Mapping[str, Sequence[Found]], options: Options, given: Sequence[str]
 ) -> list[FileResult]:
     """The results that the changes since a Git ref concern, or the files that are *given* within a folder.
 
@@ -219,13 +229,13 @@ def with_projects(
     rules: Sequence[Rule] = (),
     advise: Advise | None = None,
     plans: Mapping[str, Plan] = {},
-) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
-    """The results, those of projects with what is wrong with the files that they name, and by project these files.
+) -> tuple[list[FileResult], dict[str, Plan]]:
+    """The results, those of projects with what is wrong with the files that they name, and these projects by path.
 
     The variants of projects that the user names, and of *plans* in folders, are judged among the objects of the *checked* files, and by
     *rules* of lint; where there is an *advise*, by that.
     """
-    read: dict[str, Sequence[Found]] = {}
+    projects: dict[str, Plan] = {}
     named = {each.path for each in found if each.named}
     earlier = [each for result in results for each in result.diagnostics]
     answers = []
@@ -242,10 +252,10 @@ def with_projects(
                 given = planned.among([one for file in checked for one in file.objects])
                 made, said = advise(given, earlier) if advise else said_of_variants(given, earlier, rules, outcome=options.outcome)
             answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))
-            read[each.path] = planned.read
+            projects[each.path] = planned
         else:
             answers.append(each)
-    return answers, read
+    return answers, projects
 
 
 def check_files(

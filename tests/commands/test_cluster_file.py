@@ -243,6 +243,28 @@ def test_a_variant_meets_a_cluster_of_its_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_report_names_the_releases_of_the_clusters_that_variants_meet(tmp_path: Path) -> None:
+    test = _CLUSTER.replace('"8"}}}', '"64"}}}').replace('"2.1.0"', '"2.3.0"').replace('kubernetes: "1.37"', 'kubernetes: "1.36"')
+    write(tmp_path, {**_FILES, "jobspec.yaml": _TWO, "clusters/test.yaml": test, "clusters/prod.yaml": test.replace("2.3.0", "2.1.0")})
+    both = "(training-operator 1.9.4, trainer 2.1.0 and 2.3.0, kueue 0.19.2, kubernetes 1.36)\n"
+    for command in (["lint", "jobspec.yaml"], ["validate", "jobspec.yaml"]):
+        assert run_here(*command, "-o", "concise", cwd=tmp_path).stdout.endswith(both)
+    assert run_here("render", cwd=tmp_path).stderr.endswith(both)
+    write(tmp_path, {"jobspec.yaml": _TWO.replace("    - {name: large}\n", "")})
+    assert run_here("render", cwd=tmp_path).stderr.endswith(both.replace("2.1.0 and ", ""))
+
+
+def test_a_krm_function_names_its_cluster(tmp_path: Path) -> None:
+    write(tmp_path, _FILES)
+    job = json.dumps(quick_yaml.load(_JOB))
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+    text = f"{head}functionConfig: {{kind: ConfigMap, data: {{check: validate, cluster: %s}}}}\nitems: [{job}]\n"
+    done = run_here("krm", cwd=tmp_path, stdin=text % "clusters/prod.yaml")
+    assert (done.returncode, "exceeds ResourceQuota `gpus`" in done.stderr) == (1, True)
+    done = run_here("krm", cwd=tmp_path, stdin=text % "clusters/nowhere.yaml")
+    assert "functionConfig.data: clusters/nowhere.yaml: No such file" in done.stderr
+
+
 def test_overlays_and_names_see_the_runtimes_of_the_cluster(tmp_path: Path) -> None:
     """A name leaves room for the longest replicated job of the runtime; a flag is added to the arguments that the runtime has."""
     second = (
