@@ -541,8 +541,14 @@ def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
 
 
 def context_of(file: Checked, files: Sequence[Checked], cluster: Cluster) -> list[Document]:
-    """What the jobs of a file may refer to: all in their own file, and the runtimes and classes of others and of the cluster."""
-    return [*file.documents, *(each for other in files if other is not file for each in other.objects), *cluster.lookups]
+    """What the jobs of a file may refer to: all in their own file, and the runtimes and classes of others and of the cluster.
+
+    Of several in other files that have one name, nobody knows which is meant.
+    """
+    others: dict[tuple[str, str, str, str], list[Document]] = {}
+    for each in (each for other in files if other is not file for each in other.objects):
+        others.setdefault((*each.group_kind, each.namespace, each.name), []).append(each)
+    return [*file.documents, *(each for several in others.values() if len(several) == 1 for each in several), *cluster.lookups]
 
 
 def foresee(file: Checked, cluster: Cluster) -> Checked:

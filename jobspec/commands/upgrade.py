@@ -18,9 +18,10 @@ from jobspec.commands.trees import ProjectFiles
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
 from jobspec.documents.document import Document
+from jobspec.documents.reader import read
 from jobspec.kinds import COMPONENTS
 from jobspec.migrate.files import File, migrate_project, to_release
-from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, release_problems
+from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needs_suspension, release_problems
 from jobspec.pipeline import Checked, context_of, foresee
 from jobspec.project.rendering import documents_of
 from jobspec.reports.formats import FORMATS
@@ -155,11 +156,13 @@ def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, s
     results = reported([each.result for each in checked], found, skip_unknown=False, values=run_context.values)
     jobs = {}
     for file in checked:
-        valid = {(row.index, row.kind, row.name) for row in file.result.documents if row.status == "valid"}
+        status = {(row.index, row.kind, row.name): row.status for row in file.result.documents}
+        refused = [each for each in file.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
         for job in filter(is_workload, file.documents):
-            if (job.index, job.kind, job.name) in valid:
+            if status.get((job.index, job.kind, job.name)) == "valid":
                 name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
-                jobs[name] = JudgedJob(name, job, context_of(file, checked, run_context.cluster), run_context.cluster.target)
+                context = [each for each in context_of(file, checked, run_context.cluster) if each not in refused]
+                jobs[name] = JudgedJob(name, job, context, run_context.cluster.target)
     said = [each for result in results for each in result.diagnostics]
     documents = [each for file in checked for each in file.documents]
     return JudgedManifests(UpgradeState(run_context.cluster, said, jobs, documents), results, found, checked, wrong=run_context.wrong)
@@ -203,28 +206,38 @@ def _with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: Jud
     if release == old.side.cluster.target["trainer"]:
         return list(found)
     paths = {old.project or each.mark.file for each in found if each.severity == "error"}
-    migrating = {each for each in paths if (_project_migrates(each, release) if old.project else _file_migrates(each, old, new))}
+    ways = {each: _migration_of_project(each, release) if old.project else _migration_of_file(each, old, new) for each in paths}
 
     def with_migration(each: Diagnostic) -> Diagnostic:
         path = old.project or each.mark.file
-        if each.severity != "error" or path not in migrating:
-            return each
-        return each.with_hint(f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it")
+        return each.with_hint(ways[path]) if each.severity == "error" and ways[path] else each
 
     return list(map(with_migration, found))
 
 
-def _file_migrates(path: str, old: JudgedManifests, new: JudgedManifests) -> bool:
+def _migration_of_file(path: str, old: JudgedManifests, new: JudgedManifests) -> str:
+    """How a file is migrated to the new release, and what running jobs of it need; empty where it cannot be migrated."""
     file = next((each for each in old.files if each.result.path == path and each.result.valid), None)
     if not file or not any(COMPONENTS.get((each.api_version, each.kind)) == "trainer" for each in file.documents):
-        return False
+        return ""
     with open(path, encoding="utf-8") as opened:
         text = opened.read()
-    (migrated,) = to_release([File(path, text, file.documents)], old.side.cluster, Cluster(new.side.cluster.target))
-    return migrated.is_changed and not has_error(migrated.diagnostics)
+    cluster = new.side.cluster
+    (migrated,) = to_release([File(path, text, file.documents)], old.side.cluster, Cluster(cluster.target))
+    if not migrated.is_changed or has_error(migrated.diagnostics):
+        return ""
+    way = _rewrites(path, cluster.target["trainer"])
+    return f"{way}; {_ONLY_SUSPENDED}" if needs_suspension(file.documents, read(migrated.text, file=path)[0], cluster) else way
 
 
-def _project_migrates(path: str, release: str) -> bool:
+def _rewrites(path: str, release: str) -> str:
+    return f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it"
+
+
+_ONLY_SUSPENDED = "a job that runs takes that change only while it is suspended: let it finish first, or suspend it"
+
+
+def _migration_of_project(path: str, release: str) -> str:
     files = ProjectFiles(path)
     migrated = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release, gang_scheduler="")
-    return not migrated.wrong and any(each.is_changed for each in migrated.files)
+    return _rewrites(path, release) if not migrated.wrong and any(each.is_changed for each in migrated.files) else ""

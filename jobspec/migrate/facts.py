@@ -77,6 +77,34 @@ def differences(before: Mapping[Key, Fact], after: Mapping[Key, Fact]) -> list[D
     return [*found, *(Difference(key, None, fact) for key, fact in after.items() if key not in before)]
 
 
+def with_whole_items(found: Sequence[Difference], before: JobFacts, after: JobFacts) -> list[Difference]:
+    """Differences in which an item of a list that is new, or is gone, is one, with its fields as its value."""
+    there = [{key[:end] for key in side.facts for end in _ends_of_items(key)} for side in (before, after)]
+    made: dict[Key, list[Difference]] = {}
+    for each in found:
+        other = there[0] if each.before is None else there[1]
+        is_whole = (each.before is None) != (each.after is None)
+        item = next((each.key[:end] for end in _ends_of_items(each.key) if is_whole and each.key[:end] not in other), each.key)
+        made.setdefault(item, []).append(each)
+    return [_as_one(key, several) for key, several in made.items()]
+
+
+def _ends_of_items(key: Key) -> Iterator[int]:
+    """The lengths of the beginnings of a key that name an item of a list, the outermost first."""
+    return (end for end, part in enumerate(key, 1) if part.endswith("]"))
+
+
+def _as_one(key: Key, fields: Sequence[Difference]) -> Difference:
+    first = fields[0]
+    if first.key == key:
+        return first
+    values = {".".join(each.key[len(key) :]): (each.before or each.after) for each in fields}
+    fact = first.before or first.after
+    assert fact
+    whole = Fact({name: each.value for name, each in values.items() if each}, fact.mark)
+    return Difference(key, whole if first.before else None, whole if first.after else None)
+
+
 def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
     """Every scalar of a tree by its path, in which items of lists stand under their names."""
     if isinstance(tree.value, dict) and tree.value:

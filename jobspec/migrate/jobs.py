@@ -247,6 +247,8 @@ def _value(fact: Fact | None) -> str:
     if fact is None:
         return "not set"
     text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)
+    if isinstance(fact.value, dict) and fact.value:
+        text = ", ".join(f"{name}: {value}" for name, value in fact.value.items())
     text = text.replace("\n", " ")
     if not text:
         return "empty"

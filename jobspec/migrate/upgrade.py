@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error
+from jobspec.cluster import Cluster, StoredObjects, judge
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error, joined
 from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
-from jobspec.migrate.facts import compared, job_facts
+from jobspec.kubernetes.structural import filled
+from jobspec.migrate.facts import Difference, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, Target, is_at_least
-from jobspec.workloads import value_at
+from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +57,31 @@ def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[l
 
     *run*: how jobs are gone through, as in `run(jobs, work)`.
     """
-    return [*_new_problems(before, after), *_old_errors(before, after), *_changed_pods(before, after, run)]
+    both = [name for name in before.jobs if name in after.jobs]
+    same = [name for name in both if _runtime_of(before.jobs[name]) == _runtime_of(after.jobs[name])]
+    others = {_place(before.jobs[name].document) for name in both if name not in same}
+    new = _new_problems(before, after)
+    warnings = [each for each in new if each.severity == "warning" and (each.mark.file, each.document) not in others]
+    shared = joined(warnings, lambda each: (each.rule, each.message, each.hint))
+    return [
+        *(each for each in new if each.severity == "error"),
+        *shared,
+        *_old_errors(before, after),
+        *_changed_pods(before, after, same, run),
+    ]
+
+
+def _runtime_of(job: JudgedJob) -> str:
+    """The place of the runtime that a job refers to, which is the reference where the trainer ships it; empty without one.
+
+    Where it is another one on the other side, since one of them is refused, an error says so, and what else follows says nothing.
+    """
+    found = runtime_of(job.document, job.context, job.target) if job.document.group_kind == TRAINJOB else None
+    return str(found.marks.mark) if found else ""
+
+
+def _place(document: Document) -> tuple[str, int | None]:
+    return document.file, document.index
 
 
 def _new_problems(before: UpgradeState, after: UpgradeState) -> list[Diagnostic]:
@@ -86,9 +114,11 @@ def _identity(each: Diagnostic) -> tuple[str, str, str]:
     return each.rule, str(each.mark), each.field
 
 
-def _changed_pods(before: UpgradeState, after: UpgradeState, run: Callable[..., list[list[Diagnostic]]]) -> list[Diagnostic]:
-    both = [name for name in before.jobs if name in after.jobs]
-    return _once(run(both, lambda name: _differences(before.jobs[name], after.jobs[name])), len(both))
+def _changed_pods(
+    before: UpgradeState, after: UpgradeState, names: Sequence[str], run: Callable[..., list[list[Diagnostic]]]
+) -> list[Diagnostic]:
+    """What differs in the pods of the jobs of some names."""
+    return _once(run(names, lambda name: _differences(before.jobs[name], after.jobs[name])), len(names))
 
 
 def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
@@ -101,14 +131,23 @@ def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
     if has_error(seen.refusals) or has_error(then.refusals):
         return []  # reported as an outcome already
     nodes = [{key[0] for key in side.facts if key[0].startswith("node ")} for side in (seen, then)]
-    differences = [each for each in compared(seen, then) if not each.key[0].startswith("node ") or each.key[0] in nodes[0] & nodes[1]]
+    found = [each for each in compared(seen, then) if not each.key[0].startswith("node ") or each.key[0] in nodes[0] & nodes[1]]
+    differences = _without_consequences(with_whole_items(found, seen, then))
     rules = [meaning_in(seen.facts, each) for each in differences]
-    found = report_of(rules, differences, old.document, gone="is gone")
-    changed = [_as_change(each, "info" if each.rule == NOTE else "warning") for each in found]
+    changed = [
+        _as_change(each, "info" if each.rule == NOTE else "warning") for each in report_of(rules, differences, old.document, gone="is gone")
+    ]
     if seen.nodes != then.nodes:
-        message = f"{then.nodes} pods train, before the upgrade {seen.nodes}"
+        message = f"the number of pods that train is {then.nodes}; before: {seen.nodes}"
         changed.insert(0, _as_change(old.document.problem(RULE, message, ("metadata", "name")), "warning"))
     return changed
+
+
+def _without_consequences(found: Sequence[Difference]) -> list[Difference]:
+    """Differences without what follows from another: a variable from a setting of torchrun, what starts a program from its command line."""
+    settings = {(each.key[0], "env", f"PET_{each.key[-1].upper()}") for each in found if each.key[-2] == "launcher"}
+    starts = {(each.key[0], "program", "how") for each in found if each.key[-2:] == ("program", "words")}
+    return [each for each in found if (each.key[0], *each.key[-2:]) not in settings | starts]
 
 
 def _as_change(each: Diagnostic, severity: Severity) -> Diagnostic:
@@ -127,6 +166,21 @@ def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
     if count == 1:
         return first
     return first.with_message(f"{first.message} ({f'all {count}' if len(several) == count else f'{len(several)} of {count}'} jobs)")
+
+
+def needs_suspension(before: Sequence[Document], after: Sequence[Document], cluster: Cluster) -> bool:
+    """Whether the cluster after the upgrade refuses that jobs which run are changed from what they were *before* to what they are *after*.
+
+    Of the stored ones, it has dropped the fields that it does not know.
+    """
+    stored = StoredObjects(map(partial(_pruned, target=cluster.target), filter(is_workload, before)))
+    updating = cluster.updating(stored)
+    return any(has_error(each.diagnostics) for each in judge(list(filter(is_workload, after)), updating))
+
+
+def _pruned(document: Document, *, target: Target) -> Document:
+    shape = shapes.load(document.api_version, document.kind, target)
+    return document.changed(filled(document.data, shape)) if shape else document
 
 
 # Problems of upgrades and pairs of releases, independent of the jobs.
