@@ -6,6 +6,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Rule, grouped, has_err
 from jobspec.documents.document import Document
 from jobspec.kinds import (
     ADMISSION_POLICIES,
+    CLUSTER,
     CLUSTER_TRAINING_RUNTIME,
     GENERATING_KINDS,
     JOB,
@@ -132,6 +133,11 @@ class Cluster:
     def releases(self) -> dict[str, str]:
         """The releases that a report names."""
         return reported(self.target) | self.later
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it is that of a file, which has the shapes of its nodes."""
+        return self.once("is_pinned", lambda: any(each.group_kind == CLUSTER for each in self.objects))
 
     @property
     def lookups(self) -> list[Document]:

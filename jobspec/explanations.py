@@ -107,6 +107,7 @@ _OUTCOME = {
     "kind-not-queued": "Bypasses Kueue, whose default configuration does not queue the kind: the job starts at once, whatever the quota.",
     "never-admitted": "Kueue never admits the job, however empty the cluster is: a queue is stopped, or no flavor has room or fits.",
     "never-fits": "The pods of the job together need more than a ResourceQuota of the namespace allows: some are never created.",
+    "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
     "job-refused": "The server refuses the batch Job that JobSet creates for an accepted job, so no pod starts; at most an event says why.",

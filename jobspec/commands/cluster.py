@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from jobspec import data, pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
-from jobspec.diagnostics import Data, Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds
@@ -72,6 +72,7 @@ class PinnedCluster:
     found: dict[str, str] = field(default_factory=dict)
     """The release of each component that could be found out."""
     objects: Sequence[Document] = ()
+    """The manifest itself, which has the shapes of nodes, and the objects that it lists."""
     complete: CompleteKinds = UNKNOWN
     """The kinds of which it lists all objects."""
     installed: Mapping[str, str | None] | None = None
@@ -79,8 +80,6 @@ class PinnedCluster:
     crds: Sequence[str] = ()
     """The paths of the CRDs beside the file."""
     wrong: Sequence[FileResult] = ()
-    nodes: Sequence[Data] = ()
-    """The shapes of its nodes, with their number."""
 
     @property
     def releases(self) -> dict[str, str]:
@@ -99,11 +98,11 @@ def read_cluster(source: Source) -> PinnedCluster:
     spec = document.data["spec"]
     releases = spec["releases"]
     found = {each: release for each, release in releases.items() if release}
-    objects = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
+    parts = [document.part(each, ("spec", "objects", number)) for number, each in enumerate(spec.get("objects") or ())]
     crds = [os.path.normpath(os.path.join(os.path.dirname(source.name), each)) for each in spec.get("crds") or ()]
     complete = CompleteKinds((group, kind) for kind, _, group in (each.partition(".") for each in spec.get("complete") or ()))
     installed = None if CUSTOM_RESOURCE_DEFINITION[1] in (spec.get("unread") or ()) else releases
-    return PinnedCluster(found, objects, complete, installed, crds, nodes=spec.get("nodes") or ())
+    return PinnedCluster(found, [document, *parts], complete, installed, crds)
 
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"

@@ -127,7 +127,7 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
     from jobspec.commands.queue import answer_of, world_for
     from jobspec.reports.queue import Asked, beyond, verdict_text
 
-    world = world_for(paths, (), None)
+    world = world_for(paths, (), Cluster())
 
     def asked(state: ProjectState, name: str) -> Asked | None:
         documents = state.documents(name)

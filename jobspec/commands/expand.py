@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import find, reader, unbuilt
-from jobspec.commands.inputs import load_run_context, pinned_cluster, require_workload
+from jobspec.commands.inputs import load_run_context, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import check_files
@@ -72,7 +72,7 @@ def run(options: Options) -> int:
     if options.queued:
         from jobspec.commands.queue import world_for
 
-        world = world_for(options.queues, [document for each in accepted for document in each.documents], pinned_cluster(options))
+        world = world_for(options.queues, [document for each in accepted for document in each.documents], run_context.cluster)
     expanded, reported = _expanded(accepted, run_context.cluster, options, world)
     _write(expanded, form, run_context.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]

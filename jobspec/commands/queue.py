@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.commands.cluster import PinnedCluster, documents_in, read_cluster
+from jobspec.commands.cluster import documents_in
 from jobspec.commands.files import PROJECT, Found, find, reader
-from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
+from jobspec.commands.inputs import load_run_context, project_among
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.project import plan_with_contracts
@@ -19,7 +19,7 @@ from jobspec.commands.trees import ProjectFiles
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
-from jobspec.kinds import QUEUE_CONFIGURATION, QUEUE_GROUP
+from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
 from jobspec.operators.kueue.workload import queue_name, workload_of
@@ -49,7 +49,7 @@ def run(options: Options) -> int:
     if not all(each.valid for each in found.results):
         deliver(found.results, found.cluster.releases, options, sys.stderr, read=reader(found.read))
         return 1
-    world = world_for(options.queues, [document for document, _ in jobs], found.pinned)
+    world = world_for(options.queues, [document for document, _ in jobs], found.cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
     asked = [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
@@ -65,16 +65,15 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
 
-def world_for(paths: Sequence[str], documents: Iterable[Document], pinned: PinnedCluster | None) -> World:
-    """The queues in the files at some paths, among documents and in a pinned cluster."""
+def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster) -> World:
+    """The queues in the files at some paths, among documents and in a cluster."""
     given = [document for path in paths for document in documents_in(path)]
-    given += [*(each for document in documents for each in items_of(document)), *(pinned.objects if pinned else ())]
-    kept = [each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS)]
-    return world_of(kept, pinned.nodes if pinned and pinned.nodes else None)
+    given += [*(each for document in documents for each in items_of(document)), *cluster.objects]
+    return world_of(each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
 
 
 #: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, priority and runtime classes.
-_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io")
+_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", CLUSTER[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ class _Jobs:
 
     jobs: Sequence[tuple[Document, Sequence[Document]]]
     cluster: Cluster
-    pinned: PinnedCluster | None
     results: Sequence[FileResult]
     read: Sequence[Found]
 
@@ -94,17 +92,19 @@ def _of_files(options: Options, paths: Sequence[str]) -> _Jobs:
     checked = check_files(found, setting, skip_unknown=options.skip_unknown)
     jobs = [(job, context_of(file, checked, setting.cluster)) for file in checked for job in file.documents]
     results = [*setting.remarks, *(setting.wrong or [each.result for each in checked])]
-    return _Jobs(jobs, setting.cluster, pinned_cluster(options), results, found)
+    return _Jobs(jobs, setting.cluster, results, found)
 
 
 def _of_project(options: Options, path: str) -> _Jobs:
+    """Raises JobspecError for variants that meet several clusters, each of which has queues of its own."""
     planned = plan_with_contracts(options, ProjectFiles(path)).with_variants()
-    cluster, results = planned.cluster, list(planned.results)
+    results = list(planned.results)
+    cluster, *others = planned.met
+    if others:
+        raise JobspecError(f"{path}: its variants meet several clusters; name the one to ask with --cluster")
     jobs: list[tuple[Document, Sequence[Document]]] = []
     for variant in planned.variants:
-        checked, objects = documents_of(variant, planned.met_by(variant))
+        checked, objects = documents_of(variant, cluster)
         results.append(checked.result)
         jobs += [(each, [*objects.values(), *cluster.lookups]) for each in objects.values()]
-    own = planned.project.cluster if planned.project else None
-    pinned = pinned_cluster(options) or (read_cluster(planned.files.read(str(own.value))) if own else None)
-    return _Jobs(jobs, cluster, pinned, results, planned.read)
+    return _Jobs(jobs, cluster, results, planned.read)

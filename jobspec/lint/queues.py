@@ -219,7 +219,7 @@ def quota_without_nodes(document: LintedDocument) -> Iterator[Finding]:
 
 
 def pod_without_node(job: LintedJob) -> Iterator[Finding]:
-    """No single node can hold a pod of the job, as far as a pinned cluster or Nodes among the files say.
+    """No node can run a pod of the job, as far as a `Cluster` or Nodes among the files say: none is as large, or tolerated and selected.
 
     Why: a quota counts what all pods request together; a pod needs it on one node. Kueue admits the job, and its pods wait forever.
     Instead: request what one node has, with more pods.
@@ -228,21 +228,14 @@ def pod_without_node(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#3211
     """
     nodes = _nodes(job)
-    if not nodes:
+    if not nodes or job.documents.cluster.is_pinned:  # what becomes of the job says it
         return
-    from jobspec.kubernetes.admission.limits import pod_requests
-    from jobspec.operators.kueue.world import amount, spelt
+    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.operators.kueue.topology import no_node_for
 
     for role in job.roles:
-        wanted = {name: amount(name, each) for name, each in pod_requests(role.pod_tree.data()["spec"]).items()}
-        if any(all(each.allocatable.get(name, 0) >= value for name, value in wanted.items()) for each in nodes):
-            continue
-        most = {name: max(each.allocatable.get(name, 0) for each in nodes) for name in wanted}
-        over = [name for name in wanted if most[name] < wanted[name]]
-        said = "; ".join(f"{spelt(name, wanted[name])} {name}, and the largest node has {spelt(name, most[name])}" for name in over)
-        said = said or f"{listed([f'{spelt(name, each)} {name}' for name, each in wanted.items()])} at once"
-        place = role.pod_tree.get("spec", "containers")
-        yield Finding(place, f"no node can hold a pod that requests {said}", "request less for each pod")
+        if why := no_node_for(filled_in(role.pod_tree.data()["spec"], job.documents.target["kubernetes"]), nodes):
+            yield Finding(role.pod_tree.get("spec", "containers"), f"no node can run a pod: {why}", "request less for each pod")
 
 
 def _nodes(document: LintedDocument) -> Sequence[AlikeNodes]:
@@ -252,8 +245,7 @@ def _nodes(document: LintedDocument) -> Sequence[AlikeNodes]:
         return ()
     from jobspec.operators.kueue.world import world_of
 
-    shapes = [it for each in found for _, it in items_at(each, ("spec", "nodes")) if isinstance(it, dict)]
-    return world_of(found, shapes).nodes or ()
+    return world_of(found).nodes or ()
 
 
 def _with_labels(nodes: Sequence[AlikeNodes], labels: dict[str, Any]) -> list[AlikeNodes]:

@@ -15,6 +15,7 @@ from jobspec.outcome.programs import (
     rendezvous_outcomes,
     restarts_forever,
     started,
+    unschedulable,
     wrong_flags,
     wrong_torchrun_options,
 )
@@ -66,6 +67,8 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects |
         yield from complete_without_training(expanded)
         yield from restarts_forever(expanded)
     yield from policy_outcomes(expanded, policies, complete=cluster.complete)
+    if cluster.is_pinned:
+        yield from unschedulable(expanded, cluster)
     yield from wrong_torchrun_options(programs)
     yield from wrong_flags(programs, cluster.contracts)
 

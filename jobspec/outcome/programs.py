@@ -29,13 +29,14 @@ from jobspec.programs.command_lines import (
     read,
     starts_python,
 )
-from jobspec.workloads import QUEUE
+from jobspec.workloads import QUEUE, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Severity
     from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -387,6 +388,25 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, complet
         yield from _findings_by_line("pod-waits", "pods wait forever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Finding(None, f"{problem.message}: some pods are never created", problem.hint, rule="never-fits")
+
+
+def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
+    """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
+    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.operators.kueue.topology import no_node_for
+    from jobspec.operators.kueue.world import World, world_of
+
+    world: World = cluster.once("world", lambda: world_of(each.data for each in cluster.objects))
+    is_queued = value_at(job.job.data, ("metadata", "labels", QUEUE))
+    added = [it for flavor in world.flavors.values() for it in flavor.tolerations] if is_queued else []
+    for role in job.roles if world.nodes else ():
+        spec = role.pod_tree.get("spec")
+        if spec is None or text(spec, "nodeName"):
+            continue
+        if why := no_node_for(filled_in(spec.data(), job.target["kubernetes"]), world.nodes or (), added):
+            message = f"no node of the pinned cluster can run a pod of `{role.name}`: {why}"
+            hint = "request less for each pod, or pin the cluster again; an autoscaler may add such nodes"
+            yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
 
 
 def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:

@@ -20,27 +20,45 @@ from jobspec.schemas.files import crd
 from jobspec.server.client import Client
 from jobspec.targets import OPERATORS, RELEASES
 
-#: API version -> the kinds of it whose objects are kept, all in the order in which they are written.
-_KINDS = {
-    "v1": ("Namespace", "LimitRange", "ResourceQuota", "ServiceAccount"),
-    "scheduling.k8s.io/v1": ("PriorityClass",),
-    "node.k8s.io/v1": ("RuntimeClass",),
-    "storage.k8s.io/v1": ("StorageClass",),
-    "admissionregistration.k8s.io/v1": (
-        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
-        *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
-    ),
-    "trainer.kubeflow.org/v1alpha1": ("ClusterTrainingRuntime", "TrainingRuntime"),
-    "kueue.x-k8s.io/v1beta2": (
-        *("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "AdmissionCheck", "Topology"),
-    ),
+#: API version and kind of the objects that are kept, in the order in which they are written.
+_KINDS = (
+    ("v1", "Namespace"),
+    ("v1", "LimitRange"),
+    ("v1", "ResourceQuota"),
+    ("v1", "ServiceAccount"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"),
+    ("policies.kyverno.io/v1", "ValidatingPolicy"),
+    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"),
+    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"),
+    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
+    ("kueue.x-k8s.io/v1beta2", "Cohort"),
+    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"),
+    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
+    ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"),
+    ("kueue.x-k8s.io/v1beta2", "Topology"),
+)
+_OLDER = {
+    "admissionregistration.k8s.io/v1": "admissionregistration.k8s.io/v1beta1",
+    "kueue.x-k8s.io/v1beta2": "kueue.x-k8s.io/v1beta1",
+    "policies.kyverno.io/v1": "policies.kyverno.io/v1alpha1",
 }
+"""The version in which older servers have a kind."""
+_SECRETIVE = (("v1", "ConfigMap"), ("v1", "Secret"))
+"""Kinds of parameters of policies whose content is not for a file."""
 _PAGE = 500  # objects of one reply
 #: What a server or somebody's tool writes into metadata, and what says nothing to a manifest.
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
-_DROPPED_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 #: The kinds of which labels and annotations decide on others; of all others they are left out.
 _WITH_METADATA = ("Namespace", "StorageClass", "ClusterTrainingRuntime", "TrainingRuntime")
+#: What of the status decides, by kind: what quotas and queues have in use, and whether a check of admissions works.
+_STATUS = {"ResourceQuota": ("used",), "ClusterQueue": ("flavorsReservation",), "AdmissionCheck": ("conditions",)}
 _DECIDING_ANNOTATIONS = ("storageclass.kubernetes.io/is-default-class", "kubernetes.io/enforce-mountable-secrets")
 #: The names of the operators' containers, by what their images are called.
 _IMAGES = {
@@ -74,15 +92,22 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
     if not version.ok and version.status != 403:
         raise JobspecError(f"{client.name}: what answers at {client.url} is not a Kubernetes API server: {version.message}")
     reader = _Reader(client)
-    wanted = [(version, kind) for version, several in _KINDS.items() for kind in several]
-    objects = [_kept(each, kind) for version, kind in wanted for each in reader.objects(version, kind)]
+    objects = [_kept(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
+    parameters = [each for each in map(_parameters_of, objects) if each and each not in (*_KINDS, *_SECRETIVE)]
+    objects += [
+        _kept(each, kind, labels=True) for api_version, kind in dict.fromkeys(parameters) for each in reader.objects(api_version, kind)
+    ]
     known = {_group(version) for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     foreign = {name: _definition(each) for name, each in sorted(definitions.items()) if each["spec"]["group"] not in known}
     releases = {"kubernetes": _release_of_server(version.body), **_operators(reader, definitions)}
     spec = {
         "releases": {each: releases[each] for each in sorted(releases)},
-        "complete": [f"{kind}.{_group(each)}".rstrip(".") for each, kind in wanted if (each, kind) in reader.complete],
+        "complete": [
+            f"{kind}.{_group(api_version)}".rstrip(".")
+            for api_version, kind in dict.fromkeys((*_KINDS, *parameters))
+            if (api_version, kind) in reader.complete
+        ],
         "crds": [f"{crds_in}/{each}.yaml" for each in foreign],
         "objects": objects,
         "nodes": _shapes(reader.objects("v1", "Node")),
@@ -106,10 +131,11 @@ class _Reader:
         """Why others were not, by kind."""
 
     def objects(self, api_version: str, kind: str) -> list[Data]:
-        """All objects of a kind by namespace and name; none where the server does not serve it or the caller may not read it."""
-        path, plural = self._resources(api_version).get(kind, ("", ""))
-        if not plural:
+        """All objects of a kind by namespace and name; none where the server serves no version of it or the caller may not read it."""
+        versions = [each for each in (api_version, _OLDER.get(api_version, "")) if each and kind in self._resources(each)]
+        if not versions:
             return []
+        path, plural = self._resources(versions[0])[kind]
         found: list[Data] = []
         further = ""
         while True:
@@ -118,7 +144,7 @@ class _Reader:
             if not reply.ok:
                 self.unread[kind] = "forbidden" if reply.status == 403 else reply.message
                 return []
-            found += [{"apiVersion": api_version, "kind": kind, **each} for each in reply.body.get("items") or ()]
+            found += [{"apiVersion": versions[0], "kind": kind, **each} for each in reply.body.get("items") or ()]
             further = str(reply.body.get("metadata", {}).get("continue") or "")
             if not further:
                 self.complete.add((api_version, kind))
@@ -138,18 +164,28 @@ class _Reader:
         return self._plurals[api_version]
 
 
+def _parameters_of(policy: Data) -> tuple[str, str] | None:
+    """API version and kind of the parameters of an admission policy."""
+    named = (policy.get("spec") or {}).get("paramKind") or {}
+    return (named["apiVersion"], named["kind"]) if named.keys() >= {"apiVersion", "kind"} else None
+
+
 def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def _kept(each: Data, kind: str) -> Data:
-    """The parts of an object that decide on manifests."""
-    kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": _metadata(each["metadata"], kind)}
+def _kept(each: Data, kind: str, *, labels: bool = False) -> Data:
+    """What of an object decides on manifests; *labels*: those, too."""
+    metadata = _metadata(each["metadata"], labels=labels or kind in _WITH_METADATA)
+    kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": metadata}
     if kind == "ServiceAccount":
         return kept
     kept |= {key: value for key, value in each.items() if key not in (*kept, "status")}
-    if kind == "ResourceQuota" and (used := each.get("status", {}).get("used")):
-        kept["status"] = {"used": used}
+    status = {key: value for key, value in (each.get("status") or {}).items() if key in _STATUS.get(kind, ())}
+    if kind == "AdmissionCheck" and status:
+        status = {"conditions": [{key: it[key] for key in ("type", "status")} for it in status["conditions"] if it["type"] == "Active"]}
+    if status:
+        kept["status"] = status
     if kind == "Namespace":
         kept.pop("spec", None)
     if kind == "StorageClass":
@@ -157,10 +193,10 @@ def _kept(each: Data, kind: str) -> Data:
     return kept
 
 
-def _metadata(metadata: Data, kind: str) -> Data:
+def _metadata(metadata: Data, *, labels: bool) -> Data:
     kept = {key: metadata[key] for key in _KEPT_METADATA if metadata.get(key)}
     annotations = {key: value for key, value in kept.pop("annotations", {}).items() if key in _DECIDING_ANNOTATIONS}
-    if kind not in _WITH_METADATA:
+    if not labels:
         kept.pop("labels", None)
     return {**kept, "annotations": annotations} if annotations else kept
 

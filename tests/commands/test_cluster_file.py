@@ -31,7 +31,7 @@ spec:
                 template:
                   metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
                   spec: {template: {spec: {containers: [{name: node, image: "ghcr.io/example/train:1"}]}}}
-  nodes: [{count: 4, labels: {pool: gpu}, taints: [{key: gpu, effect: NoSchedule}], allocatable: {cpu: "64", nvidia.com/gpu: "8"}}]
+  nodes: [{count: 4, labels: {pool: gpu}, allocatable: {cpu: "64", nvidia.com/gpu: "8"}}]
   unread: {LimitRange: forbidden}
 """
 _CRD = """\
@@ -301,3 +301,45 @@ def test_a_migration_knows_the_runtimes_of_the_cluster(project: bool, tmp_path: 
     if not project:
         write(tmp_path, {"job.yaml": job})
         assert "is not among the given files" in run_here("migrate", "job.yaml", "--to", "trainer=2.3", cwd=tmp_path).stderr
+
+
+def _nodes(*shapes: str) -> str:
+    return _CLUSTER.replace('"8"}}}', '"64"}}}').replace(
+        _CLUSTER[_CLUSTER.index("  nodes:") : _CLUSTER.index("  unread:")], f"  nodes: [{', '.join(shapes)}]\n"
+    )
+
+
+_GPU = '{count: 4, taints: [{key: gpu, effect: NoSchedule}], allocatable: {cpu: "64", memory: 500Gi, nvidia.com/gpu: "8"}}'
+_CPU = '{count: 2, labels: {pool: cpu}, allocatable: {cpu: "8", memory: 30Gi}}'
+_TOLERATING = "metadata: {name: bert, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: team}}"
+_FLAVOR = """\
+  objects:
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: gpu}, spec: {tolerations: [{operator: Exists}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "job", "said"),
+    [
+        (_nodes(_GPU, _CPU), _JOB, "taint gpu:NoSchedule (4 nodes); it requests 8 nvidia.com/gpu, and the largest node left has 0"),
+        (_nodes(_GPU.replace("taints: [{key: gpu, effect: NoSchedule}], ", ""), _CPU), _JOB, ""),
+        (_nodes(_GPU).replace("  objects:\n", _FLAVOR), _JOB.replace("metadata: {name: bert, namespace: nlp}", _TOLERATING), ""),
+        (_nodes(_CPU), _JOB, "it requests 8 nvidia.com/gpu, and the largest node has 0"),
+        (_nodes(_CPU), _JOB.replace("nvidia.com/gpu: 8", "memory: 30.5Gi"), ""),
+        (_nodes(_CPU), _JOB.replace("nvidia.com/gpu: 8", "memory: 31Gi"), "it requests 31Gi memory, and the largest node has 30Gi"),
+        (_CLUSTER.replace('"8"}}}', '"64"}}}').replace("  nodes:", "  # nodes:"), _JOB, ""),
+    ],
+)
+def test_what_no_node_of_the_cluster_can_run_is_reported_once(cluster: str, job: str, said: str, tmp_path: Path) -> None:
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "job.yaml": job})
+    for command in ("validate", "lint"):
+        done = run_here(command, "job.yaml", "--cluster", "clusters/prod.yaml", "-o", "json", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        found = [
+            each
+            for file in json.loads(done.stdout)["files"]
+            for each in file["diagnostics"]
+            if "node" in each["rule"] or "sched" in each["rule"]
+        ]
+        assert [(each["rule"], each["severity"]) for each in found] == ([("unschedulable", "warning")] if said else []), found
+        assert all(said in each["message"] for each in found)

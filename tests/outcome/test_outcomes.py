@@ -8,8 +8,9 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult
 from jobspec.documents.document import Document
+from jobspec.documents.reader import read
 from jobspec.explanations import RULES
-from jobspec.kinds import CompleteKinds
+from jobspec.kinds import CLUSTER, CompleteKinds
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -18,7 +19,9 @@ CASES = sorted((ROOT / "tests" / "cases" / "outcome").glob("*.yaml"))
 
 
 def foreseen(path: Path) -> FileResult:
-    cluster = Cluster(target_of(path.read_text()), closed=path.stem == "closed-world")
+    text = path.read_text()
+    pinned = [each for each in read(text, file=str(path))[0] if each.group_kind == CLUSTER]
+    cluster = Cluster(target_of(text), closed=path.stem == "closed-world", objects=pinned)
     return pipeline.foresee(checked(path, cluster), cluster).result
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.metadata import is_beyond, meets
-from jobspec.operators.kueue.world import HOSTNAME, amount
+from jobspec.operators.kueue.world import HOSTNAME, amount, spelt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -246,14 +246,7 @@ class _Search:
 
     def _misses(self, node: AlikeNodes) -> str:
         """Why the pods cannot run on a node, whatever is free on it."""
-        spec = self.pods.spec
-        taint = untolerated(node.taints, [*structs(spec, "tolerations"), *self.flavor.tolerations])
-        if taint:
-            return f"taint {taint}"
-        if any(node.labels.get(key) != value for key, value in string_map(spec, "nodeSelector").items()):
-            return "node selector"
-        terms = required_terms(spec)
-        return "" if terms is None or any(matches_term(each, node.labels, node.name) for each in terms) else "node affinity"
+        return misses(self.pods.spec, node, self.flavor.tolerations)
 
     # Which domains hold the pods.
 
@@ -396,9 +389,52 @@ def _allocatable(shape: AlikeNodes, levels: Sequence[str]) -> Mapping[str, int]:
     return shape.allocatable if HOSTNAME in levels else {name: each * shape.count for name, each in shape.allocatable.items()}
 
 
-# Labels and taints of nodes against what pods select and tolerate.
+# Labels, taints and room of nodes against what pods select, tolerate and request.
 #
 # Follows `FindMatchingUntoleratedTaint` and `nodeaffinity`, k8s.io/component-helpers scheduling/corev1, 0.36.
+
+
+_ROUNDED = ("memory", "ephemeral-storage")
+"""The resources of which the shape of a node has whole GiB."""
+_GIB = 2**30
+
+
+def no_node_for(spec: Data, nodes: Sequence[Nodes], tolerations: Sequence[Data] = ()) -> str:
+    """Why none of some nodes can run a pod, however little else runs; empty where one can. *tolerations*: what a queue may add to it."""
+    wanted = {name: amount(name, each) for name, each in pod_requests(spec).items()}
+    missed: dict[str, int] = {}
+    left = []
+    for each in nodes:
+        if why := misses(spec, each, tolerations):
+            missed[why] = missed.get(why, 0) + each.count
+        else:
+            left.append(each)
+    if any(not _beyond(each, wanted) for each in left):
+        return ""
+    over = [name for name in wanted if all(name in _beyond(each, wanted) for each in left)]
+    largest = {name: spelt(name, max(each.allocatable.get(name, 0) for each in left)) for name in over} if left else {}
+    lacking = [
+        f"{spelt(name, wanted[name])} {name}, and the largest node{' left' * bool(missed)} has {each}" for name, each in largest.items()
+    ]
+    lacking = lacking or [" and ".join(f"{spelt(name, each)} {name}" for name, each in wanted.items()) + " at once"]
+    return "; ".join([*(f"{why} ({number} nodes)" for why, number in missed.items()), *(f"it requests {it}" for it in lacking if left)])
+
+
+def _beyond(node: Nodes, wanted: Mapping[str, int]) -> list[str]:
+    """The resources of which a node has too little."""
+    spare = {} if node.name else dict.fromkeys(_ROUNDED, _GIB - 1)
+    return [name for name, value in wanted.items() if node.allocatable.get(name, 0) + spare.get(name, 0) < value]
+
+
+def misses(spec: Data, node: Nodes, tolerations: Sequence[Data] = ()) -> str:
+    """Why a pod cannot run on a node, whatever is free on it."""
+    taint = untolerated(node.taints, [*structs(spec, "tolerations"), *tolerations])
+    if taint:
+        return f"taint {taint}"
+    if any(node.labels.get(key) != value for key, value in string_map(spec, "nodeSelector").items()):
+        return "node selector"
+    terms = required_terms(spec)
+    return "" if terms is None or any(matches_term(each, node.labels, node.name) for each in terms) else "node affinity"
 
 
 def untolerated(taints: Iterable[Data], tolerations: Sequence[Data]) -> str:

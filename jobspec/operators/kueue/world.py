@@ -10,7 +10,7 @@ from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
-from jobspec.kinds import QUEUE_CONFIGURATION, CompleteKinds
+from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, CompleteKinds
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.operators.kueue.versions import as_v1beta2
@@ -458,15 +458,13 @@ def _flavor(name: str, spec: Data) -> Flavor:
 _OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass")
 
 
-def world_of(
-    objects: Iterable[Data], shapes: Iterable[Data] | None = None, *, others: PolicyObjects | None = None, closed: bool = True
-) -> World:
-    """The queues among objects. *shapes*: of the nodes, as a pinned cluster has them; None where the objects hold the nodes.
+def world_of(objects: Iterable[Data], *, others: PolicyObjects | None = None, closed: bool = True) -> World:
+    """The queues and nodes among objects; a pinned cluster has the shapes of its nodes.
 
     *others*: where namespaces, classes and LimitRanges are found, if not among the objects. *closed*: there is nothing else.
     """
     kueue: dict[tuple[str, str, str], Data] = {}
-    found_others, nodes, configuration = [], [], {}
+    found_others, nodes, found, configuration = [], 0, list[AlikeNodes](), {}
     for each in objects:
         kind, metadata = str(each.get("kind")), mapping(each, "metadata")
         if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
@@ -477,10 +475,14 @@ def world_of(
         elif kind in _OTHERS:
             found_others.append(each)
         elif kind == "Node" and each.get("apiVersion") == "v1":
-            nodes.append(each)
-    found = [*(_node(each) for each in nodes if _is_ready(each)), *map(_shape, shapes or ())]
+            nodes += 1
+            found += [_node(each)] if _is_ready(each) else []
+        elif kind == CLUSTER[1] and str(each.get("apiVersion")).startswith(f"{CLUSTER[0]}/"):
+            shapes = structs(each, "spec", "nodes")
+            nodes += len(shapes)
+            found += map(_shape, shapes)
     around = others or PolicyObjects(found_others, complete=CompleteKinds(every=closed))
-    return World(kueue, around, found if nodes or shapes is not None else None, closed, configuration)
+    return World(kueue, around, found if nodes else None, closed, configuration)
 
 
 def _allocatable(data: Data) -> dict[str, int]:
