@@ -64,7 +64,7 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
     if policies is not None and policies.have_queues and value_at(job.data, ("metadata", "labels", QUEUE)):
         from jobspec.outcome.programs import never_admitted
 
-        found += map(job.diagnostic, never_admitted(job, context, cluster.target, policies))
+        found += map(job.diagnostic, never_admitted(job, context, cluster, policies))
     if not any(each.rule == "no-pods-created" for each in found):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))

@@ -29,6 +29,7 @@ from jobspec.programs.command_lines import (
     read,
     starts_python,
 )
+from jobspec.targets import QUEUES
 from jobspec.workloads import QUEUE, value_at
 
 TYPE_CHECKING = False
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.targets import Target
 
     Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
@@ -409,7 +409,7 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
             yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
 
 
-def never_admitted(job: Document, context: Sequence[Document], target: Target, policies: PolicyObjects) -> Iterator[Finding]:
+def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects) -> Iterator[Finding]:
     """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
     from jobspec.operators.kueue.admission import ask
     from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued
@@ -417,9 +417,11 @@ def never_admitted(job: Document, context: Sequence[Document], target: Target, p
     from jobspec.operators.kueue.world import world_of
 
     place = ("metadata", "labels", Key(QUEUE))
-    release = target.get("kueue", RELEASE)
+    target = cluster.target
+    release = target.get(QUEUES, RELEASE)
     if not is_queued(job.group_kind, release):
-        yield Finding(place, not_queued(job.kind, release), NOT_QUEUED_HINT, rule="kind-not-queued", severity="info")
+        weight: Severity = "warning" if cluster.installed.get(QUEUES) else "info"
+        yield Finding(place, not_queued(job.kind, release), NOT_QUEUED_HINT, rule="kind-not-queued", severity=weight)
     closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
     world = world_of(policies.queues(), others=policies, closed=closed)
     answer = ask(workload_of(job, context, target, world), world, {})

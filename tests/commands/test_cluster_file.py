@@ -210,6 +210,13 @@ def test_the_operator_of_pytorchjobs_may_be_gone(releases: str, severity: str, t
         assert ("old.yaml", "legacy-operator", "info") in _rules("lint", "old.yaml", cwd=tmp_path)
 
 
+def test_that_a_job_starts_past_its_queue_is_said_once(tmp_path: Path) -> None:
+    queue = "  objects:\n    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: team, namespace: nlp}}\n"
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": _CLUSTER.replace("  objects:\n", queue), "old.yaml": _PYTORCHJOB})
+    found = [each for each in _rules("lint", "old.yaml", cwd=tmp_path) if each[1] in ("legacy-operator", "kind-not-queued")]
+    assert found == [("old.yaml", "kind-not-queued", "warning")]
+
+
 _TWO = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Project

@@ -399,7 +399,7 @@ _ROUNDED = ("memory", "ephemeral-storage")
 _GIB = 2**30
 
 
-def no_node_for(spec: Data, nodes: Sequence[Nodes], tolerations: Sequence[Data] = ()) -> str:
+def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[Data] = ()) -> str:
     """Why none of some nodes can run a pod, however little else runs; empty where one can. *tolerations*: what a queue may add to it."""
     wanted = {name: amount(name, each) for name, each in pod_requests(spec).items()}
     missed: dict[str, int] = {}
@@ -420,13 +420,13 @@ def no_node_for(spec: Data, nodes: Sequence[Nodes], tolerations: Sequence[Data] 
     return "; ".join([*(f"{why} ({number} nodes)" for why, number in missed.items()), *(f"it requests {it}" for it in lacking if left)])
 
 
-def _beyond(node: Nodes, wanted: Mapping[str, int]) -> list[str]:
+def _beyond(node: AlikeNodes, wanted: Mapping[str, int]) -> list[str]:
     """The resources of which a node has too little."""
     spare = {} if node.name else dict.fromkeys(_ROUNDED, _GIB - 1)
     return [name for name, value in wanted.items() if node.allocatable.get(name, 0) + spare.get(name, 0) < value]
 
 
-def misses(spec: Data, node: Nodes, tolerations: Sequence[Data] = ()) -> str:
+def misses(spec: Data, node: AlikeNodes, tolerations: Sequence[Data] = ()) -> str:
     """Why a pod cannot run on a node, whatever is free on it."""
     taint = untolerated(node.taints, [*structs(spec, "tolerations"), *tolerations])
     if taint:

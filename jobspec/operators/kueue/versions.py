@@ -35,7 +35,10 @@ def is_queued(kind: GroupKind, release: str) -> bool:
     return kind in KINDS and (kind != PYTORCHJOB or not is_at_least(release, "0.19.0"))
 
 
-NOT_QUEUED_HINT = "name `kubeflow.org/pytorchjob` among `integrations.frameworks` of Kueue's configuration"
+NOT_QUEUED_HINT = (
+    "`jobspec migrate FILE --to TrainJob --in-place` converts it; or name `kubeflow.org/pytorchjob` among `integrations.frameworks` of"
+    " Kueue's configuration"
+)
 
 
 def not_queued(kind: str, release: str) -> str:
