@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable
 
 from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import PROJECT, Found, content_of, reader
@@ -12,7 +13,9 @@ from jobspec.commands.inputs import project_among
 from jobspec.commands.options import Option, Options, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.reader import read
 from jobspec.documents.writer import write
+from jobspec.go.values import mapping, structs
 from jobspec.pipeline import Source
 from jobspec.project.tree import differences
 
@@ -41,6 +44,8 @@ def run(options: Options) -> int:
         raise JobspecError("--context is missing: name the context of the cluster, such as --context prod")
     path = options.check if options.check is not None else options.output
     pinned = _read(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
+    if options.check is not None and os.path.isfile(options.check):
+        _keep_usage(pinned.data["spec"].get("objects", ()), content_of(Found(options.check, named=True)))
     files = _files(pinned, path or "")
     for kind, why in pinned.data["spec"].get("unread", {}).items():
         sys.stderr.write(f"jobspec: {kind} could not be read: {why}\n")
@@ -61,6 +66,20 @@ def run(options: Options) -> int:
         write_whole(name, content.decode())
         sys.stdout.write(f"{name}\n")
     return 0
+
+
+def _keep_usage(objects: Iterable[Data], before: bytes) -> None:
+    """Leave the status of objects as it was written down: what is used changes by the hour, and is no drift."""
+    written, _ = read(before.decode(errors="replace"), file="")
+    known = {_identity(each): each["status"] for one in written for each in structs(one.data, "spec", "objects") if "status" in each}
+    for each in objects:
+        if "status" in each:
+            each["status"] = known.get(_identity(each), each["status"])
+
+
+def _identity(each: Data) -> tuple[object, ...]:
+    metadata = mapping(each, "metadata")
+    return str(each.get("apiVersion")).partition("/")[0], each.get("kind"), metadata.get("namespace"), metadata.get("name")
 
 
 def _report_effect(options: Options, path: str, now: str) -> None:
