@@ -350,3 +350,34 @@ def test_what_no_node_of_the_cluster_can_run_is_reported_once(cluster: str, job:
         ]
         assert [(each["rule"], each["severity"]) for each in found] == ([("unschedulable", "warning")] if said else []), found
         assert all(said in each["message"] for each in found)
+
+
+_QUEUES = """\
+  objects:
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: gpu}}
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: team, namespace: nlp}, spec: {clusterQueue: team}}
+    - apiVersion: kueue.x-k8s.io/v1beta2
+      kind: ClusterQueue
+      metadata: {name: team}
+      spec:
+        namespaceSelector: {}
+        resourceGroups:
+          - coveredResources: [nvidia.com/gpu]
+            flavors: [{name: gpu, resources: [{name: nvidia.com/gpu, nominalQuota: 16}]}]
+      status: {flavorsReservation: [{name: gpu, resources: [{name: nvidia.com/gpu, total: 8}]}]}
+    - {apiVersion: v1, kind: Namespace, metadata: {name: nlp}}
+"""
+
+
+def test_a_project_asks_the_queues_of_its_cluster_and_what_is_used_there(tmp_path: Path) -> None:
+    cluster = _CLUSTER.replace('"8"}}}', '"64"}}}').replace("  objects:\n", _QUEUES)
+    project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  cluster: clusters/prod.yaml\n  variants:\n"
+    variants = "    - {name: a, base: job.yaml, queue: team, namespace: nlp}\n"
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": cluster, "clusters/test.yaml": cluster, "jobspec.yaml": project + variants})
+    done = run_here("queue", "-o", "json", cwd=tmp_path)
+    (job,) = json.loads(done.stdout)["workloads"]
+    assert job["verdict"] == "waits", done.stdout
+    write(tmp_path, {"jobspec.yaml": f"{project}{variants}    - {{name: b, base: job.yaml, cluster: clusters/test.yaml}}\n"})
+    done = run_here("queue", cwd=tmp_path)
+    assert done.stderr == "jobspec: jobspec.yaml: its variants meet several clusters; name the one to ask with --cluster\n"
+    assert run_here("queue", "--cluster", "clusters/prod.yaml", cwd=tmp_path).returncode == 0
