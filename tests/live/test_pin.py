@@ -131,12 +131,15 @@ def test_the_file_says_of_pods_what_the_cluster_says(namespace: str, spec: str, 
 def test_drift_is_reported_by_its_effect(namespace: str, tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": _JOB % ("job", namespace, "priority: 0", "nvidia.com/gpu: 4")})
     assert run_here("pin", "--context", _context(), "-o", "live.yaml", cwd=tmp_path).returncode == 0
-    text = (tmp_path / "live.yaml").read_text()
-    used = text.replace('requests.nvidia.com/gpu: "0"', 'requests.nvidia.com/gpu: "7"')
-    assert used != text
-    write(tmp_path, {"used.yaml": used})
-    drift = run_here("pin", "--context", _context(), "--check", "used.yaml", "job.yaml", cwd=tmp_path).stdout
-    assert "requests.nvidia.com/gpu" not in drift
+    before, own, after = (
+        (tmp_path / "live.yaml")
+        .read_text()
+        .partition(f"    kind: ResourceQuota\n    metadata:\n      name: gpus\n      namespace: {namespace}\n")
+    )
+    used = 'requests.nvidia.com/gpu: "7"'
+    write(tmp_path, {"used.yaml": before + own + after.replace('requests.nvidia.com/gpu: "0"', used, 1)})
+    assert used in (tmp_path / "used.yaml").read_text()
+    assert used not in run_here("pin", "--context", _context(), "--check", "used.yaml", "job.yaml", cwd=tmp_path).stdout
     program(
         *("kubectl", "patch", "resourcequota", "gpus", "--namespace", namespace),
         *("--patch", '{"spec": {"hard": {"requests.nvidia.com/gpu": "2"}}}'),
