@@ -12,7 +12,7 @@ from jobspec.commands.files import PROJECT, Found, content_of, reader
 from jobspec.commands.inputs import project_among
 from jobspec.commands.options import Option, Options, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Data, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping, structs

@@ -381,3 +381,13 @@ def test_a_project_asks_the_queues_of_its_cluster_and_what_is_used_there(tmp_pat
     done = run_here("queue", cwd=tmp_path)
     assert done.stderr == "jobspec: jobspec.yaml: its variants meet several clusters; name the one to ask with --cluster\n"
     assert run_here("queue", "--cluster", "clusters/prod.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_lint_holds_flavors_and_quotas_against_the_nodes_of_the_cluster(tmp_path: Path) -> None:
+    flavor = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: cpu}\nspec: {nodeLabels: {pool: %s}}\n"
+    groups = "[{coveredResources: [cpu], flavors: [{name: cpu, resources: [{name: cpu, nominalQuota: 64}]}]}]"
+    queue = f"---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {{name: a}}\nspec: {{resourceGroups: {groups}}}\n"
+    write(tmp_path, {**_FILES, "clusters/prod.yaml": _nodes(_CPU), "queues.yaml": flavor % "gpu" + queue})
+    assert ("queues.yaml", "flavor-without-nodes", "warning") in _rules("lint", "queues.yaml", cwd=tmp_path)
+    write(tmp_path, {"queues.yaml": flavor % "cpu" + queue})
+    assert ("queues.yaml", "quota-without-nodes", "info") in _rules("lint", "queues.yaml", cwd=tmp_path)
