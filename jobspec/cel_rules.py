@@ -155,8 +155,9 @@ def _can_prefer(fungibility: dict[str, Any]) -> bool:
 
 
 def _reclaims(preemption: dict[str, Any]) -> bool:
-    may_borrow = "borrowWithinCohort" in preemption and preemption["borrowWithinCohort"]["policy"] != "Never"
-    return not (preemption["reclaimWithinCohort"] == "Never" and may_borrow)
+    if preemption.get("reclaimWithinCohort", "Never") != "Never" or "borrowWithinCohort" not in preemption:
+        return True  # an operand of `&&` that is false decides, though another one has no value
+    return bool(preemption["borrowWithinCohort"]["policy"] == "Never" or preemption["reclaimWithinCohort"] != "Never")
 
 
 def _covers(group: dict[str, Any]) -> bool:

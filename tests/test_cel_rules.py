@@ -81,9 +81,7 @@ _VALUES: dict[str, some.SearchStrategy[Any]] = {
     cel_rules.BORROWS_IN_COHORT.text: _object(cohortName=_SOME, resourceGroups=_GROUPS),
     cel_rules.BORROWS_IN_OLD_COHORT.text: _object(cohort=_SOME, resourceGroups=_GROUPS),
     cel_rules.PREFERENCE.text: _object(preference=_SOME, whenCanBorrow=_NEXT, whenCanPreempt=_NEXT),
-    cel_rules.RECLAIMS.text: some.fixed_dictionaries(
-        {"reclaimWithinCohort": _HOW}, optional={"borrowWithinCohort": some.fixed_dictionaries({"policy": _HOW})}
-    ),
+    cel_rules.RECLAIMS.text: _object(reclaimWithinCohort=_HOW, borrowWithinCohort=_object(policy=_HOW)),
     cel_rules.ALL_COVERED.text: some.fixed_dictionaries(
         {"coveredResources": some.lists(_SOME, max_size=2), "flavors": _items(resources=some.lists(_SOME, max_size=2))}
     ),
