@@ -2,8 +2,9 @@
 
 Follows k8s.io/apiserver pkg/admission/plugin/policy (`Matcher.Matches`, `CollectParams`, `dispatcher.Dispatch`, `validator.Validate`) and
 pkg/admission/plugin/cel, 1.36. The CEL library is imported where the first policy matches. What nobody knows before the object is sent,
-such as the user, is an error to CEL: an expression whose value does not depend on it still has one. Cost limits at run time are left out,
-and so are objects in other versions than their own. Where an expression reads several fields of a null, the message names the first.
+such as the user, is an error to CEL: an expression whose value does not depend on it still has one. What an expression costs a server is
+not counted as it is evaluated, but estimated: one that may exceed a limit is not evaluated. Objects in other versions than their own are
+left out. Where an expression reads several fields of a null, the message names the first.
 """
 
 from __future__ import annotations
@@ -439,7 +440,8 @@ class Inputs:
             "namespaceObject": _with_name(namespace, request.namespace) if request.is_namespaced else None,
             "params": None,
         }
-        self._given: dict[tuple[int, bool], tuple[Any, Data]] = {}
+        self._size = _size_of(self.data)
+        self._given: dict[tuple[int, bool], tuple[Any, Data, int]] = {}
 
     def values(self, params: Data | None, *, has_namespace: bool) -> Values:
         """What expressions read, which the CEL library converts once."""
@@ -449,8 +451,8 @@ class Inputs:
         if key not in self._given:
             data = {**self.data, "params": params, VARIABLES: {}}
             data |= {} if has_namespace else {"namespaceObject": None}
-            self._given[key] = environment(_NAMES).Activation(data), data
-        return Values(*self._given[key])
+            self._given[key] = environment(_NAMES).Activation(data), data, self._size + (_size_of(params) if params else 0)
+        return Values(*self._given[key], budget=_BUDGET if has_namespace else _BUDGET_OF_CONDITIONS)
 
 
 VARIABLES = "variables"
@@ -465,6 +467,20 @@ class _PolicyExpression(NamedTuple):
     """The names on the way to each value that it reads."""
     variables: Sequence[str]
     """The variables of the policy that it uses, and those that these use, in the order in which they are evaluated."""
+    costs: dict[int, int]
+    """The most that it costs for values of a size, by the bits of that."""
+
+    def most(self, values: Values) -> int:
+        """The most that it costs for some values."""
+        bits = -(-values.size.bit_length() // _FEW_BITS) * _FEW_BITS
+        if self.costs.get(bits, _LIMIT) > _SMALL_COST:
+            from jobspec.kubernetes.cel.cost import most_for
+
+            if bits not in self.costs:
+                self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
+            if self.costs[bits] > _SMALL_COST:
+                return most_for(self.program.checked, values.data, values.size)
+        return self.costs[bits]
 
 
 class _PolicyExpressions:
@@ -478,7 +494,7 @@ class _PolicyExpressions:
         self._compiled: dict[str, _PolicyExpression | str] = {}
         for name, text in self.of_variables.items():
             found = self.compiled(text)
-            self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.result)
+            self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.checked.result)
         self._compiled = {}  # some were compiled without the variables after them
 
     def compiled(self, text: str) -> _PolicyExpression | str:
@@ -493,7 +509,7 @@ class _PolicyExpressions:
         own = {names[1] for names in reads if names[0] == VARIABLES and len(names) > 1} & self._types.keys()
         inner = [self.compiled(self.of_variables[name]) for name in own]
         used = own.union(*(each.variables for each in inner if not isinstance(each, str)))
-        return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used])
+        return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {})
 
 
 class Evaluation:
@@ -571,6 +587,8 @@ class Evaluation:
         for name in expression.variables:
             if name not in values.variables:
                 values.variables[name] = self.value(self._expressions.of_variables[name], values)
+        if why := values.spend(expression):
+            return Failure(why, is_unknown=True)
         try:
             return expression.program.run(values.given, values.of_variable)
         except ValueError as error:
@@ -610,8 +628,7 @@ class Evaluation:
         false = next((each for each in parts if self.value(each, values) is False), text) if len(parts) > 1 else text
         expression = self._expressions.compiled(false)
         read = () if isinstance(expression, str) else dict.fromkeys(expression.reads)
-        data = {**self._inputs.data, "params": self._params, VARIABLES: values.variables}
-        seen = [(names, value_at(data, names)) for names in read]
+        seen = [(names, value_at(values.data, names)) for names in read]
         shown = [f"`{'.'.join(names)}` is {_shown(value)}" for names, value in seen if isinstance(value, str | int | float)]
         return f"this is false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 
@@ -619,13 +636,50 @@ class Evaluation:
 _LONGEST_MESSAGE = 5 * 1024
 
 
+# What a server spends at most, in steps of CEL. Follows k8s.io/apiserver pkg/apis/cel/config.go.
+
+_LIMIT, _BUDGET, _BUDGET_OF_CONDITIONS = 1_000_000, 10_000_000, 2_500_000
+#: What is cheap enough not to be estimated again for each object.
+_SMALL_COST = _LIMIT // 10
+#: Sizes of values are rounded up to a multiple of so many bits, so that few costs are estimated.
+_FEW_BITS = 4
+
+
+def _size_of(data: Any) -> int:
+    """The characters of values as JSON, more than any text, list or map in them has."""
+    import json
+
+    return len(json.dumps(data, default=str))
+
+
 class Values:
     """What the expressions of a policy read, and its variables, each evaluated once."""
 
-    def __init__(self, given: Any, data: Data) -> None:
+    def __init__(self, given: Any, data: Data, size: int, *, budget: int) -> None:
         self.given = given
         self.variables: dict[str, Any] = {}
         self._data = data
+        self._size = size
+        self._budget = budget
+        self._costs: list[int] = []
+
+    @property
+    def data(self) -> Data:
+        """All values by their names."""
+        return {**self._data, VARIABLES: self.variables}
+
+    @property
+    def size(self) -> int:
+        """Their characters as JSON."""
+        return self._size + (_size_of(self.variables) if self.variables else 0)
+
+    def spend(self, expression: _Expression) -> str:
+        """Why a server may not evaluate an expression for what it costs; empty where it does."""
+        cost = expression.most(self)
+        self._costs.append(cost)
+        if cost > _LIMIT:
+            return f"may cost more than the {_LIMIT:,} steps that a server spends on an expression"
+        return "may cost, with those before it, more than a server spends on a policy" if sum(self._costs) > self._budget else ""
 
     def is_null(self, name: str) -> bool:
         """Whether a name stands for no object."""

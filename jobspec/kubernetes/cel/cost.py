@@ -1,4 +1,4 @@
-"""Estimate what a CEL expression costs a server at most, by the sizes that the schema allows.
+"""Estimate what a CEL expression costs a server at most: by the sizes that a schema allows, or by those of given values.
 
 Follows `Cost`, cel-go checker/cost.go 0.26 and 0.29 (with the estimates of ext/lists.go and ext/sets.go), and `CostEstimator`,
 k8s.io/apiserver pkg/cel/library/cost.go, 1.34 to 1.37. A cost counts steps; it is the largest that is possible. A size counts the
@@ -68,6 +68,15 @@ def estimate(checked: CheckedExpression, declared: Declared, release: str, limit
     """Estimate the cost of an expression on a value, as if the schemas of some places had the *limits*."""
     found = _Estimation(checked, declared, release, limits)
     return Estimate(found.cost(checked.tree.root), found.limits)
+
+
+def most_for(checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> int:
+    """The most that evaluating an expression can cost a server, where no value in its variables is larger than *largest*.
+
+    *variables*: these values, by name; None where nothing else is known of them. A server counts `join` twice, and some lists by their
+    making, which is not estimated: twice the estimate, and a little more, is never exceeded.
+    """
+    return _plus(_times(2, _Bound(checked, variables, largest).cost(checked.tree.root)), 100)
 
 
 def _times(one: int, other: int) -> int:
@@ -212,7 +221,7 @@ class _Estimation:
         cost = self.cost(node.operand)
         if node.is_test:
             return cost
-        self._paths[node.at] = self._path(node.operand).to(node.field)
+        self._paths[node.at] = self._to(self._path(node.operand), node.field)
         kind = self._checked.type_at(node.operand.at).name
         return _plus(cost, _SELECT) if kind == "map" or kind.startswith("object ") else cost
 
@@ -255,10 +264,10 @@ class _Estimation:
         is_list = entries.is_list if entries else self._checked.type_at(node.source.at).name == "list"
         key, value = (entries.key, entries.value) if entries else (None, None)
         if len(node.variables) == 1:
-            variables = [_Variable(path.to("@items" if is_list else "@keys"), value if is_list else key, None)]
+            variables = [_Variable(self._to(path, "@items" if is_list else "@keys"), value if is_list else key, None)]
         else:
-            variables = [_Variable(path.to("@indices" if is_list else "@keys"), key, None)]
-            variables.append(_Variable(path.to("@items" if is_list else "@values"), value, None))
+            variables = [_Variable(self._to(path, "@indices" if is_list else "@keys"), key, None)]
+            variables.append(_Variable(self._to(path, "@items" if is_list else "@values"), value, None))
         self._scopes.append(dict(zip(node.variables, variables, strict=True)))
         cost = _plus(self.cost(node.condition), self.cost(node.step))
         self._scopes.pop()
@@ -285,7 +294,7 @@ class _Estimation:
             if function == "_[_]" and overload.takes[0].name in ("list", "map"):
                 entries = self._entries_of(node.arguments[0])
                 size = entries and entries.value
-                self._paths[node.at] = self._path(node.arguments[0]).to("@items" if called.takes("list") else "@values")
+                self._paths[node.at] = self._to(self._path(node.arguments[0]), "@items" if called.takes("list") else "@values")
             size = size or self._size(node)
         self._set(node.at, size, None)
         return _plus(cost_of_target, most)
@@ -308,6 +317,9 @@ class _Estimation:
     def _path(self, node: Any) -> _Path:
         variable = self._variable(node.name) if isinstance(node, Name) else None
         return variable.path if variable else self._paths.get(node.at, _NOWHERE)
+
+    def _to(self, path: _Path, step: str) -> _Path:
+        return path.to(step)
 
     def _set(self, at: int, size: _Size | None, entries: _Entries | None) -> None:
         if size is not None:
@@ -366,6 +378,56 @@ class _Estimation:
         self.join_entries(called.at, one, other)
         cost, *costs = called.costs
         return _plus(cost, max(costs)), one.size.united(other.size)
+
+
+class _Bound(_Estimation):
+    """An estimation for given values: a size that nobody knows is that of the largest text, list or map at hand."""
+
+    def __init__(self, checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> None:
+        super().__init__(checked, _KEYS, "1.37", {})  # which estimates all that costs something
+        self._variables = variables
+        self._largest = max(largest, len(checked.tree.text))
+
+    def cost(self, node: Any) -> int:
+        cost = super().cost(node)
+        return _plus(cost, _SELECT) if isinstance(node, Select) else cost  # which costs a server nothing in a value of unknown type
+
+    def item(self, operand: _Operand) -> _Operand:
+        found = super().item(operand)
+        if found is None or found.kind.name not in ("string", "bytes", *_SCALARS):
+            return _Operand(None, Type("string"), _NOWHERE, self._any_size())  # a server reads what is inside, too
+        entries = self._entries_of(operand.node)
+        return found._replace(known=found.known or (entries.value if entries else self._any_size()))
+
+    def _cost_of_call(self, function: str, called: _Called) -> tuple[int, _Size | None]:
+        cost, size = super()._cost_of_call(function, called)
+        return cost, self._any_size() if function == "flatten" else size
+
+    def _size(self, node: Any) -> _Size:
+        return super()._size(node) or self._any_size()
+
+    def _any_size(self) -> _Size:
+        return _Size(0, max(self._largest, *(each.most for each in self._sizes.values()), 0))
+
+    def _declared_size(self, path: _Path) -> _Size | None:
+        first, *steps = path.array[: path.length] or [""]
+        if self._variables is None or first not in self._variables:
+            return None
+        found = [self._variables[first]]
+        for step in steps:
+            found = [inner for each in found for inner in _inside(each, step)]
+        return _Size(0, max((len(each) if isinstance(each, (bytes, dict, list, str)) else 1 for each in found), default=1))
+
+    def _to(self, path: _Path, step: str) -> _Path:
+        """A path with an array of its own, since wrong sizes would be too small."""
+        return _Path([*path.array[: path.length], step], path.length + 1)
+
+
+def _inside(value: Any, step: str) -> Iterable[Any]:
+    """What is at a step from a value, whose type nobody knew."""
+    if not step.startswith("@"):
+        return (value[step],) if isinstance(value, dict) and step in value else ()
+    return (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _is_binding(node: Comprehension) -> bool:

@@ -112,8 +112,8 @@ class Program:
             checked = CheckedExpression(self.tree, variables, fields or {}, lenient=True, patches=patches)
         except CompileError as error:
             raise RuntimeError(f"{self.tree.position(error.at)}: {error}") from None
-        self.result = checked.result
-        """The type of its value."""
+        self.checked = checked
+        """The types of its parts."""
         self._expression = within.deserialize(adapted(self.tree, checked, unknown, composed=VARIABLES in variables))
 
     def run(self, given: Mapping[str, Any] | cel.Activation, variables: Callable[[str], Any] | None = None) -> Any:
