@@ -452,7 +452,8 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Reque
         old=_as_admitted(judged.old, judged, policies, cluster) if judged.old else None,
         namespace=document.namespace,
         plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
-        equivalent_versions=_other_versions(document),
+        equivalent_versions=_other_versions(document, cluster),
+        converted=lambda data, version: _converted(data, version, document, cluster),
     )
 
 
@@ -545,9 +546,22 @@ def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cl
     return data
 
 
-def _other_versions(document: Document) -> tuple[str, ...]:
+def _other_versions(document: Document, cluster: Cluster) -> tuple[str, ...]:
     kind = find(document.api_version, document.kind)
-    return tuple(each for each in kind.versions if each != document.api_version.rpartition("/")[2]) if kind else ()
+    served = (cluster.custom_kinds and cluster.custom_kinds.versions(document)) or (kind.versions if kind else ())
+    return tuple(each for each in served if each != document.api_version.rpartition("/")[2])
+
+
+def _converted(data: Data, version: str, document: Document, cluster: Cluster) -> Data | None:
+    """An object as another version of its kind has it; None where its operator's webhook converts it, or the server's Go code."""
+    group = document.group_kind[0]
+    if cluster.custom_kinds and cluster.custom_kinds.is_converted_by_name(document):
+        return {**data, "apiVersion": f"{group}/{version}"}
+    if group == QUEUE_GROUP:
+        from jobspec.operators.kueue.versions import converted
+
+        return converted(data, version)
+    return None
 
 
 def _of_decision(document: Document, decision: Decision) -> Diagnostic:

@@ -123,6 +123,16 @@ class CustomKinds:
         crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
         return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
 
+    def versions(self, document: Document) -> list[str]:
+        """The versions that a server has of a document's kind by its CRD; none without one."""
+        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        return [each["name"] for each in crd.data["spec"]["versions"] if each.get("served")] if crd else []
+
+    def is_converted_by_name(self, document: Document) -> bool:
+        """Whether other versions of a document's kind are by its CRD the same under another `apiVersion`."""
+        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        return crd is not None and (crd.data["spec"].get("conversion") or {}).get("strategy", "None") == "None"
+
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
         if name in self._crds:

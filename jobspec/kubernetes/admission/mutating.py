@@ -128,7 +128,7 @@ class _Round:
         for policy in policies:
             unknown = ""
             try:
-                if not policy.constraints.match(self._request, self._objects):
+                if not self._concerns(policy):
                     continue
             except NotKnown as error:
                 unknown = str(error)
@@ -145,6 +145,13 @@ class _Round:
                     self._fail(policy, binding, CelFailure(str(error), is_unknown=True), "")
                 except Refused as error:
                     self._fail(policy, binding, CelFailure(f"failed to configure binding: {error}"), "")
+
+    def _concerns(self, policy: Policy) -> bool:
+        if not policy.constraints.match(self._request, self._objects):
+            return False
+        if (version := policy.constraints.version_for(self._request)) != self._request.version:
+            raise NotKnown(f"it changes the object as {version}, and jobspec does not convert it back")
+        return True
 
     def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None) -> None:
         text = (mapping(mutation, "applyConfiguration") or mapping(mutation, "jsonPatch"))["expression"]

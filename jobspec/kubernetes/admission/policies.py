@@ -3,14 +3,14 @@
 Follows k8s.io/apiserver pkg/admission/plugin/policy (`Matcher.Matches`, `CollectParams`, `dispatcher.Dispatch`, `validator.Validate`) and
 pkg/admission/plugin/cel, 1.36. The CEL library is imported where the first policy matches. What nobody knows before the object is sent,
 such as the user, is an error to CEL: an expression whose value does not depend on it still has one. What an expression costs a server is
-not counted as it is evaluated, but estimated: one that may exceed a limit is not evaluated. Objects in other versions than their own are
-left out. Where an expression reads several fields of a null, the message names the first.
+not counted as it is evaluated, but estimated: one that may exceed a limit is not evaluated. Where an expression reads several fields of
+a null, the message names the first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -48,6 +48,10 @@ class Request(NamedTuple):
     """The resource, such as `pytorchjobs`; empty where its kind decides it."""
     equivalent_versions: tuple[str, ...] = ()
     """Further versions of the group in which the server has the same object."""
+    converted: Callable[[Data, str], Data | None] = lambda *_: None
+    """Gives an object as such a version has it; None where jobspec does not convert it."""
+    sent_version: str = ""
+    """The version in which the object is sent, where that is another one."""
 
     @property
     def operation(self) -> Operation:
@@ -68,6 +72,15 @@ class Request(NamedTuple):
     def resource(self) -> str:
         """The resource, as rules of policies name it."""
         return self.plural or kinds.plural_of(self.object["kind"])
+
+    def in_version(self, version: str) -> Request:
+        """The request as a policy sees it whose rules are for another version. Raises NotKnown for what jobspec does not convert."""
+        if version == self.version:
+            return self
+        sides = [each and self.converted(each, version) for each in (self.object, self.old)]
+        if sides[0] is None or (self.old is not None and sides[1] is None):
+            raise NotKnown(f"it is for {version} of {self.kind[1]}, and jobspec does not convert the object")
+        return self._replace(object=sides[0], old=sides[1], sent_version=self.version)
 
     @property
     def is_namespaced(self) -> bool:
@@ -136,7 +149,8 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
                     continue
                 params = parameters(mapping(policy.spec, "paramKind"), binding.spec.get("paramRef"), request, objects)
                 assert inputs
-                met = [Evaluation(policy, inputs, each).matches() for each in params]
+                seen = inputs.in_version(policy.constraints.version_for(request))
+                met = [Evaluation(policy, seen, each).matches() for each in params]
                 if any(each is True or (isinstance(each, CelFailure) and not each.is_unknown) for each in met):
                     yield Match(policy.name, binding.name)
                 elif any(isinstance(each, CelFailure) for each in met):
@@ -248,6 +262,7 @@ def _of_policy(policy: Policy, inputs: Inputs) -> Iterator[Decision]:
     try:
         if not policy.constraints.match(inputs.request, inputs.objects):
             return
+        inputs = inputs.in_version(policy.constraints.version_for(inputs.request))
     except NotKnown as error:
         unknown = str(error)
     for binding in policy.bindings:
@@ -301,19 +316,23 @@ class _Constraints:
 
     def match(self, request: Request, objects: PolicyObjects) -> bool:
         """Whether they match a request; raises NotKnown where that depends on what is not at hand, and all else matches."""
-        equivalent = () if self._is_exact else request.equivalent_versions
-        if any(rule.matches(request, version) for rule in self._excluded for version in (request.version, *equivalent)):
+        if any(rule.matches(request, version) for rule in self._excluded for version in self._versions(request)):
             return False
-        is_converted = False
-        if self._rules and not any(rule.matches(request, request.version) for rule in self._rules):
-            is_converted = any(rule.matches(request, version) for rule in self._rules for version in equivalent)
-            if not is_converted:
-                return False
-        if not _selects_object(self._of_object, request) or not _selects_namespace(self._of_namespace, request, objects):
-            return False
-        if is_converted:
-            raise NotKnown(f"it is for another version of {request.kind[1]}, and jobspec does not convert objects")
-        return True
+        return (
+            bool(self.version_for(request))
+            and _selects_object(self._of_object, request)
+            and _selects_namespace(self._of_namespace, request, objects)
+        )
+
+    def version_for(self, request: Request) -> str:
+        """The version in which they are for a request, its own before others; empty where in none."""
+        own, *others = self._versions(request)
+        if not self._rules or any(rule.matches(request, own) for rule in self._rules):
+            return own
+        return next((version for rule in self._rules for version in others if rule.matches(request, version)), "")
+
+    def _versions(self, request: Request) -> tuple[str, ...]:
+        return (request.version, *(() if self._is_exact else request.equivalent_versions))
 
 
 class _Rule:
@@ -442,6 +461,13 @@ class Inputs:
         }
         self._size = _size_of(self.data)
         self._given: dict[tuple[int, bool], tuple[Any, Data, int]] = {}
+        self._in_versions: dict[str, Inputs] = {request.version: self}
+
+    def in_version(self, version: str) -> Inputs:
+        """What those of a policy read whose rules are for another version."""
+        if version not in self._in_versions:
+            self._in_versions[version] = Inputs(self.request.in_version(version), self.objects)
+        return self._in_versions[version]
 
     def values(self, params: Data | None, *, has_namespace: bool) -> Values:
         """What expressions read, which the CEL library converts once."""
@@ -588,7 +614,7 @@ class Evaluation:
             if name not in values.variables:
                 values.variables[name] = self.value(self._expressions.of_variables[name], values)
         if why := values.spend(expression):
-            return Failure(why, is_unknown=True)
+            return CelFailure(why, is_unknown=True)
         try:
             return expression.program.run(values.given, values.of_variable)
         except ValueError as error:
@@ -673,7 +699,7 @@ class Values:
         """Their characters as JSON."""
         return self._size + (_size_of(self.variables) if self.variables else 0)
 
-    def spend(self, expression: _Expression) -> str:
+    def spend(self, expression: _PolicyExpression) -> str:
         """Why a server may not evaluate an expression for what it costs; empty where it does."""
         cost = expression.most(self)
         self._costs.append(cost)
@@ -717,11 +743,12 @@ def _as_cel(request: Request) -> Data:
     (group, kind), version = request.kind, request.version
     of_kind = {"group": group, "version": version, "kind": kind}
     of_resource = {"group": group, "version": version, "resource": request.resource}
+    sent = {"version": request.sent_version or version}
     found: Data = {
         "kind": of_kind,
         "resource": of_resource,
-        "requestKind": of_kind,
-        "requestResource": of_resource,
+        "requestKind": {**of_kind, **sent},
+        "requestResource": {**of_resource, **sent},
         "name": request.name,
         "operation": request.operation,
         "dryRun": False,

@@ -395,7 +395,7 @@ class _Bound(_Estimation):
     def item(self, operand: _Operand) -> _Operand:
         found = super().item(operand)
         if found is None or found.kind.name not in ("string", "bytes", *_SCALARS):
-            return _Operand(None, Type("string"), _NOWHERE, self._any_size())  # a server reads what is inside, too
+            return _Operand(None, CelType("string"), _NOWHERE, self._any_size())  # a server reads what is inside, too
         entries = self._entries_of(operand.node)
         return found._replace(known=found.known or (entries.value if entries else self._any_size()))
 

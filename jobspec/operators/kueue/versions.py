@@ -1,4 +1,4 @@
-"""What Kueue's releases and API versions differ in: which jobs a release queues, and objects as v1beta2 has them.
+"""What Kueue's releases and API versions differ in: which jobs a release queues, and objects in the other one of the versions.
 
 Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 """
@@ -59,6 +59,14 @@ def as_v1beta2(data: Data) -> Data:
     spec, status = mapping(data, "spec"), mapping(data, "status")
     parts = dict(zip(("spec", "status"), change(spec, status) if change else (spec, status), strict=True))
     return {**data, "apiVersion": _NEW, **{name: part for name, part in parts.items() if name in data}}
+
+
+def converted(data: Data, version: str) -> Data | None:
+    """An object of Kueue as a version has it; None for what only a server converts: some kinds from v1beta2 back."""
+    if f"{GROUP}/{version}" == _NEW:
+        return as_v1beta2(data)
+    is_same = data["kind"] not in _CHANGES or (data["kind"] == "LocalQueue" and not data.get("status"))
+    return {**data, "apiVersion": _OLD} if is_same else None
 
 
 def _cluster_queue(spec: Data, status: Data) -> tuple[Data, Data]:

@@ -9,8 +9,10 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
-from jobspec.kinds import CompleteKinds
+from jobspec.documents.reader import read
+from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.pipeline import Source, check_files, load
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
@@ -20,7 +22,11 @@ CASES = sorted((ROOT / "tests" / "cases" / "policies").glob("*.yaml"))
 
 
 def _cluster(path: Path) -> Cluster:
-    return Cluster(target_of(path.read_text()), closed=path.stem == "closed-world", webhooks=False)
+    """The cluster of a case, which has the kinds that CRDs in the file define."""
+    text = path.read_text()
+    crds = [each for each in read(text, file=str(path))[0] if each.group_kind == CUSTOM_RESOURCE_DEFINITION]
+    custom_kinds = CustomKinds(crds) if crds else None
+    return Cluster(target_of(text), closed=path.stem == "closed-world", webhooks=False, custom_kinds=custom_kinds)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
