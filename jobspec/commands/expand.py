@@ -106,9 +106,9 @@ def _expanded(
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             made = ExpandedJob(job, expansion.objects, target, expansion.counts)
             if are_changed:
-                made, _ = changed_objects(made, policies, context)
+                made = changed_objects(made, policies, context).job
             objects = with_api_defaults(made.objects, context, target) if options.defaults else made.objects
-            found.append(ExpandedJob(job, [*workload, *objects], target, expansion.counts))
+            found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
             reported.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, reported
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from jobspec.diagnostics import Data, Mark
+from jobspec.diagnostics import Data, Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, set_by
+from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, set_by, text
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob
-from jobspec.operators.made import with_generated_names
+from jobspec.operators.made import with_crd_defaults, with_generated_names
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -55,28 +55,57 @@ def changed_job(job: Document, policies: PolicyObjects | None, target: Target) -
     return job.written_as(found.tree.data(), found.tree.marks()) if found.policies else job
 
 
-def changed_objects(
-    job: ExpandedJob, policies: PolicyObjects | None, context: Sequence[Document]
-) -> tuple[ExpandedJob, list[tuple[MarkedTree, Decision]]]:
-    """A job with its objects as policies leave them, and what these say of each.
+class ChangedObjects(NamedTuple):
+    """A job with its objects as policies leave them."""
 
-    What is made of a changed object later on, such as the Jobs of a JobSet, is as if that had not been changed.
-    """
+    job: ExpandedJob
+    decisions: Sequence[tuple[MarkedTree, Decision]] = ()
+    """What policies say of each object."""
+    refusals: Sequence[Diagnostic] = ()
+    """Why JobSet's webhook refuses a changed JobSet."""
+
+
+def changed_objects(
+    job: ExpandedJob, policies: PolicyObjects | None, context: Sequence[Document], *, first_and_last_only: bool = False
+) -> ChangedObjects:
+    """A job with its objects as policies leave them, and with what is made of those; *first_and_last_only*: as for `expand`."""
     if policies is None or not policies.change_objects:
-        return job, []
-    made: list[MarkedTree] = []
-    said: list[tuple[MarkedTree, Decision]] = []
-    for each in job.objects:
-        found = _changed_object(each, job, policies, context)
-        made.append(found.tree)
-        said += [(found.tree, decision) for decision in found.decisions]
-    return ExpandedJob(job.job, made, job.target, job.counts), said
+        return ChangedObjects(job)
+    decisions: list[tuple[MarkedTree, Decision]] = []
+
+    def change(objects: Sequence[MarkedTree]) -> list[MarkedTree]:
+        found = [_changed_object(each, job, policies, context) for each in objects]
+        decisions.extend((each.tree, decision) for each in found for decision in each.decisions)
+        return [each.tree for each in found]
+
+    at = next((at for at, each in enumerate(job.objects) if text(each, "kind") == "JobSet"), -1) + 1
+    if not at:
+        return ChangedObjects(ExpandedJob(job.job, change(job.objects), job.target, job.counts), decisions)
+    from jobspec.operators.jobset.webhook import refusals, stored_jobset
+    from jobspec.operators.trainer.objects import counts_of, expand_jobset, jobs_among, pods_of_jobs
+
+    sent, further, refused = change(job.objects[:at]), job.objects[at:], list[Diagnostic]()
+    if sent[-1] is not job.objects[at - 1]:
+        jobset = stored_jobset(sent[-1], job.target)
+        refused = list(refusals(jobset, job.job, job.target))
+        further = expand_jobset(jobset, job.target, context=context, first_and_last_only=first_and_last_only)
+    before = [each for each in further if text(each, "kind") != "Pod"]
+    made = change(before)
+    pods = [each for each in further if text(each, "kind") == "Pod"]
+    if any(one is not other for one, other in zip(before, made, strict=True)):
+        pods = pods_of_jobs(jobs_among(made), job.target, context=context, first_and_last_only=first_and_last_only)
+    return ChangedObjects(ExpandedJob(job.job, [*sent, *made, *change(pods)], job.target, counts_of(made)), decisions, refused)
 
 
 def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Changed:
-    (stored,) = with_api_defaults([made], context, job.target)
-    request = Request(with_generated_names(stored), namespace=job.job.namespace, user=job.creator_of(made))
-    shape = shapes.load(str(made.value["apiVersion"].value), request.kind[1], job.target)
+    """An object as policies leave it; a JobSet comes to them before its webhook, which fills in more."""
+    kind = text(made, "kind")
+    shape = shapes.load(text(made, "apiVersion"), kind, job.target)
+    if kind == "JobSet" and shape:
+        sent = with_crd_defaults(made, shape, made.mark)
+    else:
+        (sent,) = with_api_defaults([made], context, job.target)
+    request = Request(with_generated_names(sent), namespace=job.job.namespace, user=job.creator_of(made))
     return _changed(made, request, policies, shape, job.target, lambda data: data)
 
 

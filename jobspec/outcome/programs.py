@@ -7,6 +7,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
 from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB
 from jobspec.kubernetes.problems import closest
+from jobspec.operators.batch import is_indexed
 from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
@@ -30,7 +31,7 @@ from jobspec.programs.command_lines import (
     starts_python,
 )
 from jobspec.targets import QUEUES
-from jobspec.workloads import QUEUE, value_at
+from jobspec.workloads import JOB_INDEX, QUEUE, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -470,6 +471,24 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
     what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
     rule = _REFUSED.get(kind, "pods-refused") if decision.is_evaluated else "policy-not-evaluated"
     return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
+
+
+def lost_pods(job: ExpandedJob) -> Iterator[Finding]:
+    """Why a Job does not know pods that it has made: policies take from them what it finds them by."""
+    indexed = {text(each, "metadata", "name") for each in job.of_kind("Job") if is_indexed(each)}
+    for role in job.roles:
+        metadata = role.pod_tree.value["metadata"]
+        owners = {text(each, "name") for each in items(metadata.get("ownerReferences")) if text(each, "kind") == "Job"}
+        for field, name in _KNOWN_BY:
+            if owners and not text(metadata, field, name) and (field == "labels" or owners & indexed):
+                what = f"pods without the {field.removesuffix('s')} `{name}`: their Job does not know them, and makes others forever"
+                by = next((each.mark.file for _, each in metadata.entries(field) if each.mark.file.startswith("policy ")), "a policy")
+                hint = f"{by} takes it away: add to the {field} of pods, and do not replace them"
+                yield Finding(None, what, hint, rule="pods-lost", severity="error")
+
+
+#: What a Job knows its pods by, the last one where they have numbers.
+_KNOWN_BY = (("labels", "batch.kubernetes.io/controller-uid"), ("annotations", JOB_INDEX))
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

@@ -81,10 +81,11 @@ def expand_trainjob(
         each for jobset in jobsets for each in expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
     ]
     refused = [] if skip_server_checks else [each for jobset in jobsets for each in refusals(jobset, job, target)]
-    return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
+    return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=counts_of(further))
 
 
-def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
+def counts_of(objects: Sequence[MarkedTree]) -> dict[str, int]:
+    """The pods of each replicated job among the objects of a JobSet."""
     found: dict[str, int] = {}
     for each in jobs_among(objects):
         role = text(each, "metadata", "labels", REPLICATED_JOB)
@@ -95,13 +96,17 @@ def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
 def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
     """The objects created for a stored JobSet. *first_and_last_only*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
-    pods = [_pods(each, target, context, first_and_last_only=first_and_last_only) for each in jobs_among(objects)]
-    return [*objects, *(pod for of_job in pods for pod in of_job)]
+    return [*objects, *pods_of_jobs(jobs_among(objects), target, context=context, first_and_last_only=first_and_last_only)]
 
 
 def jobs_among(objects: Sequence[MarkedTree]) -> list[MarkedTree]:
     """The batch Jobs among objects."""
     return [each for each in objects if text(each, "kind") == "Job"]
+
+
+def pods_of_jobs(jobs: Sequence[MarkedTree], target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
+    """The pods of Jobs. *first_and_last_only*: of each, as for `expand`."""
+    return [pod for each in jobs for pod in _pods(each, target, context, first_and_last_only=first_and_last_only)]
 
 
 def _pods(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
