@@ -424,17 +424,22 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
 
 
 def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
-    """Whether a server asks policies about a document: it can decode it. They may fix what the schema of a CRD refuses."""
+    """Whether a server asks policies about a document: it can decode it. Policies may fix what validation would refuse afterwards."""
     if judged.by_server.status in ("valid", "partly"):
         return True
-    known = find(judged.document.api_version, judged.document.kind)
-    is_custom = bool(known and not known.is_builtin) or bool(cluster.custom_kinds and cluster.custom_kinds.defines(judged.document))
-    found = judged.by_server.diagnostics
-    return judged.status == "invalid" and is_custom and bool(found) and all(each.rule in _BY_CRD for each in found)
+    document, found = judged.document, judged.by_server.diagnostics
+    known = find(document.api_version, document.kind)
+    if judged.status != "invalid" or not found:
+        return False
+    if (known and not known.is_builtin) or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        return all(each.rule in _BY_CRD for each in found)
+    return all(each.rule not in _UNDECODABLE and each.stage != "decoding" for each in found)
 
 
 #: Rules about violations of a CRD's schema by objects that can be decoded.
 _BY_CRD = ("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsupported-choice", "rule-broken", "duplicate-item")
+#: What Go cannot decode to the type of a built-in kind.
+_UNDECODABLE = ("unknown-field", "unknown-kind", "wrong-type")
 
 
 def _is_sent(document: Document) -> bool:
@@ -542,7 +547,7 @@ def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cl
     if document.group_kind == POD and judged.old is None:
         from jobspec.kubernetes.admission.review import review_pod
 
-        data = {**data, "spec": {**data["spec"], **review_pod(data, document.namespace, policies, cluster.target).pod["spec"]}}
+        data = {**data, "spec": {**data.get("spec", {}), **review_pod(data, document.namespace, policies, cluster.target).pod["spec"]}}
     return data
 
 

@@ -15,6 +15,7 @@ from jobspec.kinds import (
     CUSTOM_RESOURCE_DEFINITION,
     KUSTOMIZATION,
     LIMIT_RANGE,
+    MUTATING_POLICY,
     NAMESPACE,
     OVERLAY,
     PRIORITY_CLASS,
@@ -649,13 +650,14 @@ def _read_only(manifests: Manifests, is_wanted: Callable[[GroupKind, str], bool]
 
 
 def _is_concerned(file: Checked, policies: Sequence[Document]) -> bool:
-    """Whether admission policies may be for a document of a file that the server accepts so far."""
+    """Whether admission policies may be for a document of a file that the server accepts so far, or repair another one."""
     if not policies:
         return False
     from jobspec.kubernetes.admission.objects import may_concern
 
-    accepted = {kind_of(row) for row in file.result.documents if row.status in ("valid", "partly")}
-    return any(may_concern(policies, each) for each in accepted)
+    statuses = ("valid", "partly", *(["invalid"] if any(each.group_kind == MUTATING_POLICY for each in policies) else []))
+    found = {kind_of(row) for row in file.result.documents if row.status in statuses}
+    return any(may_concern(policies, each) for each in found)
 
 
 def _policies_of_files(

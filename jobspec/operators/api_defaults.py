@@ -280,7 +280,7 @@ def with_service_account(spec: MarkedTree, server: Mark) -> MarkedTree:
 
 
 def _mounts_token(container: MarkedTree) -> bool:
-    return any(mount.value["mountPath"].value == _FOLDER for mount in items(container.get("volumeMounts")))
+    return any(text(mount, "mountPath") == _FOLDER for mount in items(container.get("volumeMounts")))
 
 
 def _with_mount(container: MarkedTree, server: Mark) -> MarkedTree:
