@@ -7,6 +7,7 @@ their names. Plugins in between, such as webhooks, are not asked again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -171,7 +172,7 @@ class _Round:
                 raise ValueError(f"unable to convert unstructured object to {of_kind}: {wrong}")
             if wrong:
                 raise _Breaks(f"Internal error occurred: {wrong}")
-            self.pruned = list(_undeclared(patched, self._shape, ())) if self._shape and not applies else ()
+            self.pruned = list(_undeclared(patched, self._shape, "")) if self._shape and not applies and not self._is_builtin else ()
             self.object = self._settle(patched)
         except ValueError as error:
             self._fail(policy, binding, CelFailure(str(error)), "")
@@ -180,11 +181,15 @@ class _Round:
 
     def _undecodable(self, patched: Data) -> str:
         """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
-        known = kinds.find(patched.get("apiVersion", ""), patched.get("kind", ""))
-        if self._shape is None or known is None or not known.is_builtin:
+        if self._shape is None or not self._is_builtin:
             return ""
         problems = schema_problems(patched, self._shape, typed=True)
         return next((each.message for each in problems if each.rule in ("wrong-type", "unknown-field")), "")
+
+    @property
+    def _is_builtin(self) -> bool:
+        known = kinds.find(self.object.get("apiVersion", ""), self.object.get("kind", ""))
+        return known is not None and known.is_builtin
 
     def _fail(self, policy: Policy, binding: Binding, failure: CelFailure, what: str, path: Path = ()) -> None:
         if failure.is_unknown:
@@ -217,7 +222,7 @@ def _configured(data: Data, value: Any, shape: Shape | None) -> Data:
     patch = _plain(value)
     if shape is None:
         return {**data, **_merged(data, patch, None, "")}
-    if problems := list(_undeclared(patch, shape, ())):
+    if problems := list(_undeclared(patch, shape, "")):
         raise ValueError(f"error applying patch: failed to convert patch object to typed object: {_together(problems)}")
     if atomics := list(_atomics(patch, shape, ())):
         message = f"may not mutate atomic arrays, maps or structs: {', '.join(f'.{spell(each)}' for each in atomics)}"
@@ -255,26 +260,43 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def _undeclared(patch: Any, shape: Shape, path: Path) -> Iterator[str]:
-    """What a patch has that the structure of its kind has not."""
-    inside: Any = patch.items() if isinstance(patch, dict) else enumerate(patch) if isinstance(patch, list) else ()
+def _undeclared(patch: Any, shape: Shape, place: str) -> Iterator[str]:
+    """What a patch has that the structure of its kind has not; *place*: of the patch, as structured-merge-diff writes it."""
     is_leaf = not isinstance(patch, (dict, list))
     if patch is None or shape.type in ("any", "bare"):
         return
     if (type(patch) not in _SCALARS[shape.type]) if is_leaf else shape.type != ("object" if isinstance(patch, dict) else "array"):
-        got = patch if is_leaf else "map" if isinstance(patch, dict) else "list"
-        yield f".{spell(path)}: expected {_WORDS.get(shape.type, shape.type)}, got {got}"
-        return
-    for step, each in inside:
-        if shape.keys and isinstance(each, dict) and not any(key in each or key in _KEY_DEFAULTS for key in shape.keys):
+        yield f"{place}: {_expected(shape.type, patch)}"
+    elif isinstance(patch, dict):
+        for name, each in patch.items():
+            child = shape.values or (shape.fields or {}).get(name)
+            if child is not None:
+                yield from _undeclared(each, child, f"{place}.{name}")
+            elif shape.fields is not None and not shape.open:
+                yield f"{place}.{name}: field not declared in schema"
+    elif shape.items is not None:
+        yield from _undeclared_items(patch, shape, shape.items, place)
+
+
+def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str) -> Iterator[str]:
+    seen = set()
+    for index, each in enumerate(patch):
+        if shape.keys and not isinstance(each, dict):
+            what = "a null element" if each is None else "non-map elements"
+            yield f"{place}: element {index}: associative list with keys may not have {what}"
+            continue
+        found = {key: each.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(shape.keys or ())} if shape.keys else {}
+        known = ",".join(f"{key}={json.dumps(value)}" for key, value in found.items() if value is not None)
+        if shape.keys and not known:
             keys = " ".join(f'"{key}"' for key in shape.keys)
             omits = f"omits all key fields [{keys}] (and doesn't have default values for any key fields)"
-            yield f".{spell(path)}: element {step}: associative list with keys has an element that {omits}"
-        child = shape.items or shape.values or (shape.fields or {}).get(step)
-        if child is not None:
-            yield from _undeclared(each, child, (*path, step))
-        elif shape.fields is not None and not shape.open:
-            yield f".{spell((*path, step))}: field not declared in schema"
+            yield f"{place}: element {index}: associative list with keys has an element that {omits}"
+            continue
+        name = known or (f"={json.dumps(each)}" if shape.unique else str(index))
+        if name in seen:
+            yield f"{place}: duplicate entries for key [{name}]"
+        seen.add(name)
+        yield from _undeclared(each, item, f"{place}[{name}]")
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {
@@ -282,11 +304,38 @@ _SCALARS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "integer": (int, float),
     "number": (int, float),
-    "int-or-string": (int, float, str),
+    "int-or-string": (int, float, str, bool),
     "object": (),
     "array": (),
 }
-_WORDS = {"object": "map", "array": "list", "integer": "numeric (int or float)", "number": "numeric (int or float)"}
+_WORDS = {"object": "map", "array": "list", "boolean": "boolean", "int-or-string": "any scalar"}
+_GO_TYPES = {str: "string", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
+
+
+def _expected(kind: str, value: Any) -> str:
+    """What is said of a value of a wrong type, which Go prints in three ways."""
+    if kind in ("integer", "number"):
+        return f"expected numeric (int or float), got {_GO_TYPES[type(value)]}"
+    if kind == "string":
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+    return f"expected {_WORDS[kind]}, got &{{{_printed(value)}}}"
+
+
+def _go_syntax(value: Any) -> str:
+    if isinstance(value, dict):
+        inside = ", ".join(f"{json.dumps(name)}:{_go_syntax(each)}" for name, each in sorted(value.items()))
+        return f"map[string]interface {{}}{{{inside}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    return "interface {}(nil)" if value is None else json.dumps(value)
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_printed(each)}' for name, each in sorted(value.items()))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_printed, value))}]"
+    return "<nil>" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_atomic(shape: Shape, name: str) -> bool:
