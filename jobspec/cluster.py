@@ -269,7 +269,8 @@ class Judged:
         self.diagnostics = [*by_server.diagnostics, *by_webhooks]
         kind, accepted = document.group_kind, self.status in ("valid", "partly")
         is_known = accepted or (kind in _TAKEN_AS_THEY_ARE and self.status == "unknown")
-        self.can_be_looked_up = is_known and kind in _REFERRED and not document.is_held
+        fits = kind != KYVERNO_POLICY or not by_server.diagnostics  # which are warnings, since a cluster may have another release
+        self.can_be_looked_up = is_known and kind in _REFERRED and fits and not document.is_held
         """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
 
     def reviewed(
@@ -364,7 +365,25 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    if document.group_kind[0] in _POLICY_ENGINES and (unread := _of_other_engine(document)):
+        found = Verdict(found.status, [*found.diagnostics, unread])
     return Judged(document, found.refused() if broken and found.status != "unknown" else found, seen=seen, old=old)
+
+
+#: Groups of policies in other languages than the server's, each with its engine.
+_POLICY_ENGINES = {"constraints.gatekeeper.sh": "Gatekeeper", "kyverno.io": "Kyverno", "policies.kyverno.io": "Kyverno"}
+_REFUSE_NOTHING = ("Cleanup", "ClusterCleanup", "Deleting", "NamespacedDeleting", "Generating", "NamespacedGenerating")
+
+
+def _of_other_engine(document: Document) -> Diagnostic | None:
+    """What is said of a policy that jobspec does not evaluate; None of other kinds of its engine."""
+    engine, kind = _POLICY_ENGINES[document.group_kind[0]], document.kind
+    is_policy = engine == "Gatekeeper" or (kind.endswith("Policy") and kind.removesuffix("Policy") not in _REFUSE_NOTHING)
+    if not is_policy or document.group_kind == KYVERNO_POLICY:
+        return None
+    message = f"jobspec does not evaluate {kind}: what {engine} refuses or changes by it is not known"
+    hint = "those that it evaluates: ValidatingAdmissionPolicy, MutatingAdmissionPolicy, and Kyverno's ValidatingPolicy"
+    return document.problem("policy-not-evaluated", message, ("kind",), hint=hint, severity="info")
 
 
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
@@ -476,6 +495,9 @@ def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: C
                 for path, why, is_unseen in type_warnings(document.data, cluster.target)
             ]
         )
+    if kind == KYVERNO_POLICY and not judged.can_be_looked_up:
+        why = "it is not evaluated, since it does not fit the schema of its kind"
+        return judged.reviewed([document.problem("policy-not-evaluated", why, ("metadata", "name"), severity="info")])
     if kind == KYVERNO_POLICY:
         from jobspec.kubernetes.admission.policies import unsaid_of_kyverno
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 FOLDER = "common"
-#: Name -> release, and where its CRDs are in `https://github.com/NAME`; all have the licence Apache-2.0. Of two releases of a project the
-#: second has the versions of kinds that the first one does not serve any more.
+#: Name -> releases, and where CRDs of each are in `https://github.com/NAME`; all have the licence Apache-2.0. Of two releases of a project
+#: the second has the versions of kinds that the first one does not serve any more.
 PROJECTS: dict[str, list[tuple[str, str]]] = {
     "argoproj/argo-cd": [("3.5.1", "manifests/crds")],
     "cert-manager/cert-manager": [("1.21.1", "deploy/crds")],
@@ -33,7 +33,7 @@ PROJECTS: dict[str, list[tuple[str, str]]] = {
     "fluxcd/source-controller": [("1.9.1", "config/crd/bases"), ("1.5.0", "config/crd/bases")],
     "kubeflow/katib": [("0.19.0", "manifests/v1beta1/components/crd")],
     "kubeflow/mpi-operator": [("0.8.0", "manifests/base")],
-    "kyverno/kyverno": [("1.19.0", "config/crds/kyverno")],
+    "kyverno/kyverno": [("1.19.0", "config/crds/kyverno"), ("1.19.0", "config/crds/policies.kyverno.io")],
     "project-codeflare/appwrapper": [("1.2.1", "config/crd/bases")],
     "volcano-sh/volcano": [("1.15.1", "config/crd/volcano/bases")],
 }
