@@ -500,12 +500,12 @@ class _PolicyExpression(NamedTuple):
         """The most that it costs for some values."""
         bits = -(-values.size.bit_length() // _FEW_BITS) * _FEW_BITS
         if self.costs.get(bits, _LIMIT) > _SMALL_COST:
-            from jobspec.kubernetes.cel.cost import most_for
+            from jobspec.kubernetes.cel.cost import largest_in, most_for
 
             if bits not in self.costs:
                 self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
             if self.costs[bits] > _SMALL_COST:
-                return most_for(self.program.checked, values.data, values.size)
+                return most_for(self.program.checked, values.data, largest_in(values.data))
         return self.costs[bits]
 
 

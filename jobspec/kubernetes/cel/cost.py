@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jobspec.kubernetes.cel.checking import CheckedExpression
 from jobspec.kubernetes.cel.signatures import CelType, Overload
-from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
+from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, walk
 from jobspec.targets import is_at_least
 
 #: The steps from a value to one inside it: names of fields in CEL, `@items`, `@values` and `@keys`.
@@ -386,7 +386,7 @@ class _Bound(_Estimation):
     def __init__(self, checked: CheckedExpression, variables: Mapping[str, Any] | None, largest: int) -> None:
         super().__init__(checked, _KEYS, "1.37", {})  # which estimates all that costs something
         self._variables = variables
-        self._largest = max(largest, len(checked.tree.text))
+        self._largest = max(largest, *(_written_size(each) or 0 for each in walk(checked.tree.root)))
 
     def cost(self, node: Any) -> int:
         cost = super().cost(node)
@@ -416,11 +416,20 @@ class _Bound(_Estimation):
         found = [self._variables[first]]
         for step in steps:
             found = [inner for each in found for inner in _inside(each, step)]
-        return _Size(0, max((len(each) if isinstance(each, (bytes, dict, list, str)) else 1 for each in found), default=1))
+        return _Size(0, max(map(_size_of, found), default=1))
 
     def _to(self, path: _Path, step: str) -> _Path:
         """A path with an array of its own, since wrong sizes would be too small."""
         return _Path([*path.array[: path.length], step], path.length + 1)
+
+
+def largest_in(value: Any) -> int:
+    """The size of the largest text, list or map in a value."""
+    return max([_size_of(value), *map(largest_in, _inside(value, "@items"))])
+
+
+def _size_of(value: Any) -> int:
+    return len(value) if isinstance(value, (bytes, dict, list, str)) else 1
 
 
 def _inside(value: Any, step: str) -> Iterable[Any]:
