@@ -29,6 +29,7 @@ _PATHS = {
     "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
 }
 _REFUSED = ("pods-refused", "job-refused", "jobset-refused", "service-refused")
+_LOST = "pods-lost"
 _SETTLED, _PATIENCE, _PAUSE = 7.0, 75.0, 1.5  # seconds
 
 
@@ -40,6 +41,8 @@ class _Sent:
     objects: list[Data]
     pods: int
     said: list[str] = field(default_factory=list)
+    is_lost: bool = False
+    """Whether we say that the pods come, and are deleted again."""
 
     @property
     def namespace(self) -> str:
@@ -58,8 +61,9 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 60
             time.sleep(_PAUSE)
         for each in sent:
             came, events = len(_items(server, each, "pods")), _refusals(server, each)
-            tally[f"{each.job['kind']} {'came' if came == each.pods else 'refused'}"] += 1
-            if (came == each.pods) is bool(each.said):
+            lost = _are_deleted(server, each)
+            tally[f"{each.job['kind']} {'lost' if lost else 'came' if came == each.pods else 'refused'}"] += 1
+            if lost is not each.is_lost or (not lost and (came == each.pods) is bool(each.said)):
                 text = quick_yaml.dump_all([each.job, *each.objects])
                 yield Find(
                     text, "; ".join(each.said), f"{came} of {each.pods} pods; {events}", "operators", came == each.pods, outcome=True
@@ -83,7 +87,7 @@ def _prepared(server: Server, name: str, random: Random) -> list[Data]:
     server.call("POST", "/api/v1/namespaces", json.dumps(namespace))
     objects = [namespace]
     for number in range(random.choice((1, 1, 2))):
-        policy = _policy(f"{name}-{number}", name, random)
+        policy = _above_pods(f"{name}-{number}", name, random) if random.random() < 0.3 else _policy(f"{name}-{number}", name, random)
         is_mutating = policy["kind"] == "MutatingAdmissionPolicy"
         spec: Data = {"policyName": policy["metadata"]["name"], **({} if is_mutating else {"validationActions": ["Deny"]})}
         binding = {**policy, "kind": f"{policy['kind']}Binding", "metadata": {"name": policy["metadata"]["name"]}, "spec": spec}
@@ -108,6 +112,38 @@ def _policy(name: str, namespace: str, random: Random) -> Data:
     policy["spec"].pop("paramKind", None)
     del policy["metadata"]["annotations"]
     return policy
+
+
+#: What policies change of a JobSet or a Job, by the path of a pod's template in it.
+_OF_TEMPLATES = (
+    "[JSONPatch{op: 'add', path: 'AT/spec/hostNetwork', value: true}]",
+    "[JSONPatch{op: 'add', path: 'AT/spec/containers/0/image', value: 'docker.io/b:1'}]",
+    "[JSONPatch{op: 'add', path: 'AT/spec/terminationGracePeriodSeconds', value: 7}]",
+    "[JSONPatch{op: 'add', path: 'AT/spec/nodeSelector', value: {'gpu': 'a'}}]",
+    "[JSONPatch{op: 'add', path: 'AT/spec/dnsPolicy', value: 'Sometimes'}]",
+    "[JSONPatch{op: 'add', path: 'AT/spec/containers/0/name', value: ''}]",
+    "has(object.spec.network) ? [] : [JSONPatch{op: 'add', path: 'AT/spec/hostIPC', value: true}]",
+)
+_TEMPLATES = {
+    ("jobset.x-k8s.io", "v1alpha2", "jobsets"): "/spec/replicatedJobs/0/template/spec/template",
+    ("batch", "v1", "jobs"): "/spec/template",
+}
+
+
+def _above_pods(name: str, namespace: str, random: Random) -> Data:
+    """A policy that changes the JobSets or the Jobs of a namespace."""
+    (group, version, resource), place = random.choice(list(_TEMPLATES.items()))
+    text = random.choice(_OF_TEMPLATES).replace("AT", place)
+    rule = {"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE"], "resources": [resource]}
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    spec = {
+        "failurePolicy": random.choice(("Fail", "Ignore")),
+        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": selector},
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}],
+        "reinvocationPolicy": "Never",
+    }
+    version = "admissionregistration.k8s.io/v1"
+    return {"apiVersion": version, "kind": "MutatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
 
 
 def _sent(server: Server, objects: list[Data], random: Random, tally: Counter[str]) -> _Sent | None:
@@ -135,7 +171,8 @@ def _sent(server: Server, objects: list[Data], random: Random, tally: Counter[st
         return None
     roles = job["spec"].get("pytorchReplicaSpecs", {})
     pods = sum(each["replicas"] for each in roles.values()) if roles else job["spec"]["trainer"].get("numNodes", 1)
-    return _Sent(job, others, pods, [each.message for each in found if each.rule in _REFUSED])
+    said = [each.message for each in found if each.rule in _REFUSED and each.severity == "error"]
+    return _Sent(job, others, pods, said, any(each.rule == _LOST for each in found))
 
 
 def _runtime(namespace: str, random: Random) -> Data:
@@ -157,5 +194,12 @@ def _refusals(server: Server, sent: _Sent) -> list[str]:
     return [each["message"] for each in _items(server, sent, "events") if "FailedCreate" in each["reason"] or "denied" in each["message"]]
 
 
+def _are_deleted(server: Server, sent: _Sent) -> bool:
+    """Whether a Job deletes its own pods."""
+    return any(each["reason"] == "SuccessfulDelete" for each in _items(server, sent, "events"))
+
+
 def _is_settled(server: Server, sent: _Sent) -> bool:
+    if sent.is_lost:
+        return _are_deleted(server, sent)
     return len(_items(server, sent, "pods")) == sent.pods or bool(_refusals(server, sent))

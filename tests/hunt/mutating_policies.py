@@ -75,7 +75,27 @@ def _prepare(made: World, random: Random, count: int) -> None:
 
 def _object(made: World, random: Random) -> Data:
     policy = random.choice(made.policies)
-    return admission_policies.object_for(policy["metadata"]["annotations"]["kind"], policy["metadata"]["name"], made, random)
+    data = admission_policies.object_for(policy["metadata"]["annotations"]["kind"], policy["metadata"]["name"], made, random)
+    return _broken(data, random) if random.random() < 0.15 else data
+
+
+def _broken(data: Data, random: Random) -> Data:
+    """An object with a mistake that a policy might repair."""
+    made: Data = json.loads(json.dumps(data))
+    pods = [made, *(each["template"] for each in made["spec"].get("pytorchReplicaSpecs", {}).values()), made["spec"].get("template", {})]
+    spec = random.choice([each["spec"] for each in pods if "containers" in each.get("spec", {})] or [made["spec"]])
+    containers = spec.get("containers", [{}])
+    random.choice(
+        (
+            lambda: spec.pop("restartPolicy", None),
+            lambda: containers[0].pop("image", None),
+            lambda: containers[0].pop("name", None),
+            lambda: spec.update(terminationGracePeriodSeconds=-1),
+            lambda: spec.update(dnsPolicy="Sometimes"),
+            lambda: made["metadata"].update(labels={**made["metadata"]["labels"], "x": "not a value!"}),
+        )
+    )()
+    return made
 
 
 def _ask(made: World, data: Data) -> tuple[Data, Data]:
@@ -91,7 +111,8 @@ def _ask(made: World, data: Data) -> tuple[Data, Data]:
 
 
 def _find(made: World, data: Data, answer: Data, plain: Data, tally: Counter[str]) -> Iterator[Find]:
-    if plain.get("kind") == "Status" or "admission webhook" in (answer.get("message") or ""):
+    is_broken = plain.get("kind") == "Status"  # without policies, which may repair it
+    if "admission webhook" in (answer.get("message") or ""):
         tally["refused for another reason"] += 1
         return
     cluster = Cluster(objects=made.objects, webhooks=False, closed=True)
@@ -109,6 +130,8 @@ def _find(made: World, data: Data, answer: Data, plain: Data, tally: Counter[str
     refused, difference = answer.get("kind") == "Status", ""
     if refused is found.valid:
         difference = f"another verdict: {[each.message for each in found.diagnostics]} {ours.policies}"
+    elif is_broken:
+        tally["broken, and refused" if refused else "repaired"] += 1
     elif refused:
         tally["refused"] += 1
         difference = _other_words(answer["message"], [each.message for each in ours.decisions], tally)
