@@ -124,9 +124,9 @@ class CustomKinds:
         return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
 
     def versions(self, document: Document) -> list[str]:
-        """The versions that a server has of a document's kind by its CRD; none without one."""
+        """The versions that a server converts a document's kind to by its CRD, served or not; none without one."""
         crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
-        return [each["name"] for each in crd.data["spec"]["versions"] if each.get("served")] if crd else []
+        return [each["name"] for each in crd.data["spec"]["versions"]] if crd else []
 
     def is_converted_by_name(self, document: Document) -> bool:
         """Whether other versions of a document's kind are by its CRD the same under another `apiVersion`."""
