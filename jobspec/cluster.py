@@ -234,7 +234,7 @@ def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
 MOUNTED = frozenset((*MOUNTED_KINDS, *GENERATING_KINDS))
 _REFERRED = frozenset((*WEBHOOK_LOOKUPS, *POLICY_KINDS, *MOUNTED_KINDS, *GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION))
 #: The kinds that jobs are judged by, though their schemas may not be at hand.
-_TAKEN_AS_THEY_ARE = (*GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION, KYVERNO_POLICY)
+_TAKEN_AS_THEY_ARE = (*GENERATING_KINDS, *QUEUE_KINDS, QUEUE_CONFIGURATION)
 
 
 class Judged:
