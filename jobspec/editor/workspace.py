@@ -7,7 +7,7 @@ variant of a project, stays until a text, an object or a setting changes that it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
@@ -25,8 +25,10 @@ from jobspec.commands.validate import is_project, verdict_on
 from jobspec.data import path_of_file
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
 from jobspec.documents.document import ENGINES
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.lint.linting import lint
 from jobspec.pipeline import PART, Checked
+from jobspec.project.matrix import Spelling
 from jobspec.project.variants import PlannedVariant
 from jobspec.rules.ignores import ReportFilter
 
@@ -239,11 +241,16 @@ class _Known:
         return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
 
     def _variant(self, variant: PlannedVariant, planned: Plan, rules: Sequence[Any]) -> FileResult:
-        files = [planned.files.project.path, variant.base.file, *(each.tree.mark.file for each in variant.overlays)]
+        assert planned.project
+        spec, spelled, path = planned.project.spec, planned.project.spelled, planned.files.project.path
+        files = {variant.base.file, *(each.tree.mark.file for each in variant.overlays)} - {path}
+        shared = [each for name, each in spec.value.items() if name != "variants"]
+        said = "\n".join(line for each in (variant.entry, *shared) for line in _said(each, spelled))
         cluster = planned.met_by(variant)
         held = cluster.objects
         contracts = repr([(image, each.program, each.flags) for image, each in cluster.contracts.items()])
-        key = (variant.name, *((each, _stamp(each)) for each in files), *map(id, held), contracts)
+        stamps = [(each, _stamp(each)) for each in sorted(files)]
+        key = (path, variant.name, repr(variant.values), said, *stamps, *map(id, held), contracts)
         known = self._workspace._variants.get(key)
         if known is None:
             self._stop()
@@ -267,6 +274,17 @@ class _Known:
     def _stop(self) -> None:
         if self._is_cancelled():
             raise Cancelled
+
+
+def _said(tree: MarkedTree, spelled: Spelling) -> Iterator[str]:
+    """What a part of a project says, and where."""
+    yield f"{tree.mark}-{tree.mark.end_line}:{tree.mark.end_column}"
+    if isinstance(tree.value, dict | list):
+        for name, each in tree.value.items() if isinstance(tree.value, dict) else enumerate(tree.value):
+            yield f"{name!r} {each.key}"
+            yield from _said(each, spelled)
+    else:
+        yield f"{spelled(tree)!r} {type(tree.value)}"
 
 
 def _stamp(path: str) -> Any:

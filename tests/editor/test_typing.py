@@ -199,4 +199,8 @@ def test_only_what_depends_on_a_text_is_judged_again(tmp_path: Path, monkeypatch
     files.results(["a.yaml"])
     after = {key[0]: checked for key, (checked, _) in files._files.items()}
     assert judged == ["a", "b", "a"]
+    for text in (f"{project}# more\n", project.replace("b.yaml, overlays: [cpu]", "b.yaml, overlays: [gpu-nccl]"), f"\n{project}"):
+        files.write("jobspec.yaml", text)
+        files.results(["jobspec.yaml"])
+    assert judged[3:] == ["b", "a", "b"]  # the last text moves what is said of both
     assert [name for name in after if after[name] is not before[name]] == ["a.yaml"]
