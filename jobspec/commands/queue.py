@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from jobspec.cluster import Cluster
 from jobspec.commands.cluster import documents_in
@@ -14,7 +14,7 @@ from jobspec.commands.files import PROJECT, Found, find, reader
 from jobspec.commands.inputs import load_run_context, project_among
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options
 from jobspec.commands.output import deliver, takes_colour, width_of
-from jobspec.commands.project import plan_with_contracts
+from jobspec.commands.project import Plan, plan_with_contracts
 from jobspec.commands.trees import ProjectFiles
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError
@@ -43,21 +43,48 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Say of all jobs in files, or of the variants of a project, what Kueue does with them; 1 where one is never admitted or not valid."""
-    paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
-    found = _of_project(options, paths[0]) if project_among(paths) else _of_files(options, paths)
-    jobs, target = found.jobs, found.cluster.target
-    if not all(each.valid for each in found.results):
-        deliver(found.results, found.cluster.releases, options, sys.stderr, read=reader(found.read))
+    made = answers(options)
+    if not all(each.valid for each in made.results):
+        deliver(made.results, made.cluster.releases, options, sys.stderr, read=reader(made.read))
         return 1
-    world = world_for(options.queues, [document for document, _ in jobs], found.cluster)
+    text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
+    sys.stdout.write(REPORTS[options.form or "text"](made.asked, made.world, text))
+    return 1 if any(each.answer and each.answer.verdict == "never" for each in made.asked) else 0
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The results of files or a project, and where these are valid, what becomes of each job in its queue."""
+
+    results: Sequence[FileResult]
+    cluster: Cluster
+    read: Sequence[Found]
+    """The files that were read."""
+    asked: Sequence[Asked] = ()
+    world: World = field(default_factory=lambda: world_of(()))
+
+
+def answers(options: Options, given: Found | None = None) -> Answers:
+    """What becomes of the jobs of a command line, or of the *given* text. Raises JobspecError where there are no queues or no jobs."""
+    paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
+    if not given and project_among(paths):
+        found = _of_project(options, paths[0])
+    else:
+        found = _of_files(options, [given] if given else find(paths, skip_unknown=options.skip_unknown))
+    if not all(each.valid for each in found.results):
+        return Answers(found.results, found.cluster, found.read)
+    world = world_for(options.queues, [document for document, _ in found.jobs], found.cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
-    asked = [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
+    asked = asked_of(found.jobs, found.cluster.target, world)
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    text = TextOptions(width_of(sys.stdout), target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
-    sys.stdout.write(REPORTS[options.form or "text"](asked, world, text))
-    return 1 if any(each.answer and each.answer.verdict == "never" for each in asked) else 0
+    return Answers(found.results, found.cluster, found.read, asked, world)
+
+
+def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
+    """What becomes of the jobs among documents, each with what it may refer to."""
+    return [Asked(job, answer_of(job, context, target, world)) for job, context in jobs if job.group_kind in KINDS]
 
 
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
@@ -65,11 +92,12 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
 
-def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster) -> World:
-    """The queues in the files at some paths, among documents and in a cluster."""
+def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster | None, *, closed: bool = True) -> World:
+    """The queues in the files at some paths, among documents and in a cluster. *closed*: there are no others."""
     given = [document for path in paths for document in documents_in(path)]
-    given += [*(each for document in documents for each in items_of(document)), *cluster.objects]
-    return world_of(each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
+    given += [*(each for document in documents for each in items_of(document)), *(cluster.objects if cluster else ())]
+    kept = (each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
+    return world_of(kept, closed=closed)
 
 
 #: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, priority and runtime classes.
@@ -86,25 +114,30 @@ class _Jobs:
     read: Sequence[Found]
 
 
-def _of_files(options: Options, paths: Sequence[str]) -> _Jobs:
-    setting = load_run_context(options)
-    found = find(paths, skip_unknown=options.skip_unknown)
-    checked = check_files(found, setting, skip_unknown=options.skip_unknown)
-    jobs = [(job, context_of(file, checked, setting.cluster)) for file in checked for job in file.documents]
-    results = [*setting.remarks, *(setting.wrong or [each.result for each in checked])]
-    return _Jobs(jobs, setting.cluster, results, found)
+def _of_files(options: Options, read: Sequence[Found]) -> _Jobs:
+    run_context = load_run_context(options)
+    checked = check_files(read, run_context, skip_unknown=options.skip_unknown)
+    jobs = [(job, context_of(file, checked, run_context.cluster)) for file in checked for job in file.documents]
+    results = [*run_context.remarks, *(run_context.wrong or [each.result for each in checked])]
+    return _Jobs(jobs, run_context.cluster, results, read)
 
 
 def _of_project(options: Options, path: str) -> _Jobs:
-    """Raises JobspecError for variants that meet several clusters, each of which has queues of its own."""
     planned = plan_with_contracts(options, ProjectFiles(path)).with_variants()
-    results = list(planned.results)
     cluster, *others = planned.met
     if others:
         raise JobspecError(f"{path}: its variants meet several clusters; name the one to ask with --cluster")
+    results, jobs = jobs_of(planned)
+    return _Jobs(jobs, cluster, results, planned.read)
+
+
+def jobs_of(planned: Plan) -> tuple[list[FileResult], list[tuple[Document, Sequence[Document]]]]:
+    """The results of a project and its variants, and each document of these with what it may refer to."""
+    results = list(planned.results)
     jobs: list[tuple[Document, Sequence[Document]]] = []
     for variant in planned.variants:
+        cluster = planned.met_by(variant)
         checked, objects = documents_of(variant, cluster)
         results.append(checked.result)
         jobs += [(each, [*objects.values(), *cluster.lookups]) for each in objects.values()]
-    return _Jobs(jobs, cluster, results, planned.read)
+    return results, jobs

@@ -13,6 +13,7 @@ from pygls import uris
 from jobspec import kinds, rendering
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
+from jobspec.commands.queue import asked_of, jobs_of, world_for
 from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path, counted, lines_of, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
@@ -23,6 +24,8 @@ from jobspec.explanations import DECODING
 from jobspec.kubernetes.structural import filled
 from jobspec.lint.linted import Documents, LintedJob, linted_job
 from jobspec.lint.linting import spelt
+from jobspec.operators.kueue.versions import RELEASE
+from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
@@ -30,6 +33,7 @@ from jobspec.project.rendering import documents_of
 from jobspec.project.tree import as_rendered
 from jobspec.project.variants import PlannedVariant
 from jobspec.reports.blame import field_lines
+from jobspec.reports.queue import Asked, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
 from jobspec.targets import Target
@@ -94,6 +98,10 @@ class ClientView:
     def all_documents(self) -> list[Document]:
         """All documents of the workspace, as they were last checked."""
         return [each for file in self.files.checked for each in file.documents]
+
+    def valid_documents(self) -> list[Document]:
+        """Those of them in files that a server accepts."""
+        return [each for file in self.files.checked if file.result.valid for each in file.documents]
 
     def at(self, params: lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams) -> tuple[str, Document, Path, Mark] | None:
         """The file of a request, and the document, the path and the place of the key or value at its position; None between them."""
@@ -518,7 +526,7 @@ def _short(value: Any) -> str | None:
 
 
 def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-    """Over each job its pods and GPUs; over what a project renders, the rendered objects and what changed since the last commit."""
+    """Over each job its pods and GPUs, and what Kueue does with it; over what a project renders, the objects and what has changed."""
     name = view.name(params.text_document.uri)
     if not name:
         return []
@@ -533,10 +541,32 @@ def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     for path, number in projects.items():
         found.append((first, lsp.Command(f"rendered ({counted(number, 'variant')})", command=RENDERED, arguments=[path])))
         found.append((first, lsp.Command("diff against HEAD", command=DIFFERING, arguments=[path])))
+    world = _queues(view)
+    for path, number in projects.items() if world else ():
+        found.append((first, lsp.Command(f"queue ({number} variant{'' if number == 1 else 's'})", command=QUEUED, arguments=[path])))
+    for asked in _asked(view, name, world) if world and not projects else ():
+        answer = asked.answer
+        title = f"queue {answer.workload.queue}: {verdict_text(answer)}" if answer else "bypasses Kueue: no queue-name label"
+        found.append((asked.job.marks.mark.line, lsp.Command(title, command=QUEUED, arguments=[name])))
     return [lsp.CodeLens(lsp.Range(lsp.Position(line - 1, 0), lsp.Position(line - 1, 0)), command) for line, command in found]
 
 
-EXPANDED, RENDERED, DIFFERING = "jobspec.expanded", "jobspec.rendered", "jobspec.diff"
+EXPANDED, RENDERED, DIFFERING, QUEUED = COMMANDS = ("jobspec.expanded", "jobspec.rendered", "jobspec.diff", "jobspec.queue")
+
+
+def _queues(view: ClientView) -> World | None:
+    """The queues in the valid files of the workspace, besides which the cluster may have others; None where there are none."""
+    world = world_for((), view.valid_documents(), None, closed=False)
+    return world if world.queues or any(world.of_kind("LocalQueue")) else None
+
+
+def _asked(view: ClientView, name: str, world: World) -> list[Asked]:
+    """What becomes in its queue of each job in a valid file, or of each variant of a project."""
+    assert view.files.context
+    documents = view.valid_documents()
+    plan = view.files.plans.get(name)
+    jobs = jobs_of(plan)[1] if plan else [(each, documents) for each in documents if each.file == name]
+    return asked_of(jobs, view.files.context.cluster.target, world)
 
 
 def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -677,8 +707,10 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
     from jobspec import api
     from jobspec.reports.diff import ComparisonView as Changes
-    from jobspec.reports.diff import text_report
+    from jobspec.reports.diff import text_report as changes_report
     from jobspec.reports.expansion import table
+    from jobspec.reports.queue import TextOptions as How
+    from jobspec.reports.queue import text_report
 
     assert view.files.context
     cluster = view.files.context.cluster
@@ -689,5 +721,8 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
         return "rendered.yaml", "".join(f"# {path}\n---\n{content}" for path, content in tree.files.items())
     if command == DIFFERING:
         changes = Changes(api.diff("HEAD", name), ref="HEAD", commit="", releases=cluster.releases, prices=None)
-        return "diff.txt", text_report(changes, colour=False, width=120)
+        return "diff.txt", changes_report(changes, colour=False, width=120)
+    if command == QUEUED:
+        world = _queues(view) or world_of(())
+        return "queue.txt", text_report(_asked(view, name, world), world, How(120, cluster.target.get("kueue", RELEASE), colour=False))
     return "pods.txt", table([each.expanded for each in view.jobs(name)], width=120, colour=False)

@@ -173,7 +173,7 @@ def server() -> EditorServer:
         made.feature(method, options)(answer)
     for method, options, feature in _FEATURES:
         made.feature(method, options)(_answering(feature))
-    for command in (features.EXPANDED, features.RENDERED, features.DIFFERING):
+    for command in features.COMMANDS:
         made.command(command)(_showing(command))
     return made
 

@@ -18,13 +18,17 @@ from typing import Any
 from jobspec import __version__, api, data
 from jobspec.commands.diff import DiffSide, sides, tree_at
 from jobspec.commands.explain import explained, place_of
-from jobspec.commands.files import CONFINED_TO
+from jobspec.commands.files import CONFINED_TO, Found
 from jobspec.commands.options import Options
+from jobspec.commands.queue import answers
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.editor.workspace import Workspace
 from jobspec.project.comparison import compare
 from jobspec.project.tree import differences
-from jobspec.reports.diff import ComparisonView, json_report
+from jobspec.reports.diff import ComparisonView
+from jobspec.reports.diff import json_report as changes_report
+from jobspec.reports.queue import beyond
+from jobspec.reports.queue import json_report as workloads_report
 from jobspec.reports.text import message_of
 
 _MOST = 100  # findings, lines or files of an answer
@@ -51,7 +55,8 @@ def run(options: Options) -> int:
     tools = Tools()
     server = MCPServer("jobspec", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    for tool in (tools.check, tools.lint, tools.fix, tools.expand, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
+    judging = (tools.check, tools.lint, tools.fix)
+    for tool in (*judging, tools.expand, tools.queue, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
         server.tool(annotations=reads)(tool)
     sys.addaudithook(_Confined(os.getcwd()))
     server.run()
@@ -105,6 +110,21 @@ class Tools:
             "findings": _findings(made.diagnostics),
         }
 
+    def queue(self, path: str = "", text: str = "", queues: Sequence[str] = (), cluster: str = "") -> dict[str, Any]:
+        """Whether Kueue admits the jobs in a file or text, or the variants of a project, with which flavors, and why not.
+
+        *queues*: files or folders with ClusterQueues, LocalQueues and what they refer to; the whole folder by default. *cluster*: a pinned
+        cluster's file. Without a status of what runs, only `never` is certain.
+        """
+        name, manifest = self._manifest(path or ("" if text else "jobspec.yaml"), text)
+        given = Found(name, named=True, content=manifest.encode(errors="surrogatepass")) if text else None
+        paths = [self._name(each) for each in queues or ([] if cluster else [os.curdir])]
+        options = Options(paths=[name], queues=paths, cluster=self._name(cluster) if cluster else None)
+        made = _asked(lambda: answers(options, given))
+        found = {"workloads": json.loads(workloads_report(made.asked))["workloads"], "together": list(beyond(made.asked, made.world))}
+        bypassing = [f"{each.job.kind} {each.job.name}" for each in made.asked if not each.answer]
+        return {**found, "bypassing": bypassing, "findings": _findings([each for one in made.results for each in one.diagnostics])}
+
     def explain(self, name: str, target: Sequence[str] = ()) -> str:
         """What a rule finds and what to do instead, what a field is (`TrainJob.spec.trainer`), or what an overlay does.
 
@@ -145,7 +165,7 @@ class Tools:
             return {"findings": _findings([each for side in (before, after) for each in _said(side)])}
         changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
         view = ComparisonView(changes, ref=ref, commit=then.commit, releases=after.releases, prices=None)
-        answer: dict[str, Any] = json.loads(json_report(view))
+        answer: dict[str, Any] = json.loads(changes_report(view))
         return answer
 
     def migrate(self, path: str = "", text: str = "") -> dict[str, Any]:

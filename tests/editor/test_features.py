@@ -66,6 +66,17 @@ spec:
   volumes: [{name: dumps, emptyDir: {}}]
 """
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: gpus, namespace: ml}\nspec: {clusterQueue: all}\n"
+CLUSTER_QUEUE = """apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: a100}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  namespaceSelector: {}
+  resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]}]
+"""
 OWN = """apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
 metadata: {name: longer}
@@ -95,6 +106,7 @@ FILES = {
     "claim.yaml": CLAIM,
     "debugged.yaml": DEBUGGED,
     "queue.yaml": QUEUE,
+    "cluster-queue.yaml": CLUSTER_QUEUE,
     "overlays/longer.yaml": OWN,
     "jobspec.yaml": PROJECT,
 }
@@ -263,12 +275,25 @@ def test_a_completion_is_written_where_the_word_begins(session: Session) -> None
     assert session(ask) == JOB + "    args:\n      - "
 
 
-def test_lenses_count_pods_and_gpus(session: Session) -> None:
+@pytest.mark.parametrize(
+    ("file", "changes", "titles"),
+    [
+        ("job.yaml", {}, ["2 pods, 8 GPUs", "rendered (2 variants)", "diff against HEAD", "queue (2 variants)"]),
+        ("other.yaml", {}, ["2 pods, 8 GPUs", "queue gpus: fits"]),
+        ("other.yaml", {"gpu: 4": "gpu: 8"}, ["2 pods, 16 GPUs", "queue gpus: never"]),
+        ("other.yaml", {"labels:": "annotations:"}, ["2 pods, 8 GPUs", "bypasses Kueue: no queue-name label"]),
+        ("other.yaml", {"queue-name: gpus": "queue-name: others"}, ["2 pods, 8 GPUs", "queue others: unknown"]),
+        ("other.yaml", {"numNodes": "numNodez"}, ["1 pod, 4 GPUs"]),
+        ("claim.yaml", {}, []),
+    ],
+)
+def test_lenses(file: str, changes: dict[str, str], titles: list[str], session: Session) -> None:
     async def ask(client: Editor) -> Any:
-        return await client.client.text_document_code_lens_async(lsp.CodeLensParams(client.document("job.yaml")))
+        for old, new in changes.items():
+            client.write(file, client.texts[file].replace(old, new))
+        return await client.client.text_document_code_lens_async(lsp.CodeLensParams(client.document(file)))
 
-    titles = [each.command.title for each in session(ask)]
-    assert titles == ["2 pods, 8 GPUs", "rendered (2 variants)", "diff against HEAD"]
+    assert [each.command.title for each in session(ask)] == titles
 
 
 @pytest.mark.parametrize(
@@ -276,6 +301,8 @@ def test_lenses_count_pods_and_gpus(session: Session) -> None:
     [
         ("jobspec.rendered", "jobspec.yaml", ["kind: TrainJob", 'nvidia.com/gpu: "8"', "# rendered/a/"]),
         ("jobspec.expanded", "job.yaml", ["TrainJob bert: what trainer", "bert-node-0-1"]),
+        ("jobspec.queue", "other.yaml", ["TrainJob ml/other: fits in queue gpus → all (other.yaml)", "8 own, 8 at most, 8 wanted"]),
+        ("jobspec.queue", "jobspec.yaml", ["TrainJob ml/a-", "never in queue gpus", "TrainJob ml/b-"]),
     ],
 )
 def test_commands_of_lenses(command: str, name: str, words: list[str], session: Session) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands.test_queue import JOB as QUEUED
+from tests.commands.test_queue import QUEUES
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import environment, run_here
 
@@ -50,7 +52,8 @@ def test_all_tools_read_only(tmp_path: Path) -> None:
             return (await client.list_tools()).tools
 
     found = asyncio.run(tools())
-    assert [each.name for each in found] == ["check", "lint", "fix", "expand", "explain", "fields", "render", "diff", "migrate"]
+    names = ["check", "lint", "fix", "expand", "queue", "explain", "fields", "render", "diff", "migrate"]
+    assert [each.name for each in found] == names
     assert all(each.annotations.read_only_hint and not each.annotations.open_world_hint for each in found)
 
 
@@ -95,6 +98,33 @@ def test_tools(tmp_path: Path) -> None:
     assert "+kind: TrainJob" in migrated["diff"]
 
 
+def test_queue(tmp_path: Path) -> None:
+    project = (
+        f"{PROJECT_HEAD}  variants: [{{name: a, base: jobs/train.yaml, queue: nlp}}, {{name: b, base: jobs/train.yaml, queue: none}}]\n"
+    )
+    large = QUEUED.replace("cpu: 3", "cpu: 5")
+    free = QUEUED.replace(", labels: {kueue.x-k8s.io/queue-name: nlp}", "")
+    write(tmp_path, {"jobs/train.yaml": QUEUED, "platform/queues.yaml": QUEUES, "jobspec.yaml": project})
+    write(tmp_path, {"broken.yaml": QUEUED.replace("numNodes", "numNodez")})
+    of_file, of_text, of_project, of_free, of_broken, without = _calls(
+        tmp_path,
+        ("queue", {"path": "jobs/train.yaml", "queues": ["platform"]}),
+        ("queue", {"text": large}),
+        ("queue", {}),
+        ("queue", {"text": free}),
+        ("queue", {"path": "broken.yaml"}),
+        ("queue", {"path": "jobs/train.yaml", "queues": ["jobs"]}),
+    )
+    (fits,), (large_job,) = of_file["workloads"], of_text["workloads"]
+    assert (fits["verdict"], fits["podSets"][0]["flavor"]) == ("fits", {"cpu": "a100"})
+    assert (large_job["verdict"], large_job["podSets"][0]["tried"][0]["verdict"]) == ("never", "never")
+    reason = "no LocalQueue `none` in namespace `nlp`"
+    assert [(each["verdict"], each["reason"]) for each in of_project["workloads"]] == [("fits", ""), ("never", reason)]
+    assert (of_free["workloads"], of_free["bypassing"]) == ([], ["TrainJob llama"])
+    assert (of_broken["workloads"], [each["rule"] for each in of_broken["findings"]]) == ([], ["unknown-field"])
+    assert "no queues: give the folder" in without
+
+
 def _with_layer(found: dict[str, Any]) -> str:
     layer = found["layer"]
     kind = "variant" if found["file"] == "jobspec.yaml" else "overlay"
@@ -108,9 +138,10 @@ def test_no_file_outside_of_the_folder(tmp_path: Path) -> None:
     (root / "folder").symlink_to(tmp_path / "outside")
     write(root, {"project.yaml": f"{PROJECT_HEAD}  variants: [{{name: a, base: ../outside/job.yaml}}]\n"})
     outside = [str(tmp_path / "outside" / "job.yaml"), "../outside/job.yaml", "link.yaml", "folder/job.yaml", "/etc/hostname", "a\0b"]
-    tools = ("check", "lint", "fix", "expand", "render", "migrate")
+    tools = ("check", "lint", "fix", "expand", "queue", "render", "migrate")
     calls: list[Call] = [(tool, {"path": path}) for tool in tools for path in outside]
     calls += [("diff", {"project": "../outside/jobspec.yaml"}), ("render", {"path": "job.yaml", "overlays": ["../outside/job.yaml"]})]
+    calls += [("queue", {"path": "job.yaml", "queues": ["../outside"]}), ("queue", {"path": "job.yaml", "cluster": "../outside/job.yaml"})]
     *answers, everything = _calls(root, *calls, ("check", {}))
     for call, answer in zip(calls, answers, strict=True):
         assert isinstance(answer, str), call
