@@ -178,6 +178,14 @@ class Workspace:
         """Look for the files and settings again, where they may be others."""
         if not self._is_stale:
             return
+        self._is_stale = False  # before anything is read, since what changes meanwhile has to be read again
+        try:
+            self._read_again()
+        except BaseException:
+            self._is_stale = True
+            raise
+
+    def _read_again(self) -> None:
         self.settings = settings_of(self.options)
         fingerprint = (repr(self.settings and self.settings.contracts), [(each, _stamps(each)) for each in kept_schemas()])
         if self.context is None or fingerprint != self._fingerprint:
@@ -187,7 +195,6 @@ class Workspace:
             self._files.clear()
             self._variants.clear()
         self.found = self._find(self.context.cluster) if self.root else []
-        self._is_stale = False
 
     def _find(self, cluster: Cluster) -> list[Found]:
         """The files that `jobspec lint .` judges; none where there are no manifests."""

@@ -162,6 +162,23 @@ def test_other_files_are_followed(tmp_path: Path) -> None:
     assert asyncio.run(ask()) == [True, False, True, False]
 
 
+def test_files_that_change_while_they_are_looked_for_are_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = workspace.find_for
+
+    def find_for(*arguments: Any, **more: Any) -> Any:
+        found = find(*arguments, **more)
+        if not (tmp_path / "late.yaml").exists():
+            write(tmp_path, {"late.yaml": JOB})
+            files.look_again()  # as the editor says, whose thread waits for nothing
+        return found
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(workspace, "find_for", find_for)
+    write(tmp_path, {"job.yaml": JOB})
+    files = workspace.Workspace(".")
+    assert [[each.path for each in files.results()] for _ in range(2)] == [["job.yaml"], ["job.yaml", "late.yaml"]]
+
+
 _RUNTIME = """apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime
 metadata: {name: ours, labels: {trainer.kubeflow.org/framework: torch}}
