@@ -634,9 +634,8 @@ def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diag
     for each in here:
         if each.changes and not each.mark.layer:
             title = f"Fix: {each.hint or each.message}"
-            made.append(
-                lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, data={"uri": uri, "one": [*map(_identity, (each, *each.related))]})
-            )
+            data = {"uri": uri, "one": [*map(_identity, (each, *each.related))]}
+            made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, is_preferred=True, data=data))
     if any(each.changes and not each.mark.layer for each in found):
         title = "Fix all that has one safe fix in this file"
         made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.SourceFixAll, data={"uri": uri}))
@@ -672,7 +671,8 @@ def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     before = view.text(name)
     after = view.files.fixed(name, is_wanted)
     edits = [] if after == before.text else [edit_of(before, after)]
-    return lsp.CodeAction(action.title, kind=action.kind, edit=lsp.WorkspaceEdit(changes={about["uri"]: edits}), data=action.data)
+    action.edit = lsp.WorkspaceEdit(changes={about["uri"]: edits})
+    return action
 
 
 def edit_of(before: EditorText, after: str) -> lsp.TextEdit:

@@ -38,6 +38,8 @@ class EditorServer(LanguageServer):
         self._published: set[str] = set()
         self.is_asked = False
         """Whether the client asks for diagnostics, and is sent none."""
+        self.is_resolving = False
+        """Whether the client asks for the edits of the fix that somebody chose; it takes them with each fix otherwise."""
         self._changes = 0
         self._pool = ThreadPoolExecutor(1)
         self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
@@ -152,7 +154,7 @@ def _diagnostic(found: Diagnostic, name: str, text: EditorText, view: ClientView
         f"{message}{hint}",
         severity=SEVERITIES[found.severity],
         code=found.rule,
-        code_description=lsp.CodeDescription(page_of(found.rule)),
+        code_description=lsp.CodeDescription(page) if (page := page_of(found.rule)) else None,
         source="jobspec",
         related_information=[
             lsp.DiagnosticRelatedInformation(view.location(each.mark), message_of(each)) for each in found.related if each.mark.line
@@ -186,6 +188,8 @@ def _initialize(server: EditorServer, params: lsp.InitializeParams) -> None:
     server.enter(folders[0] if folders else path_of(params.root_uri or "") or params.root_path or "")
     about = params.capabilities.text_document
     server.is_asked = bool(about and about.diagnostic)
+    resolving = about and about.code_action and about.code_action.resolve_support
+    server.is_resolving = bool(resolving and "edit" in resolving.properties)
 
 
 async def _opened(server: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -220,7 +224,8 @@ async def _diagnostics(server: EditorServer, params: lsp.DocumentDiagnosticParam
 
 async def _actions(server: EditorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     found = await server.diagnostics()
-    return features.actions(server.view, params, found.get(server.view.name(params.text_document.uri), ()))
+    made = features.actions(server.view, params, found.get(server.view.name(params.text_document.uri), ()))
+    return made if server.is_resolving else [await _resolved(server, each) for each in made]
 
 
 async def _resolved(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAction:

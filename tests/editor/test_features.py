@@ -382,6 +382,20 @@ async def _fix_all(client: Editor, name: str) -> None:
         client.edit(name, resolved.edit.changes[client.uri(name)])
 
 
+def test_a_client_that_does_not_ask_for_edits_gets_them_with_each_fix(tmp_path: Path) -> None:
+    async def ask() -> Any:
+        async with editor(tmp_path, resolves=False) as client:
+            client.open("job.yaml")
+            whole = lsp.Range(lsp.Position(0, 0), lsp.Position(100, 0))
+            params = lsp.CodeActionParams(client.document("job.yaml"), whole, lsp.CodeActionContext([]))
+            actions = await client.client.text_document_code_action_async(params)
+            client.edit("job.yaml", actions[0].edit.changes[client.uri("job.yaml")])  # type: ignore[index,union-attr]
+            return client.texts["job.yaml"]
+
+    write(tmp_path, {"job.yaml": JOB.replace("numNodes", "numNodez")})
+    assert asyncio.run(ask()) == JOB
+
+
 def test_one_fix_and_a_comment_that_ignores(session: Session) -> None:
     text = JOB.replace("numNodes", "numNodez").replace("  runtimeRef", "  runtimeReff")
 

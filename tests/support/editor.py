@@ -40,10 +40,15 @@ class Editor:
             self.edit(Path(uris.to_fs_path(uri) or "").relative_to(self.folder).as_posix(), edits)
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
-    async def start(self, *, asks: bool, encoding: str) -> Any:
-        """Start the server; *asks*: diagnostics are asked for, and not waited for."""
+    async def start(self, *, asks: bool, encoding: str, resolves: bool = True) -> Any:
+        """Start the server; *asks*: diagnostics are asked for, and not waited for; *resolves*: so are the edits of a chosen fix."""
         await self.client.start_io(sys.executable, "-m", "jobspec", "lsp")
-        about = lsp.TextDocumentClientCapabilities(diagnostic=lsp.DiagnosticClientCapabilities() if asks else None)
+        about = lsp.TextDocumentClientCapabilities(
+            diagnostic=lsp.DiagnosticClientCapabilities() if asks else None,
+            code_action=lsp.CodeActionClientCapabilities(
+                resolve_support=lsp.ClientCodeActionResolveOptions(["edit"]) if resolves else None
+            ),
+        )
         general = lsp.GeneralClientCapabilities(position_encodings=[lsp.PositionEncodingKind(encoding)])
         capabilities = lsp.ClientCapabilities(text_document=about, general=general)
         answer = await self.client.initialize_async(lsp.InitializeParams(capabilities, root_uri=self.uri("")))
@@ -127,10 +132,10 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(folder: Path, *, asks: bool = True, encoding: str = "utf-16") -> AsyncIterator[Editor]:
+async def editor(folder: Path, *, asks: bool = True, encoding: str = "utf-16", resolves: bool = True) -> AsyncIterator[Editor]:
     """A client in a folder, whose server ends with it."""
     made = Editor(folder)
-    await made.start(asks=asks, encoding=encoding)
+    await made.start(asks=asks, encoding=encoding, resolves=resolves)
     try:
         yield made
         await asyncio.wait_for(made.client.shutdown_async(None), LIMIT)
