@@ -257,7 +257,7 @@ def diff(ref: str = "HEAD", project: str = "jobspec.yaml") -> Comparison:
     from jobspec.commands.options import Options
 
     _require_file(project, "project")
-    return compared(Options(ref=ref, project=project))
+    return compared(Options(ref=ref, project=project)).comparison
 
 
 def render(

@@ -74,13 +74,14 @@ def run(options: Options) -> int:
     return 1 if options.exit_code and comparison.differs else 0
 
 
-def compared(options: Options) -> Comparison:
-    """The comparison of both states. Raises JobspecError with all errors of both sides."""
+def compared(options: Options) -> ComparisonView:
+    """What changes, as reports have it. Raises JobspecError with all errors of both sides."""
     then, before, after = sides(options)
     if before.state is None or after.state is None:
         wrong = (each for side in (before, after) for result in side.results for each in result.diagnostics if each.severity == "error")
         raise JobspecError(lines_of(wrong))
-    return compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
+    changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
+    return ComparisonView(changes, ref=options.ref, commit=then.commit, releases=after.releases, prices=None)
 
 
 def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:

@@ -274,6 +274,7 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
                 detail=detail,
                 sort_text=f"{number:04}",
                 text_edit=lsp.TextEdit(place_of_word, _indented(new, len(match["lead"]))),
+                insert_text_mode=lsp.InsertTextMode.AsIs,  # lines after the first are indented already
             )
             for number, (label, detail, new) in enumerate(found.values())
         ],
@@ -586,11 +587,8 @@ def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.Inlay
             mark = at.mark if at and at.mark.file == name and at.mark.line else job.given.marks.nearest(("spec",)).place()
             found.setdefault(mark.line, []).extend(_of_operator(container) if container else ())
     lines = range(params.range.start.line, params.range.end.line + 1)
-    return [
-        lsp.InlayHint(lsp.Position(line - 1, text.units(line - 1)), f"  {', '.join(dict.fromkeys(said))}", padding_left=True)
-        for line, said in sorted(found.items())
-        if line - 1 in lines and said
-    ]
+    hints = [(line - 1, ", ".join(dict.fromkeys(said))) for line, said in sorted(found.items()) if line - 1 in lines and said]
+    return [lsp.InlayHint(lsp.Position(at, text.units(at)), said, tooltip=said, padding_left=True) for at, said in hints]
 
 
 def _defaults(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -626,10 +624,11 @@ def _of_operator(container: MarkedTree) -> Iterator[str]:
 
 
 def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diagnostic]) -> list[lsp.CodeAction]:
-    """The fixes of what is *found* in a range, one or all of the file, and comments that ignore it."""
+    """The fixes of what is *found* in the lines of a range, one or all of the file, and comments that ignore it."""
     name, uri = view.name(params.text_document.uri), params.text_document.uri
     text = view.text(name)
-    here = [each for each in found if each.mark.file == name and _touches(view.range(each.mark, text), params.range)]
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    here = [each for each in found if each.mark.file == name and max(each.mark.line - 1, 0) in lines]
     made = []
     for each in here:
         if each.changes and not each.mark.layer:
@@ -651,13 +650,6 @@ def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diag
 
 def _identity(each: Diagnostic) -> list[Any]:
     return [each.rule, each.document, each.field, each.mark.line, each.mark.column]
-
-
-def _touches(one: lsp.Range, other: lsp.Range) -> bool:
-    def key(each: lsp.Position) -> tuple[int, int]:
-        return each.line, each.character
-
-    return key(one.start) <= key(other.end) and key(other.start) <= key(one.end)
 
 
 def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
@@ -706,7 +698,8 @@ def ignoring(before: str, found: Diagnostic) -> tuple[int, str] | None:
 def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     """What a command of a lens shows: the name of a file to be, and its text. Raises JobspecError."""
     from jobspec import api
-    from jobspec.reports.diff import ComparisonView as Changes
+    from jobspec.commands.diff import compared
+    from jobspec.commands.options import Options
     from jobspec.reports.diff import text_report as changes_report
     from jobspec.reports.expansion import table
     from jobspec.reports.queue import TextOptions as How
@@ -720,8 +713,7 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
             raise JobspecError(lines_of(each for each in tree.diagnostics if each.severity == "error"))
         return "rendered.yaml", "".join(f"# {path}\n---\n{content}" for path, content in tree.files.items())
     if command == DIFFERING:
-        changes = Changes(api.diff("HEAD", name), ref="HEAD", commit="", releases=cluster.releases, prices=None)
-        return "diff.txt", changes_report(changes, colour=False, width=120)
+        return "diff.txt", changes_report(compared(Options(ref="HEAD", project=name)), colour=False, width=120)
     if command == QUEUED:
         world = _queues(view) or world_of(())
         return "queue.txt", text_report(_asked(view, name, world), world, How(120, cluster.target.get("kueue", RELEASE), colour=False))

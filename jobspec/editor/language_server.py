@@ -53,13 +53,14 @@ class EditorServer(LanguageServer):
             self.files = Workspace(root)
 
     def write(self, uri: str, text: str | None) -> None:
-        """Take over the text of an open document, None where it is closed, and look at the workspace again."""
-        if path := path_of(uri):
+        """Take over the text of an open document, None where it is closed, and look at the workspace again; not at what was shown."""
+        path = path_of(uri)
+        if path and os.path.dirname(path) != self._shown.name:
             self.files.write(path, text)
             self.changed()
 
     async def show(self, title: str, text: str) -> None:
-        """Show a text in a window of its own, from a file that ends with the server."""
+        """Show a text in a window of its own, from a file that ends with the server and is not judged."""
         path = os.path.join(self._shown.name, title)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -16,16 +16,14 @@ from threading import RLock
 from typing import Any
 
 from jobspec import __version__, api, data
-from jobspec.commands.diff import DiffSide, sides, tree_at
+from jobspec.commands.diff import compared
 from jobspec.commands.explain import explained, place_of
 from jobspec.commands.files import CONFINED_TO, Found
 from jobspec.commands.options import Options
 from jobspec.commands.queue import answers
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.editor.workspace import Workspace
-from jobspec.project.comparison import compare
 from jobspec.project.tree import differences
-from jobspec.reports.diff import ComparisonView
 from jobspec.reports.diff import json_report as changes_report
 from jobspec.reports.queue import beyond
 from jobspec.reports.queue import json_report as workloads_report
@@ -160,12 +158,7 @@ class Tools:
     def diff(self, ref: str = "HEAD", project: str = "jobspec.yaml") -> dict[str, Any]:
         """What the change of a project since a commit does: fields, new runs, pods and GPUs of each variant."""
         name = self._name(project)
-        then, before, after = _asked(lambda: sides(Options(ref=ref, project=name)))
-        if before.state is None or after.state is None:
-            return {"findings": _findings([each for side in (before, after) for each in _said(side)])}
-        changes = compare(before.state, after.state, committed=tree_at(then, before.state, after.state))
-        view = ComparisonView(changes, ref=ref, commit=then.commit, releases=after.releases, prices=None)
-        answer: dict[str, Any] = json.loads(changes_report(view))
+        answer: dict[str, Any] = json.loads(changes_report(_asked(lambda: compared(Options(ref=ref, project=name)))))
         return answer
 
     def migrate(self, path: str = "", text: str = "") -> dict[str, Any]:
@@ -266,11 +259,6 @@ def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
         for each in order[:_MOST]
     ]
     return [*found, {"message": f"{len(order) - _MOST} more findings"}] if len(order) > _MOST else found
-
-
-def _said(side: DiffSide) -> list[Diagnostic]:
-    results: Sequence[FileResult] = side.results
-    return [each for result in results for each in result.diagnostics]
 
 
 def _diff(name: str, before: str, after: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -234,6 +235,8 @@ def test_hover(file: str, words: str, said: list[str], session: Session) -> None
             ["images"],
             [],
         ),
+        ("job.yaml", "  name: bert\n", "  annotations:\n    a: b\n  labels:\n    kueue.x-k8s.io/queue-name: ", ["gpus"], []),
+        ("runtime.yaml", "image: a:1\n", "                      volumeMounts:\n                        - name: ", ["data"], ["node"]),
         ("jobspec.yaml", "overlays:\n", "        - ", ["cpu", "gpu-nccl", "overlays/longer.yaml"], []),
         ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - name: c\n      base: ", ["job.yaml"], []),
         ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - name: c\n      overlays: [cpu, gp", ["gpu-nccl"], []),
@@ -269,7 +272,9 @@ def test_a_completion_is_written_where_the_word_begins(session: Session) -> None
         place = client.at("job.yaml", client.texts["job.yaml"], end=True)
         found = await client.client.text_document_completion_async(lsp.CompletionParams(**place))
         assert isinstance(found, lsp.CompletionList)
-        client.edit("job.yaml", [next(each.text_edit for each in found.items if each.label == "args")])
+        (args,) = [each for each in found.items if each.label == "args"]
+        assert args.insert_text_mode == lsp.InsertTextMode.AsIs  # else VS Code indents its second line once more
+        client.edit("job.yaml", [args.text_edit])
         return client.texts["job.yaml"]
 
     assert session(ask) == JOB + "    args:\n      - "
@@ -312,6 +317,46 @@ def test_commands_of_lenses(command: str, name: str, words: list[str], session: 
 
     text = session(ask)
     assert [each for each in words if each not in text] == [], text
+
+
+def test_the_difference_to_the_last_commit(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    for command in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+
+    async def ask() -> Any:
+        async with editor(tmp_path) as client:
+            client.open("jobspec.yaml", PROJECT.replace("gpus: 8", "gpus: 4"))
+            await client.asked("jobspec.yaml")
+            return await client.client.workspace_execute_command_async(lsp.ExecuteCommandParams("jobspec.diff", ["jobspec.yaml"]))
+
+    text = asyncio.run(ask())
+    done = run_here("diff", cwd=tmp_path)
+    assert done.stdout.startswith("no variant of 2 changes against HEAD (")
+    assert "1 of 2 variants" in text
+    assert done.stdout.partition("(")[2].partition(")")[0] in text
+
+
+def test_flags_of_contracts_are_offered(tmp_path: Path) -> None:
+    settings = '[tool.jobspec.contracts]\n"ghcr.io/example/bert" = "trainer"\n'
+    write(tmp_path, {"pyproject.toml": settings, "job.yaml": JOB.replace("    command: ", "    args:\n      - --\n    command: ")})
+
+    async def ask() -> Any:
+        async with editor(tmp_path) as client:
+            client.open("job.yaml")
+            place = client.at("job.yaml", "      - --", end=True)
+            return await client.client.text_document_completion_async(lsp.CompletionParams(**place))
+
+    assert "--epochs" in [each.label for each in asyncio.run(ask()).items]
+
+
+def test_what_the_server_shows_is_not_judged() -> None:
+    from jobspec.editor.language_server import server
+
+    made = server()
+    made.write(Path(made._shown.name, "rendered.yaml").as_uri(), JOB)
+    made._shown.cleanup()
+    assert made.files.open_names == []
 
 
 def test_hints_say_what_the_operator_and_the_api_fill_in(session: Session) -> None:
@@ -386,8 +431,8 @@ def test_a_client_that_does_not_ask_for_edits_gets_them_with_each_fix(tmp_path: 
     async def ask() -> Any:
         async with editor(tmp_path, resolves=False) as client:
             client.open("job.yaml")
-            whole = lsp.Range(lsp.Position(0, 0), lsp.Position(100, 0))
-            params = lsp.CodeActionParams(client.document("job.yaml"), whole, lsp.CodeActionContext([]))
+            cursor = lsp.Position(client.texts["job.yaml"].partition("numNodez")[0].count("\n"), 0)
+            params = lsp.CodeActionParams(client.document("job.yaml"), lsp.Range(cursor, cursor), lsp.CodeActionContext([]))
             actions = await client.client.text_document_code_action_async(params)
             client.edit("job.yaml", actions[0].edit.changes[client.uri("job.yaml")])  # type: ignore[index,union-attr]
             return client.texts["job.yaml"]
