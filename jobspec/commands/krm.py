@@ -33,16 +33,15 @@ _STDIN = "standard input"
 
 #: Of kustomize, which starts a program without arguments.
 _EXAMPLE = """\
-example, a file that a kustomization names under `transformers`:
-  apiVersion: jobspec.dev/v1alpha1
-  kind: Function
-  metadata:
-    name: gpu
-    annotations:  # jobspec-krm is a script that runs `exec jobspec krm`
-      config.kubernetes.io/function: "exec: {path: ./jobspec-krm}"
-  spec:
-    overlays:
-    - gpu-nccl: {gpus: 2}
+apiVersion: jobspec.dev/v1alpha1
+kind: Function
+metadata:
+  name: gpu
+  annotations:  # jobspec-krm is a script that runs `exec jobspec krm`
+    config.kubernetes.io/function: "exec: {path: ./jobspec-krm}"
+spec:
+  overlays:
+  - gpu-nccl: {gpus: 2}
 """
 
 
@@ -50,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options: it has none, since the `functionConfig` says what is to be done."""
     what = f"of the ResourceList on standard input: a ConfigMap, or any kind with a `spec`,\nthat sets {', '.join(_FIELDS)}; or an Overlay"
     parser.add_argument_group("functionConfig", what)
-    parser.epilog = _EXAMPLE
+    parser.add_argument_group("example, a file that a kustomization names under `transformers`", _EXAMPLE)
 
 
 def run(_: Options) -> int:
