@@ -17,17 +17,18 @@ from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.project import Plan, plan_with_contracts
 from jobspec.commands.trees import ProjectFiles
 from jobspec.commands.validate import check_files
-from jobspec.diagnostics import FileResult, JobspecError
+from jobspec.diagnostics import FileResult, JobspecError, has_error
 from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP
+from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
-from jobspec.operators.kueue.workload import queue_name, workload_of
+from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.pipeline import context_of, items_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import REPORTS, Asked, TextOptions
-from jobspec.targets import Target
+from jobspec.targets import Target, choose
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -93,8 +94,14 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
 
 
 def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster | None, *, closed: bool = True) -> World:
-    """The queues in the files at some paths, among documents and in a cluster. *closed*: there are no others."""
+    """The queues in the files at some paths, among documents and in a cluster. *closed*: there are no others.
+
+    Raises JobspecError where a server refuses one of a file.
+    """
     given = [document for path in paths for document in documents_in(path)]
+    wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
+    if has_error(wrong):
+        raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
     given += [*(each for document in documents for each in items_of(document)), *(cluster.objects if cluster else ())]
     kept = (each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
     return world_of(kept, closed=closed)

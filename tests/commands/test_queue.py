@@ -133,3 +133,10 @@ def test_the_configuration_of_kueue_transforms_requests(tmp_path: Path) -> None:
     assert "has no quota of cpu" in run_here("queue", "job.yaml", "--queues", "kueue", cwd=tmp_path).stdout
     write(tmp_path, {"kueue/configuration.yaml": f"apiVersion: config.kueue.x-k8s.io/v1beta2\n{configuration}"})
     assert "12 own, 12 at most, 12 wanted" in run_here("queue", "job.yaml", "--queues", "kueue", cwd=tmp_path).stdout
+
+
+def test_queues_that_a_server_refuses_are_an_error_with_its_place(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "queues.yaml": QUEUES.replace("nominalQuota: 8", "nominalQuota: lots")})
+    done = run_here("queue", "job.yaml", "--queues", "queues.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--queues queues.yaml:11:107: `nominalQuota`: expected a quantity" in done.stderr
