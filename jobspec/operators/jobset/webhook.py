@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
-from jobspec.go.values import encode_as_go
+from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
@@ -117,14 +117,13 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
-    """A replicated job without the fields that may change; there are such only while the JobSet is suspended."""
-    if not suspended:
-        return job
-    pod = dict(value_at(job, ("template", "spec", "template")) or {})
-    pod["metadata"] = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in ("labels", "annotations")}
-    pod["spec"] = {key: value for key, value in (pod.get("spec") or {}).items() if key not in _CHANGEABLE}
-    template = job.get("template") or {}
-    return {**job, "template": {**template, "spec": {**(template.get("spec") or {}), "template": pod}}}
+    """A replicated job without the fields that may change while the JobSet is suspended; its metadata may be empty or absent."""
+    template = {"metadata": {}, **mapping(job, "template")}
+    pod = {"metadata": {}, **mapping(template, "spec", "template")}
+    if suspended:
+        pod["metadata"] = {key: value for key, value in mapping(pod, "metadata").items() if key not in ("labels", "annotations")}
+        pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in _CHANGEABLE}
+    return {**job, "template": {**template, "spec": {**mapping(template, "spec"), "template": pod}}}
 
 
 _CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
