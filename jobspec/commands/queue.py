@@ -23,7 +23,7 @@ from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
-from jobspec.operators.kueue.workload import KINDS, RELEASE, queue_name, workload_of
+from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.pipeline import context_of, items_of
 from jobspec.project.rendering import documents_of

@@ -216,7 +216,7 @@ def _ours(text: str) -> QueueAnswer:
 def _difference(ours: QueueAnswer, theirs: Data) -> str:
     """What of an answer differs from what Kueue did."""
     admission, preempted = theirs.get("admission"), theirs.get("preempted", [])
-    if ours.verdict == "unknown":
+    if ours.verdict == "unknown" or not theirs:  # a busy Kueue that looks at no Workload for a while
         return ""
     if preempted != sorted(ours.preempted):
         return "others are preempted"

@@ -107,7 +107,22 @@ def ask(workload: QueuedWorkload, world: World, usage: Usage | None = None) -> Q
     if held:
         pods = [replace(each, verdict="waits", flavors={}, placement=None) for each in empty.pod_sets]
         return QueueAnswer(workload, name, "waits", pods, held)
-    return _admitted(workload, queue, taken, is_empty=False) if taken else empty
+    found = _admitted(workload, queue, taken, is_empty=False) if taken else empty
+    return _once_gone(found, queue, taken) if found.preempted else found
+
+
+def _once_gone(found: QueueAnswer, queue: QueueInCohort, usage: Usage) -> QueueAnswer:
+    """An answer with what a workload gets once others are preempted, when Kueue tries all flavors anew."""
+    world, gone = queue.world, found.preempted
+    left = {key: each for key, each in world.objects.items() if key[0] != "Workload" or f"{key[1]}/{key[2]}" not in gone}
+    then = _admitted(found.workload, replace(world, objects=left).queues[queue.name], without(world, usage, gone), is_empty=False)
+    if then.verdict not in ("fits", "borrows"):
+        return found
+    sets = [
+        replace(each, count=it.count, flavors=it.flavors, placement=it.placement)
+        for each, it in zip(found.pod_sets, then.pod_sets, strict=True)
+    ]
+    return replace(found, pod_sets=sets, notes=then.notes)
 
 
 def _is_of(made: Data, workload: QueuedWorkload) -> bool:
