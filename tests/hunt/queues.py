@@ -80,7 +80,7 @@ def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs:
                 tally["restless worlds"] += 1
                 break
             job, others = world.job()
-            static = [each for each in world.objects if each["kind"] != "ClusterQueue"]
+            static = [each for each in world.objects if each["kind"] not in ("ClusterQueue", "Node")]
             text = quick_yaml.dump_all([job, *others, *static, *before])
             ours = _ours(text)
             paths, uid = _submitted(server, job, others)
@@ -111,12 +111,18 @@ def _submitted(server: Server, job: Data, others: list[Data]) -> tuple[list[str]
 
 
 def _settled(server: Server, world: "_World") -> list[Data] | None:
-    """The queues and Workloads of a world with their status, once nothing changes any more; None where that takes too long."""
+    """The queues, nodes and Workloads of a world with their status, once nothing changes any more; None where that takes too long."""
     end, quiet, last = time.monotonic() + _PATIENCE, time.monotonic(), ""
     while time.monotonic() < end:
         queues = [server.get(f"{_PATHS['ClusterQueue']}/{name}") for name in world.queues]
         workloads = server.get(_PATHS["Workload"].format(world.namespace)).get("items", [])
-        found = [*queues, *({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", **each} for each in workloads)]
+        nodes = [server.get(f"{_PATHS['Node']}/{each['metadata']['name']}") for each in world.objects if each["kind"] == "Node"]
+        nodes = [each for each in nodes if isinstance(each.get("status"), dict)]
+        for each in nodes:  # whose heartbeat counts for nothing
+            conditions = each["status"].get("conditions", ())
+            each["status"]["conditions"] = [{"type": it["type"], "status": it["status"]} for it in conditions]
+            each["metadata"].pop("resourceVersion", None)
+        found = [*queues, *nodes, *({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", **each} for each in workloads)]
         if (now := json.dumps(found)) != last:
             quiet, last = time.monotonic(), now
         if time.monotonic() - quiet > _SETTLED and not any(_is(each, "Evicted") and each["status"].get("admission") for each in workloads):
@@ -133,7 +139,8 @@ def _is(workload: Data, condition: str) -> bool:
 
 def _theirs_beside(server: Server, namespace: str, uid: str, ours: QueueAnswer, before: list[Data]) -> Data:
     """What becomes of a job beside others: its admission, what its queue has reserved, and who was preempted for it."""
-    end, quiet, said = time.monotonic() + _PATIENCE, time.monotonic() + _PATIENCE / 2, {}
+    said: Data = {}
+    end, quiet = time.monotonic() + _PATIENCE, time.monotonic() + _PATIENCE / 2
     status: Data = next((each["status"] for each in before if each["metadata"]["name"] == ours.cluster_queue), {})
     while time.monotonic() < end and time.monotonic() - quiet < 1.5 * _SETTLED:
         workloads = server.get(_PATHS["Workload"].format(namespace)).get("items", ())

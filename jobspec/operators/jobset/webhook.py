@@ -10,6 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
 from jobspec.go.values import encode_as_go, mapping
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
+from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
@@ -111,8 +112,11 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     if now.get("managedBy") != before.get("managedBy"):
         yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
     shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in spec.get("replicatedJobs") or ()] for spec in (now, before))
-    if jobs != jobs_before and encode_as_go(jobs, shape and shape.at(_JOBS)) != encode_as_go(jobs_before, shape and shape.at(_JOBS)):
+    of_jobs = shape.at(_JOBS) if shape else None
+    assert of_jobs
+    stored = (filled(spec.get("replicatedJobs") or [], of_jobs) for spec in (now, before))
+    jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in each] for each in stored)
+    if jobs != jobs_before and encode_as_go(jobs, of_jobs) != encode_as_go(jobs_before, of_jobs):
         yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "create a new JobSet")
 
 

@@ -11,6 +11,7 @@ from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
+from jobspec.kubernetes.workloads.selectors import same
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import (
@@ -146,7 +147,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
     for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
-        if not suspended and _without_times(now.get(field)) != _without_times(before.get(field)):
+        if not suspended and not same(_without_times(now.get(field)), _without_times(before.get(field))):
             message = f"`{field}` can be changed only while the job is suspended"
             yield Finding(("spec", field), message, "set `suspend: true` in the same update")
 
