@@ -203,9 +203,13 @@ def _different(one: Any, other: Any, path: str = "") -> list[str]:
 
 
 def _is_like(theirs: str, ours: list[str]) -> bool:
-    """Whether a message is one of ours but for how Go writes values in it."""
-    beginning = re.split(r"expected \w+|, got|cannot convert float64", theirs)[0]
-    return any(each.startswith(beginning) for each in ours)
+    """Whether a message is one of ours but for how Go writes values in it, and for which of several unknown fields it names."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"\.\w+(?=: field not declared)", "", text)
+
+    beginning = plain(re.split(r"expected \w+|, got|cannot convert float64", theirs)[0])
+    return any(plain(each).startswith(beginning) for each in ours)
 
 
 # Policies.

@@ -165,7 +165,7 @@ class _Round:
             applies = mutation["patchType"] == "ApplyConfiguration"
             if applies and self.pruned:
                 raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(self.pruned)}")
-            patched = _configured(self.object, found, self._shape) if applies else _patched(self.object, found, self._release)
+            patched = self._configured(found) if applies else _patched(self.object, found, self._release)
             wrong = self._undecodable(patched)
             if wrong and applies:
                 of_kind = f"{self._request.kind[0]}/{self._request.version}, Kind={self._request.kind[1]}"
@@ -178,6 +178,9 @@ class _Round:
             self._fail(policy, binding, CelFailure(str(error)), "")
         except _Breaks as error:
             self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
+
+    def _configured(self, value: Any) -> Data:
+        return _configured(self.object, value, self._shape, is_builtin=self._is_builtin)
 
     def _undecodable(self, patched: Data) -> str:
         """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
@@ -216,13 +219,13 @@ _ATOMIC = frozenset(
 _ATOMIC_MAPS = ("nodeSelector", "selector")
 
 
-def _configured(data: Data, value: Any, shape: Shape | None) -> Data:
+def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool) -> Data:
     """An object with a configuration applied. Raises ValueError with the server's words for one that does not fit."""
     _check_types(value)
     patch = _plain(value)
     if shape is None:
         return {**data, **_merged(data, patch, None, "")}
-    if problems := list(_undeclared(patch, shape, "")):
+    if problems := list(_undeclared(patch, shape, "", is_builtin=is_builtin)):
         raise ValueError(f"error applying patch: failed to convert patch object to typed object: {_together(problems)}")
     if atomics := list(_atomics(patch, shape, ())):
         message = f"may not mutate atomic arrays, maps or structs: {', '.join(f'.{spell(each)}' for each in atomics)}"
@@ -260,8 +263,11 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def _undeclared(patch: Any, shape: Shape, place: str) -> Iterator[str]:
-    """What a patch has that the structure of its kind has not; *place*: of the patch, as structured-merge-diff writes it."""
+def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = False) -> Iterator[str]:
+    """What a patch has that the structure of its kind has not; *place*: of the patch, as structured-merge-diff writes it.
+
+    Of an object's fields, those behind one that is not declared are not looked at; a server has them in no fixed order.
+    """
     is_leaf = not isinstance(patch, (dict, list))
     if patch is None or shape.type in ("any", "bare"):
         return
@@ -271,21 +277,24 @@ def _undeclared(patch: Any, shape: Shape, place: str) -> Iterator[str]:
         for name, each in patch.items():
             child = shape.values or (shape.fields or {}).get(name)
             if child is not None:
-                yield from _undeclared(each, child, f"{place}.{name}")
+                yield from _undeclared(each, child, f"{place}.{name}", is_builtin=is_builtin)
             elif shape.fields is not None and not shape.open:
                 yield f"{place}.{name}: field not declared in schema"
+                return
     elif shape.items is not None:
-        yield from _undeclared_items(patch, shape, shape.items, place)
+        yield from _undeclared_items(patch, shape, shape.items, place, is_builtin=is_builtin)
 
 
-def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str) -> Iterator[str]:
-    seen = set()
+def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool) -> Iterator[str]:
+    """The same of a list; the keys of built-in objects have defaults, an empty text or zero."""
+    empty = {key: 0 if (item.fields or {})[key].type == "integer" else "" for key in shape.keys or ()} if is_builtin else {}
+    defaults, seen = {**empty, **_KEY_DEFAULTS}, set()
     for index, each in enumerate(patch):
         if shape.keys and not isinstance(each, dict):
             what = "a null element" if each is None else "non-map elements"
             yield f"{place}: element {index}: associative list with keys may not have {what}"
             continue
-        found = {key: each.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(shape.keys or ())} if shape.keys else {}
+        found = {key: each.get(key, defaults.get(key)) for key in sorted(shape.keys)} if shape.keys else {}
         known = ",".join(f"{key}={json.dumps(value)}" for key, value in found.items() if value is not None)
         if shape.keys and not known:
             keys = " ".join(f'"{key}"' for key in shape.keys)
@@ -296,7 +305,7 @@ def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str) -
         if name in seen:
             yield f"{place}: duplicate entries for key [{name}]"
         seen.add(name)
-        yield from _undeclared(each, item, f"{place}[{name}]")
+        yield from _undeclared(each, item, f"{place}[{name}]", is_builtin=is_builtin)
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {
