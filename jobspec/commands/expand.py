@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import find, reader, unbuilt
-from jobspec.commands.inputs import load_run_context, require_workload
-from jobspec.commands.options import Option, Options, add_paths, declare, journey_options
+from jobspec.commands.applied import applied
+from jobspec.commands.files import reader, unbuilt
+from jobspec.commands.inputs import load_run_context
+from jobspec.commands.options import Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
-from jobspec.pipeline import Checked, context_of
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jobspec.cluster import Cluster
+    from jobspec.commands.applied import AppliedFile
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.operators.expansion import ExpandedJob
     from jobspec.operators.kueue.world import World
     from jobspec.targets import Target
@@ -31,6 +32,7 @@ def options() -> list[Option]:
     forms = ("auto", "table", "yaml", "json")
     return [
         *journey_options(),
+        *repository_options(),
         Option("--output", "-o", dest="form", choices=forms, what="a table on a terminal and YAML elsewhere (auto), or one of these"),
         Option("--defaults", what="add what the API server fills in, as `kubectl get` will show it"),
         Option(
@@ -62,55 +64,67 @@ def run(options: Options) -> int:
     if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: remove `-o`, or write `-o yaml`")
     run_context = load_run_context(options)
-    found = find(options.paths, skip_unknown=options.skip_unknown)
-    checked = check_files(found, run_context, skip_unknown=options.skip_unknown)
-    results = [*run_context.remarks, *require_workload(run_context.overlays, run_context.wrong or [each.result for each in checked])]
-    accepted = checked if all(each.valid for each in results) else []
-    if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
-        raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}{unbuilt(found, 'expand')}")
+    given = applied(options, run_context)
+    results = [*run_context.remarks, *given.results]
+    accepted = given.files if all(each.valid for each in results) else []
+    documents = [document for each in accepted for document in each.checked.documents]
+    if accepted and not any(map(is_workload, documents)):
+        kinds = " and no ".join(kind for _, kind in KINDS)
+        raise JobspecError(f"nothing to expand: the files hold no {kinds}{unbuilt(given.read, 'expand')}")
     world = None
     if options.queued:
         from jobspec.commands.queue import world_for
 
-        world = world_for(options.queues, [document for each in accepted for document in each.documents], run_context.cluster)
-    expanded, reported = _expanded(accepted, run_context.cluster, options, world)
+        world = world_for(options.queues, documents, next((each.cluster for each in accepted), run_context.cluster))
+    expanded, reported = _expanded(accepted, options, world)
     _write(expanded, form, run_context.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
-        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(found))
+        deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(given.read))
     return 0 if all(each.valid for each in results) else 1
 
 
-def _expanded(
-    files: Sequence[Checked], cluster: Cluster, options: Options, world: World | None
-) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
+def _expanded(files: Sequence[AppliedFile], options: Options, world: World | None) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them; *world*: the queues that they wait in, None for no Kueue."""
-    from jobspec.kubernetes.admission.objects import policies_among
     from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
 
-    found, target = [], cluster.target
-    objects_of_files = [each for file in files for each in file.objects]
-    policies = policies_among(objects_of_files, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
-    are_changed = policies is not None and policies.change_objects
+    found = []
+    policies_in = _policies_of(files)
     reported: dict[str, list[Diagnostic]] = {}
     for file in files:
-        context = context_of(file, files, cluster)
-        for written in filter(is_workload, file.documents):
-            job = written
-            if are_changed:
+        target, policies = file.cluster.target, policies_in(file.cluster)
+        for written in filter(is_workload, file.checked.documents):
+            context, job = file.context, written
+            if policies is not None:
                 from jobspec.operators.policies import changed_job, changed_objects
 
                 job = changed_job(written, policies, target)
             job, workload = _queued(job, context, target, world) if world else (job, [])
             expansion = expand(job, context, target, gang_scheduler=options.gang_scheduler or "")
             made = ExpandedJob(job, expansion.objects, target, expansion.counts)
-            if are_changed:
+            if policies is not None:
                 made = changed_objects(made, policies, context).job
             objects = with_api_defaults(made.objects, context, target) if options.defaults else made.objects
             found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
-            reported.setdefault(file.result.path, []).extend(expansion.diagnostics)
+            reported.setdefault(file.checked.result.path, []).extend(expansion.diagnostics)
     return found, reported
+
+
+def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], PolicyObjects | None]:
+    """By cluster, the policies of files and of the cluster where these change objects."""
+    from jobspec.kubernetes.admission.objects import policies_among
+
+    objects = [each for file in files for each in file.checked.objects]
+    known: dict[int, PolicyObjects | None] = {}
+
+    def of_cluster(cluster: Cluster) -> PolicyObjects | None:
+        if id(cluster) not in known:
+            policies = policies_among(objects, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
+            known[id(cluster)] = policies if policies is not None and policies.change_objects else None
+        return known[id(cluster)]
+
+    return of_cluster
 
 
 def _queued(job: Document, context: Sequence[Document], target: Target, world: World) -> tuple[Document, list[MarkedTree]]:

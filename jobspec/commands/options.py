@@ -11,7 +11,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     from jobspec.pipeline import Source
@@ -70,6 +70,8 @@ class Options:
     cluster: str | None = None
     pinned: Source | None = None
     """The cluster's file where it was read already."""
+    releases: Mapping[str, str] = {}
+    """The releases of components that projects are judged by in place of their own."""
     crd: Sequence[str] = ()
     schema_location: Sequence[str] = ()
     output: str
@@ -91,6 +93,11 @@ class Options:
     within: str | None = None
     closed_world = False
     markdown = False
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    fail_on: str | None = None
+    baseline: str | None = None
+    contract: Sequence[str] = ()
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)

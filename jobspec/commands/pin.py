@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from jobspec.commands.dry_run import missing_package
 from jobspec.commands.files import PROJECT, Found, content_of, reader
-from jobspec.commands.inputs import project_among
 from jobspec.commands.options import Option, Options, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import Data, JobspecError
@@ -84,12 +83,11 @@ def _identity(each: Data) -> tuple[object, ...]:
 
 def _report_effect(options: Options, path: str, now: str) -> None:
     """What the change of a cluster means for manifests, or for the project here."""
-    from jobspec.commands.upgrade import judge_files, judge_project, with_changes
+    from jobspec.commands.upgrade import judge, with_changes
     from jobspec.migrate.upgrade import changes
 
     paths = options.paths or [PROJECT]
     sources = Source(path, content_of(Found(path, named=True))), Source(path, now)
-    judge = judge_project if project_among(paths) else judge_files
     old, new = (judge(Options(pinned=each), paths, {}) for each in sources)
     found = changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
     results = old.wrong or new.wrong or with_changes(new.results, found)

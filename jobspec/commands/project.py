@@ -149,8 +149,8 @@ class PlannedEngines:
     home: str
 
 
-def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | None = None) -> Plan:
-    """Read a project with the overlays that it names, for *releases* in place of its own where they are given.
+def plan(options: Options, files: FilesAround) -> Plan:
+    """Read a project with the overlays that it names, for the releases of an upgrade in place of its own where there is one.
 
     Raises JobspecError where its file holds anything else, too.
     """
@@ -161,7 +161,7 @@ def plan(options: Options, files: FilesAround, *, releases: Mapping[str, str] | 
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], files, _NO_CLUSTER)
-    asked_releases = {**project.asked_releases, **(releases or {})}
+    asked_releases = {**project.asked_releases, **options.releases}
     is_named = options.cluster is None and options.pinned is None
     try:
         run_context = _run_context(asked_releases, options, files, str(project.cluster.value) if project.cluster and is_named else "")
@@ -208,13 +208,11 @@ def _no_cluster(named: MarkedTree, error: Unreadable) -> Diagnostic:
     return Diagnostic("invalid-project", f"no cluster at `{named.value}`: {error}", named.mark)
 
 
-def plan_with_contracts(
-    options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None, *, releases: Mapping[str, str] | None = None
-) -> Plan:
+def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
     from jobspec.commands.cluster import contracts_of
 
-    planned = plan(options, files, releases=releases)
+    planned = plan(options, files)
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)

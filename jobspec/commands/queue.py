@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jobspec.cluster import Cluster
+from jobspec.commands.applied import AppliedFile, applied
 from jobspec.commands.cluster import documents_in
-from jobspec.commands.files import PROJECT, Found, find, reader
-from jobspec.commands.inputs import load_run_context, project_among
-from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options
+from jobspec.commands.files import Found, reader
+from jobspec.commands.inputs import load_run_context
+from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.commands.output import deliver, takes_colour, width_of
-from jobspec.commands.project import Plan, plan_with_contracts
-from jobspec.commands.trees import ProjectFiles
+from jobspec.commands.project import Plan
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError, has_error
 from jobspec.documents.document import Document
@@ -25,7 +24,7 @@ from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
 from jobspec.operators.kueue.workload import queue_name, workload_of
 from jobspec.operators.kueue.world import World, world_of
-from jobspec.pipeline import context_of, items_of
+from jobspec.pipeline import items_of
 from jobspec.project.rendering import documents_of
 from jobspec.reports.queue import REPORTS, Asked, TextOptions
 from jobspec.targets import Target, choose
@@ -37,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     options = [
         Option("--queues", metavar="PATH", repeatable=True, what=what),
         *journey_options(),
+        *repository_options(),
         Option("--output", "-o", dest="form", choices=tuple(REPORTS), what="output format"),
     ]
     declare(add_paths(parser, by_default=PROJECT_OR_FOLDER), options)
@@ -66,21 +66,32 @@ class Answers:
 
 
 def answers(options: Options, given: Found | None = None) -> Answers:
-    """What becomes of the jobs of a command line, or of the *given* text. Raises JobspecError where there are no queues or no jobs."""
-    paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
-    if not given and project_among(paths):
-        found = _of_project(options, paths[0])
+    """What becomes of the jobs of a command line, or of the *given* text.
+
+    Raises JobspecError where there are no queues or no jobs, and for variants that meet several clusters, each of which has its own queues.
+    """
+    run_context = load_run_context(options)
+    if given:
+        checked = check_files([given], run_context, skip_unknown=options.skip_unknown)
+        files = [AppliedFile(each, run_context.cluster, checked) for each in checked]
+        results, read = run_context.wrong or [each.result for each in checked], [given]
     else:
-        found = _of_files(options, [given] if given else find(paths, skip_unknown=options.skip_unknown))
-    if not all(each.valid for each in found.results):
-        return Answers(found.results, found.cluster, found.read)
-    world = world_for(options.queues, [document for document, _ in found.jobs], found.cluster)
+        found = applied(options, run_context)
+        files, results, read = found.files, found.results, found.read
+    results = [*run_context.remarks, *results]
+    cluster, *others = list(dict.fromkeys(each.cluster for each in files)) or [run_context.cluster]
+    if others:
+        raise JobspecError("the variants meet several clusters; name the one to ask with --cluster")
+    if not all(each.valid for each in results):
+        return Answers(results, cluster, read)
+    jobs = [(job, file.context) for file in files for job in file.checked.documents]
+    world = world_for(options.queues, [document for document, _ in jobs], cluster)
     if not world.queues and not any(world.of_kind("LocalQueue")):
         raise JobspecError("no queues: give the folder of the ClusterQueues and LocalQueues with --queues, or a pinned --cluster")
-    asked = asked_of(found.jobs, found.cluster.target, world)
+    asked = asked_of(jobs, cluster.target, world)
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
-    return Answers(found.results, found.cluster, found.read, asked, world)
+    return Answers(results, cluster, read, asked, world)
 
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:
@@ -109,33 +120,6 @@ def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Clus
 
 #: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, priority and runtime classes.
 _OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", CLUSTER[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Jobs:
-    """The documents of files or of a project, each with what it may refer to, and the cluster that they meet."""
-
-    jobs: Sequence[tuple[Document, Sequence[Document]]]
-    cluster: Cluster
-    results: Sequence[FileResult]
-    read: Sequence[Found]
-
-
-def _of_files(options: Options, read: Sequence[Found]) -> _Jobs:
-    run_context = load_run_context(options)
-    checked = check_files(read, run_context, skip_unknown=options.skip_unknown)
-    jobs = [(job, context_of(file, checked, run_context.cluster)) for file in checked for job in file.documents]
-    results = [*run_context.remarks, *(run_context.wrong or [each.result for each in checked])]
-    return _Jobs(jobs, run_context.cluster, results, read)
-
-
-def _of_project(options: Options, path: str) -> _Jobs:
-    planned = plan_with_contracts(options, ProjectFiles(path)).with_variants()
-    cluster, *others = planned.met
-    if others:
-        raise JobspecError(f"{path}: its variants meet several clusters; name the one to ask with --cluster")
-    results, jobs = jobs_of(planned)
-    return _Jobs(jobs, cluster, results, planned.read)
 
 
 def jobs_of(planned: Plan) -> tuple[list[FileResult], list[tuple[Document, Sequence[Document]]]]:

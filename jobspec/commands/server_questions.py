@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import Found, find_for, is_judged_in_build, reader, reported, source_of
-from jobspec.commands.inputs import RunContext, load_run_context, require_workload
+from jobspec.commands.files import Found, is_judged_in_build, reader, reported, source_of
+from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
+from jobspec.commands.project import Plan, reported_once
+from jobspec.commands.validate import files_for, plans_among
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, deduplicated, has_error
 from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
+from jobspec.project.rendering import objects_of
 from jobspec.server import asking, local
 from jobspec.server.api_server import ApiServer, ServerAnswer, difference
 from jobspec.server.asking import problems_of_pods, with_absent_webhooks
@@ -44,11 +47,13 @@ def ask_about_files(options: Options) -> int:
         local.delete_cluster()
         return 0
     run_context = load_run_context(options, for_server=True)
-    found = find_for(options, build=options.build, kubernetes=run_context.cluster.target["kubernetes"])
+    found, plans, bases = plans_among(files_for(options, run_context, settings_of(options)), options, run_context)
     answers: dict[Question, ServerAnswer] = {}
     results = list(run_context.wrong)
     if not results:
         manifests = [_manifests(each, run_context, skip_unknown=options.skip_unknown) for each in found]
+        manifests = [_unasked(each) if os.path.normpath(each.name) in bases else each for each in manifests]
+        manifests += [each for planned in plans.values() for each in _variants(planned)]
         files = [questions_about(each, run_context.cluster.target) for each in manifests]
         about_pods = _about_pods(manifests, run_context) if options.pods else []
         questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
@@ -58,6 +63,7 @@ def ask_about_files(options: Options) -> int:
         results = [_result(file, answers, run_context.cluster.target, options=options) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
     results = reported(results, found, skip_unknown=options.skip_unknown, values=run_context.values)
+    results = [each.with_only(reported_once([each.diagnostics], ()), ignored=0) if each.path in plans else each for each in results]
     results = require_workload(run_context.overlays, results)
     if options.diff and options.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
@@ -72,7 +78,22 @@ def _manifests(found: Found, run_context: RunContext, *, skip_unknown: bool) -> 
     )
     if run_context.overlays or not is_judged_in_build(found, skip_unknown=skip_unknown):
         return manifests
-    return pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
+    filled = pipeline.with_stand_ins(manifests, pipeline.check(manifests, run_context.cluster), run_context.cluster)
+    return manifests if filled is manifests else filled.changed(filled.documents, filled.diagnostics)  # whose text has the placeholders
+
+
+def _unasked(base: Manifests) -> Manifests:
+    """The manifests of a project's base, of which only its variants are asked about."""
+    return base.changed(base.documents, (), settled=[result_of(each, "skipped", reason="project base") for each in base.documents])
+
+
+def _variants(planned: Plan) -> Iterator[Manifests]:
+    """The objects of a project's variants, as parts of its file."""
+    for number, variant in enumerate(planned.variants, 1):
+        objects, problems = objects_of(variant, planned.met_by(variant))
+        name = f"{planned.files.project.path}{pipeline.PART}{number}"
+        documents = [Document(each.data, each.marks, file=name, index=at) for at, each in enumerate(objects)]
+        yield Manifests(name, documents, [each.in_document(0) for each in problems])
 
 
 def _about_pods(manifests: Sequence[Manifests], run_context: RunContext) -> list[PodQuestion]:

@@ -9,21 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
-from jobspec.commands.files import PROJECT, Found, find_for, reader, reported, source_of
+from jobspec.commands.applied import applied
+from jobspec.commands.files import PROJECT, Found, reader, source_of
 from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
-from jobspec.commands.project import plan_with_contracts, read_project
+from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
-from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
-from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import COMPONENTS
 from jobspec.migrate.files import File, migrate_project, to_release
 from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needs_suspension, release_problems
-from jobspec.pipeline import Checked, context_of, foresee
-from jobspec.project.rendering import documents_of
+from jobspec.pipeline import Checked
 from jobspec.reports.formats import FORMATS
 from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
 from jobspec.workloads import is_workload
@@ -60,13 +58,12 @@ def run(options: Options) -> int:
     declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}
     before, after = _releases(options, declared)
     known, later = _known(after)
-    judge = judge_project if project else judge_files
     old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
-    wrong = [*old.wrong, *new.wrong]
+    wrong = old.wrong or new.wrong
     found = [] if wrong else changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))
     found += announced(new.side.documents, before, after)
     remarks = [*later, *release_problems(before, after)]
-    results = wrong or with_changes(new.results, _with_migrations(found, old, new))
+    results = wrong or with_changes(new.results, _with_migrations(found, old, new, project))
     results = [*([FileResult(remarks[0].mark.file, [], remarks)] if remarks else []), *results]
     releases = {each: _change_of(each, before, after) for each in after} if options.output in _FOR_PEOPLE else after
     deliver(results, releases, options, sys.stdout, read=reader(new.read))
@@ -140,54 +137,31 @@ class JudgedManifests:
     side: UpgradeState
     results: Sequence[FileResult]
     read: Sequence[Found]
-    files: Sequence[Checked] = ()
-    project: str = ""
-    """The path of the project; empty for files."""
-    wrong: Sequence[FileResult] = ()
+    files: Sequence[Checked]
+    wrong: Sequence[FileResult]
     """The results of CRDs and of a project that cannot be judged; with one, nothing is compared."""
 
 
-def judge_files(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
-    """The files at some paths as judged by some releases, or else by those of the options' cluster."""
-    chosen = Options(**{**vars(options), "paths": paths, "target": [f"{each}={release}" for each, release in releases.items()]})
+def judge(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
+    """The files at some paths, or the variants of a project, as judged by some releases, or else by those of the options' cluster."""
+    project = project_among(paths)
+    target = [f"{each}={release}" for each, release in releases.items()]
+    chosen = Options(**{**vars(options), "paths": paths, "target": target, "releases": releases})
     run_context = load_run_context(chosen)
-    found = find_for(chosen, build=options.build, kubernetes=run_context.cluster.target["kubernetes"])
-    checked = check_files(found, run_context, skip_unknown=False, outcome=True)
-    results = reported([each.result for each in checked], found, skip_unknown=False, values=run_context.values)
+    given = applied(chosen, run_context, outcome=True)
     jobs = {}
-    for file in checked:
-        status = {(row.index, row.kind, row.name): row.status for row in file.result.documents}
-        refused = [each for each in file.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
-        for job in filter(is_workload, file.documents):
+    for file in given.files:
+        status = {(row.index, row.kind, row.name): row.status for row in file.checked.result.documents}
+        refused = [each for each in file.checked.documents if status.get((each.index, each.kind, each.name)) == "invalid"]
+        for job in filter(is_workload, file.checked.documents):
             if status.get((job.index, job.kind, job.name)) == "valid":
-                name = "\0".join((file.result.path, str(job.index), job.kind, job.name))
-                context = [each for each in context_of(file, checked, run_context.cluster) if each not in refused]
-                jobs[name] = JudgedJob(name, job, context, run_context.cluster.target)
-    said = [each for result in results for each in result.diagnostics]
-    documents = [each for file in checked for each in file.documents]
-    return JudgedManifests(UpgradeState(run_context.cluster, said, jobs, documents), results, found, checked, wrong=run_context.wrong)
-
-
-def judge_project(options: Options, paths: Sequence[str], releases: Mapping[str, str]) -> JudgedManifests:
-    """The variants of the project at the one path, judged likewise."""
-    (path,) = paths
-    planned = plan_with_contracts(options, ProjectFiles(path), releases=releases).with_variants()
-    said = [each for result in planned.results for each in result.diagnostics]
-    rows, jobs, documents = [row for result in planned.results for row in result.documents], {}, list[Document]()
-    for variant in planned.variants:
-        cluster = planned.met_by(variant)
-        checked, objects = documents_of(variant, cluster)
-        if checked.result.valid:
-            checked = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
-            job = next(filter(is_workload, checked.documents))
-            jobs[variant.name] = JudgedJob(variant.name, job, [*checked.documents, *cluster.lookups], cluster.target)
-        documents += checked.documents
-        said += checked.result.diagnostics
-        rows += checked.result.documents
-    wrong = [] if planned.project else planned.results
-    return JudgedManifests(
-        UpgradeState(planned.cluster, said, jobs, documents), [FileResult(path, rows, said)], planned.read, project=path, wrong=wrong
-    )
+                name = "\0".join((file.checked.result.path, str(job.index), job.kind, file.variant or job.name))
+                jobs[name] = JudgedJob(name, job, [each for each in file.context if each not in refused], file.cluster.target)
+    said = [each for result in given.results for each in result.diagnostics]
+    documents = [each for file in given.files for each in file.checked.documents]
+    cluster = next((each.cluster for each in given.files if project and each.variant), run_context.cluster)
+    wrong = run_context.wrong or [each for each in given.results if each.path == project and not (each.valid or jobs)]
+    return JudgedManifests(UpgradeState(cluster, said, jobs, documents), given.results, given.read, given.checked, wrong)
 
 
 def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> list[FileResult]:
@@ -200,16 +174,16 @@ def with_changes(results: Sequence[FileResult], found: Sequence[Diagnostic]) -> 
     ]
 
 
-def _with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: JudgedManifests) -> list[Diagnostic]:
+def _with_migrations(found: Sequence[Diagnostic], old: JudgedManifests, new: JudgedManifests, project: str | None) -> list[Diagnostic]:
     """The findings, each error with the command that migrates its file to the new release of the trainer, where that makes it valid."""
     release = new.side.cluster.target["trainer"]
     if release == old.side.cluster.target["trainer"]:
         return list(found)
-    paths = {old.project or each.mark.file for each in found if each.severity == "error"}
-    ways = {each: _migration_of_project(each, release) if old.project else _migration_of_file(each, old, new) for each in paths}
+    paths = {project or each.mark.file for each in found if each.severity == "error"}
+    ways = {each: _migration_of_project(each, release) if project else _migration_of_file(each, old, new) for each in paths}
 
     def with_migration(each: Diagnostic) -> Diagnostic:
-        path = old.project or each.mark.file
+        path = project or each.mark.file
         return each.with_hint(ways[path]) if each.severity == "error" and ways[path] else each
 
     return list(map(with_migration, found))

@@ -110,10 +110,7 @@ def check_and_report(
         if options.fix_only and not options.diff:
             return 0
     given, options = options.paths, options.seeing()
-    build = options.build and not run_context.cluster.stored
-    found = find_for(
-        options, build=build, kubernetes=run_context.cluster.target["kubernetes"], exclude=settings.exclude if settings else ()
-    )
+    found = files_for(options, run_context, settings)
     results, fails, projects = verdict_on(
         found, options, run_context, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given
     )
@@ -150,17 +147,9 @@ def verdict_on(
 
     *rules* and *advise* as above; *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
     """
-    skip_unknown = options.skip_unknown
-    found, plans = _plans(found, options, run_context)
-    checked = check_files(
-        found, run_context, skip_unknown=skip_unknown, outcome=outcome, documents=rules is not None, definitions=False, kept=kept
+    found, checked, results, projects = judged_files(
+        found, options, run_context, judge, outcome=outcome, rules=rules, advise=advise, kept=kept
     )
-    bases = {base for planned in plans.values() for base in planned.bases} - {os.path.normpath(each.path) for each in found if each.named}
-    judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
-    results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
-    results = require_workload(run_context.overlays, results)
-    results, projects = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
-    results += [_unjudged(each.result) for each in checked if each not in judged]
     read = {path: planned.read for path, planned in projects.items()}
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
@@ -173,22 +162,62 @@ def verdict_on(
     return results, fails, projects
 
 
-def _plans(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan]]:
-    """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to."""
+def judged_files(
+    found: Sequence[Found],
+    options: Options,
+    run_context: RunContext,
+    judge: Judge,
+    *,
+    outcome: bool,
+    rules: Sequence[Rule] | None = None,
+    advise: Advise | None = None,
+    kept: Kept | None = None,
+    documents: bool = False,
+) -> tuple[Sequence[Found], list[Checked], list[FileResult], dict[str, Plan]]:
+    """The journey of files in every command: read as the repository has them, checked, judged, with the variants of projects.
+
+    Returns the files, of which those that projects are rendered to are skipped; all as they were checked; what is said of them; and
+    the projects among them by path. *documents*: those of files are needed. The others are as in `verdict_on`.
+    """
+    skip_unknown = options.skip_unknown
+    found, plans, bases = plans_among(found, options, run_context)
+    documents = documents or rules is not None
+    checked = check_files(found, run_context, skip_unknown=skip_unknown, outcome=outcome, documents=documents, definitions=False, kept=kept)
+    judged = [each for each in checked if os.path.normpath(each.result.path.partition(pipeline.PART)[0]) not in bases]
+    results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
+    results = require_workload(run_context.overlays, results)
+    results, projects = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
+    results += [_unjudged(each.result) for each in checked if each not in judged]
+    return found, checked, results, projects
+
+
+def plans_among(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan], set[str]]:
+    """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to.
+
+    The bases come last: their files, but for those that the user named.
+    """
     if (
         run_context.wrong
         or run_context.overlays
         or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found)
     ):
-        return found, {}
+        return found, {}, set()
     from jobspec.commands.project import plans_in
 
-    return plans_in(found, options, run_context.cluster.contracts)
+    found, plans = plans_in(found, options, run_context.cluster.contracts)
+    named = {os.path.normpath(each.path) for each in found if each.named}
+    return found, plans, {base for planned in plans.values() for base in planned.bases} - named
 
 
 def _unjudged(base: FileResult) -> FileResult:
     """The result of a base, of which only its variants are judged."""
     return FileResult(base.path, [result_of(each, "skipped", reason="project base") for each in base.documents], ())
+
+
+def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
+    """The files of a command line, with what is built of them unless they are compared with stored objects."""
+    build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
+    return find_for(options, build=build, kubernetes=kubernetes, exclude=settings.exclude if settings else (), encrypted=encrypted)
 
 
 def marked_files(checked: Iterable[Checked]) -> list[str]:

@@ -1,6 +1,7 @@
 """What files of a repository are: patches, inputs and templates are no manifests, and are counted where a folder is walked."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -361,9 +362,35 @@ def test_a_rendered_tree_is_judged_where_it_is_named_and_never_fixed(tmp_path: P
     assert job.read_text() == edited
 
 
-@pytest.mark.parametrize("command", ["expand", "run"])
-def test_what_is_not_built_is_named_with_the_command_that_builds_it(command: str) -> None:
-    done = run_here(command, "teams/vision/dev", cwd=REPOSITORIES / "platform")
+@builder
+def test_every_command_on_a_folder_takes_the_same_jobs(tmp_path: Path) -> None:
+    """Jobs in files, two builds of a base, and the variants of a project in place of its base and of what they were rendered to."""
+    folder = tmp_path / "platform"
+    shutil.copytree(REPOSITORIES / "platform", folder)
+    assert run_here("render", cwd=folder / "teams" / "climate").returncode == 0
+
+    def asked(command: str, *options: str) -> str:
+        return run_here(command, ".", *options, cwd=folder).stdout
+
+    def rows(command: str, *options: str) -> list[tuple[str, str, str, str]]:
+        files = json.loads(asked(command, *options, "-o", "json"))["files"]
+        found = [(file["path"], row["kind"], row["name"], row.get("reason", "")) for file in files for row in file["documents"]]
+        return sorted(each for each in found if each[0] != "tenants/registry.yaml")  # which SOPS has encrypted
+
+    judged = rows("lint")
+    variants = ["climate-1-ff84f270", "climate-2-dbd97426", "climate-3-0a0e90bc", "climate-short-80775378"]
+    jobs = sorted(name for _, kind, name, why in judged if kind == "PyTorchJob" and not why)
+    assert jobs == sorted([*variants, "policy", "resnet", "tts"])
+    assert rows("upgrade", "--to", "trainer=2.3") == judged
+    built = sorted([*variants, "policy", "dev-resnet", "prod-resnet", "tts"])
+    pods = [each["metadata"]["labels"] for each in json.loads(asked("expand", "-o", "json"))["items"] if each["kind"] == "Pod"]
+    assert sorted({each["training.kubeflow.org/job-name"] for each in pods}) == built
+    assert sorted(re.findall(r"^PyTorchJob (?:\S+/)?(\S+):", asked("queue", "--queues", "tenants"), re.MULTILINE)) == built
+
+
+@pytest.mark.parametrize(("command", "options"), [("expand", ["--no-build"]), ("run", [])])
+def test_what_is_not_built_is_named_with_the_command_that_builds_it(command: str, options: list[str]) -> None:
+    done = run_here(command, "teams/vision/dev", *options, cwd=REPOSITORIES / "platform")
     assert done.returncode == 2
     assert done.stderr.endswith(f"; build them first: kustomize build teams/vision/dev | jobspec {command} -\n")
 

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from tests.support import manifests, quick_yaml
 from tests.support import server as servers
 from tests.support.cluster import Run, Runner, stored, untouched, webhook
 from tests.support.manifests import placed
+from tests.support.reference import ROOT
 from tests.support.server import Server
 
 #: Others, and other processes of one run, may ask the same server the same things.
@@ -299,6 +302,28 @@ def _until_called(dry_run: Runner, file: Path, rule: str) -> Run:
         if done.code == 2 or any(reports[1] == rule for reports in done.reported):
             return done
     raise AssertionError(done)
+
+
+def test_a_folder_is_asked_about_as_it_is_applied(dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The variants of a project in place of its base and of what they were rendered to, and any value for what SOPS has encrypted."""
+    platform = ROOT / "tests" / "cases" / "repositories" / "platform"
+    shutil.copytree(platform / "teams" / "climate", tmp_path, dirs_exist_ok=True)
+    shutil.copy(platform / "tenants" / "registry.yaml", tmp_path)
+    for name in ("jobspec.yaml", "registry.yaml"):
+        file = tmp_path / name
+        file.write_text(re.sub(r"namespace: [\w-]+", f"namespace: {NAMESPACE}", file.read_text()))
+    monkeypatch.chdir(tmp_path)
+    assert dry_run(command="render", output="text").code == 0
+    done = dry_run.ask(".")
+    assert done.reported == []
+    assert Counter((row["kind"], row.get("reason", row["status"])) for file in done.report["files"] for row in file["documents"]) == {
+        ("Project", "skipped"): 1,
+        ("Overlay", "skipped"): 1,
+        ("PyTorchJob", "project base"): 1,
+        ("", "rendered file"): 9,
+        ("PyTorchJob", "valid"): 4,
+        ("Secret", "partly"): 1,
+    }
 
 
 def test_webhooks_that_refuse_warn_and_do_not_answer(dry_run: Runner, server: Server, tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""What a cluster gets of the files of a command line: manifests, what is built of them, and the variants of projects."""
+
+from __future__ import annotations
+
+from jobspec import pipeline
+from jobspec.commands.inputs import settings_of
+from jobspec.commands.validate import files_for, judged_files
+from jobspec.pipeline import Checked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import RunContext
+    from jobspec.commands.options import Options
+    from jobspec.commands.project import Plan
+    from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
+    from jobspec.documents.document import Document
+
+
+class AppliedFile:
+    """What is applied of a file, or of a variant of a project, as it was checked in the cluster that it meets."""
+
+    __slots__ = ("checked", "cluster", "others", "variant")
+
+    def __init__(self, checked: Checked, cluster: Cluster, others: Sequence[Checked] = (), variant: str = "") -> None:
+        self.checked = checked
+        self.cluster = cluster
+        self.others = others
+        """The files whose objects its jobs may refer to."""
+        self.variant = variant
+        """The name of the variant; empty for a file."""
+
+    @property
+    def context(self) -> list[Document]:
+        """What its jobs may refer to."""
+        return pipeline.context_of(self.checked, self.others, self.cluster)
+
+
+class Applied:
+    """What a cluster gets, and what is said of the files that it comes from."""
+
+    __slots__ = ("checked", "files", "plans", "read", "results")
+
+    def __init__(
+        self, files: list[AppliedFile], results: list[FileResult], checked: list[Checked], plans: list[Plan], read: list[Found]
+    ) -> None:
+        self.files = files
+        self.results = results
+        self.plans = plans
+        """The projects whose variants are among the files."""
+        self.checked = checked
+        """All files as they were checked, the bases of projects among them."""
+        self.read = read
+        """All files that were read."""
+
+
+def applied(options: Options, run_context: RunContext, *, outcome: bool = False) -> Applied:
+    """What a cluster gets of the files of a command line; *outcome*: what becomes of jobs is said, too."""
+    found = files_for(options, run_context, settings_of(options), encrypted=False)
+    made: list[AppliedFile] = []
+    plans: list[Plan] = []
+
+    def judge(files: Sequence[Checked], _: RunContext, __: Collection[str] | None) -> list[FileResult]:
+        made.extend(AppliedFile(each, run_context.cluster, files) for each in files)
+        return [each.result for each in files]
+
+    def advise(planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
+        from jobspec.commands.project import reported_once
+        from jobspec.project.rendering import documents_of
+
+        plans.append(planned)
+        results = []
+        for variant in planned.variants:
+            cluster = planned.met_by(variant)
+            checked, objects = documents_of(variant, cluster)
+            file = Checked(checked.result, list(objects.values()), checked.objects)
+            file = pipeline.foresee(file, cluster) if outcome else file
+            made.append(AppliedFile(file, cluster, variant=variant.name))
+            results.append(file.result)
+        return [row for each in results for row in each.documents], reported_once((each.diagnostics for each in results), reported)
+
+    given, checked, results, projects = judged_files(found, options, run_context, judge, outcome=outcome, advise=advise, documents=True)
+    return Applied(made, results, checked, plans, [*given, *(each for planned in projects.values() for each in planned.read)])
