@@ -21,6 +21,7 @@ from jobspec.documents.marked_tree import (
     with_fields,
     with_missing,
 )
+from jobspec.kubernetes.metadata import generated_name
 from jobspec.operators.made import RANDOM, UID, indices, operator_mark, owner_references
 from jobspec.programs.command_lines import INDEX
 from jobspec.workloads import JOB_INDEX
@@ -74,7 +75,9 @@ def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
 
 def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job with its generated selector and the labels of its pods; labels that they have already stay."""
-    name = job.value["metadata"].value["name"]
+    metadata = job.value["metadata"].value
+    prefix = metadata.get("generateName")
+    name = metadata.get("name") or prefix.with_value(generated_name(prefix.value))
     own = {
         f"{_LABEL}/controller-uid": set_by(server, UID),
         f"{_LABEL}/job-name": name,
