@@ -179,7 +179,7 @@ def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) ->
 def _rendered_with_engines(folder: Path, *, naming: str = "hash") -> set[str]:
     """The paths of the engines' objects of the chapter's project."""
     overlay = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
-    project = _block("yaml", "kind: Project") + _block("yaml", "spec:\n  engines:").removeprefix("spec:\n")
+    project = _block("yaml", "kind: Project\n") + _block("yaml", "spec:\n  engines:").removeprefix("spec:\n")
     project = project.replace("  defaults:", f"  defaults:\n    naming: {naming}")
     write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": overlay, "jobspec.yaml": project})
     assert run_here("render", cwd=folder).returncode == 0
@@ -219,7 +219,7 @@ def test_the_origin_of_a_value_is_reported_as_the_chapter_says(tmp_path: Path) -
 def _project(folder: Path) -> str:
     """The README's project in a folder, as text."""
     queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
-    text = _block("yaml", "kind: Project")
+    text = _block("yaml", "kind: Project\n")
     write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": text})
     return text
 
