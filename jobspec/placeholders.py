@@ -25,7 +25,7 @@ from jobspec.targets import Target
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|<path:[^<>]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
-    r"|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
+    r"|__[A-Z][A-Z0-9_]*__|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
 )
 #: Texts that are placeholders only in fields that are not strings.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
