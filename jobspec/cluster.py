@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Data
     from jobspec.documents.manifest import Manifest
+    from jobspec.kinds import GroupKind
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision, Request
     from jobspec.kubernetes.custom_kinds import CustomKinds
@@ -429,8 +430,11 @@ def _changed_by_policies(judged: Judged, policies: PolicyObjects, cluster: Clust
         return judged, []
     from jobspec.operators.policies import changed_manifest
 
+    request = _request(judged, policies, cluster, MUTATING_POLICY)
+    if request is None:
+        return judged, []
     custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
-    found = changed_manifest(judged.seen, _request(judged, policies, cluster), policies, cluster.target, custom)
+    found = changed_manifest(judged.seen, request, policies, cluster.target, custom)
     said = [_of_decision(document, each) for each in found.decisions]
     if not found.policies:
         return judged, said
@@ -466,19 +470,23 @@ def _is_sent(document: Document) -> bool:
     return not document.is_held and document.group_kind[0] not in ("jobspec.dev", VALIDATING_POLICY[0], KYVERNO_POLICY[0])
 
 
-def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> Request:
-    """The request by which a document is sent, as policies see it."""
-    from jobspec.kubernetes.admission.policies import Request
+def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: GroupKind) -> Request | None:
+    """The request by which a document is sent, as policies of a kind see it; None where none of them may be for it."""
+    from jobspec.kubernetes.admission.policies import Request, concerned
 
-    document = judged.document
-    return Request(
-        _as_admitted(judged.seen, judged, policies, cluster),
-        old=_as_admitted(judged.old, judged, policies, cluster) if judged.old else None,
+    document, old = judged.document, judged.old
+    written = Request(
+        judged.seen.data,
+        old.data if old else None,
         namespace=document.namespace,
         plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
         equivalent_versions=_other_versions(document, cluster),
         converted=lambda data, version: _converted(data, version, document, cluster),
     )
+    if not concerned(written, policies, kind):
+        return None
+    before = _as_admitted(old, judged, policies, cluster) if old else None
+    return written._replace(object=_as_admitted(judged.seen, judged, policies, cluster), old=before)
 
 
 def _rules_themselves(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
@@ -554,7 +562,8 @@ def _by_policies(judged: Judged, policies: PolicyObjects, cluster: Cluster) -> J
         return judged
     from jobspec.kubernetes.admission.policies import decisions
 
-    found = [_of_decision(document, each) for each in decisions(_request(judged, policies, cluster), policies)]
+    request = _request(judged, policies, cluster, VALIDATING_POLICY)
+    found = [_of_decision(document, each) for each in decisions(request, policies)] if request else []
     return judged.reviewed([*judged.by_webhooks, *found], judged.wanted)
 
 

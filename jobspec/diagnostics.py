@@ -451,7 +451,7 @@ _STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 class DocumentResult:
     """One document of a file: what it is, and its status."""
 
-    __slots__ = ("api_version", "diff", "index", "kind", "name", "reason", "runs", "status")
+    __slots__ = ("api_version", "diff", "index", "kind", "labels", "name", "reason", "runs", "status")
 
     def __init__(
         self,
@@ -461,6 +461,7 @@ class DocumentResult:
         api_version: str = "",
         kind: str = "",
         name: str = "",
+        labels: Any = None,
         diff: str | None = None,
         runs: bool | None = None,
         reason: str = "",
@@ -471,6 +472,8 @@ class DocumentResult:
         """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
         self.kind = kind
         self.name = name
+        self.labels = labels
+        """Its `metadata.labels` as they are written; None without any."""
         self.status = status
         self.diff = diff
         """What an apply would change in the live object; None without `--diff`."""
@@ -481,10 +484,9 @@ class DocumentResult:
 
     def moved(self, index: int) -> DocumentResult:
         """The same of another document."""
-        version, kind, name = self.api_version, self.kind, self.name
-        return DocumentResult(
-            index, self.status, api_version=version, kind=kind, name=name, diff=self.diff, runs=self.runs, reason=self.reason
-        )
+        version, kind, name, labels = self.api_version, self.kind, self.name, self.labels
+        status, diff, runs, reason = self.status, self.diff, self.runs, self.reason
+        return DocumentResult(index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason)
 
     @property
     def will_not_run(self) -> bool:

@@ -310,14 +310,24 @@ def is_cluster_scoped(api_version: str, kind: str) -> bool:
     return row is not None and row[1] == "Cluster"
 
 
+def every() -> list[Kind]:
+    """All kinds that are known, of which those without a version are only known by name."""
+    if not _every:
+        _every.extend(Kind(*name, *row) for name, row in _ROWS.items())
+    return _every
+
+
+_every: list[Kind] = []
+
+
 def with_schema() -> list[Kind]:
     """The kinds that jobspec has a model of."""
-    return [Kind(*name, *row) for name, row in _ROWS.items() if row[2] != "-"]
+    return [kind for kind in every() if kind.component]
 
 
 def built_in() -> list[Kind]:
     """The kinds that an API server serves without any CRD."""
-    return [kind for kind in (Kind(*name, *row) for name, row in _ROWS.items()) if kind.is_builtin and kind.versions]
+    return [kind for kind in every() if kind.is_builtin and kind.versions]
 
 
 def plural_of(kind: str) -> str:

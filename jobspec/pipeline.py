@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     R = TypeVar("R")
+    #: Whether an object of a kind, with a name and labels, is wanted.
+    IsWanted = Callable[[GroupKind, str, Any], bool]
     #: `run(items, work)` is `[work(item) for item in items]`.
     Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
     #: A function of a file, its cluster and the function that checks it, that gives a new or an earlier result.
@@ -229,7 +231,7 @@ def check_files(
     folders = folders or [""] * len(files)
     several = len(files) > 1
 
-    def documents_in(numbers: Sequence[int], is_wanted: Callable[[GroupKind, str], bool]) -> list[Document]:
+    def documents_in(numbers: Sequence[int], is_wanted: IsWanted) -> list[Document]:
         """The wanted documents in files of these numbers, which are read once more."""
         read_again = run([files[number] for number in numbers], lambda each: _read_only(load(each, cluster), is_wanted))
         return [each for file in read_again for each in file.documents]
@@ -239,8 +241,9 @@ def check_files(
     clusters = _clusters_with_policies(checked, folders, for_all) if outcome and several else {}
     if rules:
         clusters = {folder: clusters.get(folder, for_all) for folder in folders}
-    about = [*rules, *cluster.rules] if rules else []
-    again = [at for at, folder in enumerate(folders) if folder in clusters and (checked[at].has_jobs or _is_concerned(checked[at], about))]
+    concerned = _kinds_concerned(checked, [*rules, *cluster.rules] if rules else [])
+    met = [at for at, folder in enumerate(folders) if folder in clusters]
+    again = [at for at in met if checked[at].has_jobs or not concerned.isdisjoint(_accepted_kinds(checked[at]))]
     for at, each in zip(again, run([(files[at], clusters[folders[at]]) for at in again], check_kept), strict=True):
         checked[at] = each
     resolved = resolve(checked, for_all, folders)
@@ -644,24 +647,27 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
     return policies_among(file.objects, there, complete=cluster.complete)
 
 
-def _read_only(manifests: Manifests, is_wanted: Callable[[GroupKind, str], bool]) -> Checked:
-    """A file's wanted documents, by kind and name, which are not checked."""
-    return Checked(FileResult(manifests.name, (), ()), [each for each in manifests.documents if is_wanted(each.group_kind, each.name)])
+def _read_only(manifests: Manifests, is_wanted: IsWanted) -> Checked:
+    """A file's wanted documents, by kind, name and labels, which are not checked."""
+    wanted = [each for each in manifests.documents if is_wanted(each.group_kind, each.name, each.labels)]
+    return Checked(FileResult(manifests.name, (), ()), wanted)
 
 
-def _is_concerned(file: Checked, policies: Sequence[Document]) -> bool:
-    """Whether admission policies may be for a document of a file that the server accepts so far, or repair another one."""
+def _kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
+    """The kinds of the documents for which admission policies may be: those that are accepted so far, or that a policy may repair."""
     if not policies:
-        return False
+        return set()
     from jobspec.kubernetes.admission.objects import may_concern
 
     statuses = ("valid", "partly", *(["invalid"] if any(each.group_kind == MUTATING_POLICY for each in policies) else []))
-    found = {kind_of(row) for row in file.result.documents if row.status in statuses}
-    return any(may_concern(policies, each) for each in found)
+    kinds = {kind_of(row) for file in files for row in file.result.documents if row.status in statuses}
+    return {each for each in kinds if may_concern(policies, each)}
 
 
 def _policies_of_files(
-    files: Sequence[Checked], documents_in: Callable[[Sequence[int], Callable[[GroupKind, str], bool]], list[Document]], cluster: Cluster
+    files: Sequence[Checked],
+    documents_in: Callable[[Sequence[int], IsWanted], list[Document]],
+    cluster: Cluster,
 ) -> list[Document]:
     """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
 
@@ -675,7 +681,7 @@ def _policies_of_files(
     from jobspec.kubernetes.admission.objects import may_be_parameter
 
     is_wanted = may_be_parameter(policies)
-    holders = [at for at, file in enumerate(files) if any(is_wanted(kind_of(row), row.name) for row in file.result.documents)]
+    holders = [at for at, file in enumerate(files) if any(is_wanted(kind_of(row), row.name, row.labels) for row in file.result.documents)]
     return [*found, *namespaces, *(parameters_in(documents_in(holders, is_wanted), policies) if holders else ())]
 
 

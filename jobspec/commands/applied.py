@@ -39,7 +39,7 @@ class AppliedFile:
         return pipeline.context_of(self.checked, self.others, self.cluster)
 
 
-class Applied:
+class AppliedFiles:
     """What a cluster gets, and what is said of the files that it comes from."""
 
     __slots__ = ("checked", "files", "plans", "read", "results")
@@ -57,7 +57,7 @@ class Applied:
         """All files that were read."""
 
 
-def applied(options: Options, run_context: RunContext, *, outcome: bool = False) -> Applied:
+def applied(options: Options, run_context: RunContext, *, outcome: bool = False) -> AppliedFiles:
     """What a cluster gets of the files of a command line; *outcome*: what becomes of jobs is said, too."""
     found = files_for(options, run_context, settings_of(options), encrypted=False)
     made: list[AppliedFile] = []
@@ -83,4 +83,4 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
         return [row for each in results for row in each.documents], reported_once((each.diagnostics for each in results), reported)
 
     given, checked, results, projects = judged_files(found, options, run_context, judge, outcome=outcome, advise=advise, documents=True)
-    return Applied(made, results, checked, plans, [*given, *(each for planned in projects.values() for each in planned.read)])
+    return AppliedFiles(made, results, checked, plans, [*given, *(each for planned in projects.values() for each in planned.read)])

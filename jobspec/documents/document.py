@@ -124,6 +124,12 @@ class Document:
         return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "name")
 
     @property
+    def labels(self) -> Any:
+        """`metadata.labels` as they are written; None where there are none."""
+        metadata = self.data.get("metadata") if isinstance(self.data, dict) else None
+        return metadata.get("labels") if isinstance(metadata, dict) else None
+
+    @property
     def namespace(self) -> str:
         """`metadata.namespace`, empty where there is none."""
         return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
@@ -231,5 +237,7 @@ def result_of(
     document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None, reason: str = ""
 ) -> DocumentResult:
     """The result of a document that could be decoded, or another one of the same document."""
-    version, kind, name = document.api_version, document.kind, document.name
-    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs, reason=reason)
+    version, kind, name, labels = document.api_version, document.kind, document.name, document.labels
+    return DocumentResult(
+        document.index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason
+    )

@@ -147,8 +147,8 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     After: flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#flavors-and-resources
     """
-    known = sorted({each.name for each in document.documents.of_kind(_FLAVOR)})
-    if document.given.group_kind != _CLUSTER_QUEUE or not known:
+    known = sorted({each.name for each in document.documents.of_kind(_FLAVOR)}) if document.given.group_kind == _CLUSTER_QUEUE else ()
+    if not known:
         return
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):

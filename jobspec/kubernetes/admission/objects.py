@@ -163,15 +163,21 @@ def parameter_kinds(policies: Iterable[Document]) -> set[GroupKind]:
     return {kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind"))) for each in found if each}
 
 
-def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str], bool]:
-    """Whether an object of a kind and a name may be a parameter of policies: a binding names it, or selects it by labels."""
+def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str, Any], bool]:
+    """Whether an object of a kind, a name and labels may be a parameter of policies: a binding names it, or selects it by its labels."""
+    from jobspec.kubernetes.metadata import selects
+
     policies = list(policies)
     wanted = parameter_kinds(policies)
     bindings = [each for each in policies if each.group_kind == kinds.VALIDATING_POLICY_BINDING]
     references = [each for each in (mapping(one.data, "spec", "paramRef") for one in bindings) if each]
     names = {str(each["name"]) for each in references if each.get("name")}
-    selects = any(not each.get("name") for each in references)
-    return lambda kind, name: kind in wanted and (selects or name in names)
+    selectors = [each.get("selector") for each in references if not each.get("name")]
+
+    def is_selected(labels: Any) -> bool:
+        return any(selects(each, labels if isinstance(labels, dict) else {}) for each in selectors)
+
+    return lambda kind, name, labels: kind in wanted and (name in names or is_selected(labels))
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
