@@ -663,8 +663,8 @@ def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     before = view.text(name)
     after = view.files.fixed(name, is_wanted)
     edits = [] if after == before.text else [edit_of(before, after)]
-    action.edit = lsp.WorkspaceEdit(changes={about["uri"]: edits})
-    return action
+    change = lsp.WorkspaceEdit(changes={about["uri"]: edits})
+    return lsp.CodeAction(action.title, kind=action.kind, is_preferred=action.is_preferred, edit=change, data=action.data)
 
 
 def edit_of(before: EditorText, after: str) -> lsp.TextEdit:
