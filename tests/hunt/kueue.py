@@ -205,8 +205,8 @@ def _disagreements(server: Server, cases: list[tuple[dict[str, Any], str]], tall
 
 
 def _has_odd_kind(text: str, base: dict[str, Any]) -> bool:
-    """Whether a manifest says another kind than that of its URL, which a defaulting webhook corrects before the server looks at it."""
-    return f"\nkind: {base['kind']}\n" not in f"\n{text}"
+    """Whether a manifest says another kind or version than its URL, which the server or a defaulting webhook may correct."""
+    return any(f"\n{field}: {base[field]}\n" not in f"\n{text}" for field in ("kind", "apiVersion"))
 
 
 def _created(server: Server, base: dict[str, Any], text: str, tally: Counter[str]) -> Find | None:
