@@ -80,6 +80,8 @@ def _in_running_world(server: Server, random: Random, tally: Counter[str], jobs:
                 tally["restless worlds"] += 1
                 break
             job, others = world.job()
+            if random.random() < 0.5:  # so that some are preempted
+                job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = f"{world.prefix}-p{max(_PRIORITIES)}"
             static = [each for each in world.objects if each["kind"] not in ("ClusterQueue", "Node")]
             text = quick_yaml.dump_all([job, *others, *static, *before])
             ours = _ours(text)
