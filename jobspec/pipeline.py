@@ -243,7 +243,7 @@ def check_files(
         clusters = {folder: clusters.get(folder, for_all) for folder in folders}
     concerned = _kinds_concerned(checked, [*rules, *cluster.rules] if rules else [])
     met = [at for at, folder in enumerate(folders) if folder in clusters]
-    again = [at for at in met if checked[at].has_jobs or not concerned.isdisjoint(_accepted_kinds(checked[at]))]
+    again = [at for at in met if checked[at].has_jobs or not concerned.isdisjoint(map(kind_of, checked[at].result.documents))]
     for at, each in zip(again, run([(files[at], clusters[folders[at]]) for at in again], check_kept), strict=True):
         checked[at] = each
     resolved = resolve(checked, for_all, folders)

@@ -528,7 +528,7 @@ class _Assignment:
         for each in self.sets:
             if each.count and (each.pods.topology.is_explicit or self._is_implied(each.pods)):
                 self._choose_topology(each)
-        crowded = self._find_nodes(used_by(self._world.admitted) if self._usage else {}) if self.mode == _FIT else None
+        crowded = self._find_nodes(used_by(self._world.admitted, self._world) if self._usage else {}) if self.mode == _FIT else None
         if self.mode == _NO_FIT or (self.mode == _FIT and not crowded):
             return None
         never = self._find_nodes({})
@@ -578,10 +578,10 @@ class _Assignment:
         world, queue, requested = self._world, self._queue, self.requested()
         cells = {(it.flavor, name) for each in self.sets for name, it in each.flavors.items() if it.mode < _FIT}
         counted = {cell: value for cell, value in requested.items() if value and cell[1] != "pods"}  # pods are looked at afterwards
-        used = used_by(world.admitted)
+        used = used_by(world.admitted, world)
 
         def has_nodes(gone: Sequence[Data]) -> bool:
-            freed = used_by(gone)
+            freed = used_by(gone, world)
             left = {leaf: {name: each - freed.get(leaf, {}).get(name, 0) for name, each in own.items()} for leaf, own in used.items()}
             return not self._find_nodes(left)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from jobspec.go.values import mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.metadata import is_beyond, meets
+from jobspec.operators.kueue.workload import QueuedPodSet, adjusted
 from jobspec.operators.kueue.world import HOSTNAME, amount, spelt
 
 TYPE_CHECKING = False
@@ -72,17 +73,18 @@ def _leaf(values: tuple[str, ...], levels: Sequence[str], flavor: str) -> tuple[
     return values[-1:] if HOSTNAME in levels[-1:] else (flavor, *values)
 
 
-def used_by(workloads: Iterable[Data]) -> LeafUsage:
+def used_by(workloads: Iterable[Data], world: World) -> LeafUsage:
     """What admitted Workloads have of each leaf.
 
     Follows `InternalSeqFrom`, pkg/util/tas, which v1beta2 needs; v1beta1 lists the domains.
     """
     found: LeafUsage = {}
     for each in workloads:
-        specs = {text(it, "name"): mapping(it, "template", "spec") for it in structs(each, "spec", "podSets")}
+        namespace = text(mapping(each, "metadata"), "namespace")
+        given = [PodSet(text(it, "name"), 0, mapping(it, "template")) for it in structs(each, "spec", "podSets")]
+        requests = {it.name: adjusted(it, namespace, world).requests for it in given}
         for assigned in structs(each, "status", "admission", "podSetAssignments"):
-            requests = pod_requests(specs.get(text(assigned, "name"), {}))
-            placed, of_pod = mapping(assigned, "topologyAssignment"), {name: amount(name, it) for name, it in requests.items()}
+            placed, of_pod = mapping(assigned, "topologyAssignment"), requests.get(text(assigned, "name"), {})
             for values, count in _assigned_domains(placed):
                 for leaf in dict.fromkeys(
                     _leaf(values, texts(placed, "levels"), flavor) for flavor in string_map(assigned, "flavors").values()

@@ -165,7 +165,7 @@ def workload_of(job: Document, context: Sequence[Document], target: Target, worl
     there = world.namespaces_of(queue)
     namespace = job.namespace or (there[0] if len(there) == 1 and there[0] else "default")
     try:
-        found = [_adjusted(each, namespace, world) for each in _pod_sets(job, context, target)]
+        found = [adjusted(each, namespace, world) for each in _pod_sets(job, context, target)]
     except _NoPodSets as why:
         return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why))
     priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
@@ -289,7 +289,8 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
 # The requests of pods, with the overhead of the runtime class, the namespace's LimitRanges, and limits for missing requests.
 
 
-def _adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
+def adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
+    """A pod set with what Kueue counts besides its own requests; it keeps that in memory, so that stored Workloads lack it."""
     spec = dict(pods.spec)
     runtime_class = world.others.find(kinds.RUNTIME_CLASS, "", text(spec, "runtimeClassName"))
     if runtime_class and not spec.get("overhead") and (overhead := mapping(runtime_class, "overhead", "podFixed")):
