@@ -218,7 +218,7 @@ def _difference(ours: dict[str, set[Said]], theirs: dict[str, set[Said]], tally:
 
 def _without_field(said: Said) -> Said:
     """A refusal without the name of a missing field: of an expression that reads several fields of a null, we name the first."""
-    return (*said[:2], re.sub(r"no such key: (spec|metadata)\b", "no such key", said[2]))
+    return (*said[:2], re.sub(r"no such key: (spec|metadata|data)\b", "no such key", said[2]))
 
 
 def concerned(made: World, data: Data) -> list[Data]:
