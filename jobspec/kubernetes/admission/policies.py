@@ -4,7 +4,7 @@ Follows k8s.io/apiserver pkg/admission/plugin/policy (`Matcher.Matches`, `Collec
 pkg/admission/plugin/cel, 1.36. The CEL library is imported where the first policy matches. What nobody knows before the object is sent,
 such as the user, is an error to CEL: an expression whose value does not depend on it still has one. What an expression costs a server is
 not counted as it is evaluated, but estimated: one that may exceed a limit is not evaluated. Where an expression reads several fields of
-a null, the message names the first.
+one null, the message names the first.
 """
 
 from __future__ import annotations
@@ -618,8 +618,22 @@ class Evaluation:
         try:
             return expression.program.run(values.given, values.of_variable)
         except ValueError as error:
-            of_null = next((names[1] for names in expression.reads if len(names) == 2 and values.is_null(names[0])), "")
+            of_null = self._field_of_null(expression, values) if str(error).endswith(_OF_NULL) else ""
             return _failure(text, str(error), [values.variables[name] for name in expression.variables], of_null)
+
+    def _field_of_null(self, expression: _PolicyExpression, values: Values) -> str:
+        """The field of a null on which an evaluation failed: with an empty map in its place, it fails otherwise, or not at all."""
+        from jobspec.kubernetes.cel.library import environment
+
+        fields = {names[0]: names[1] for names in reversed(expression.reads) if len(names) > 1 and values.is_null(names[0])}
+        for name, field in fields.items() if len(fields) > 1 else ():
+            try:
+                expression.program.run(environment(_NAMES).Activation({**values.data, name: {}}), values.of_variable)
+            except ValueError as error:
+                if str(error).endswith(_OF_NULL):
+                    continue
+            return field
+        return next(iter(fields.values()), "")
 
     def path_of(self, text: str) -> Path:
         """The path in the object that an expression reads: the common part of several, the failing item of a list."""
@@ -834,6 +848,10 @@ def _with(data: Any, path: Names, value: Any) -> Any:
     return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
 
 
+#: How the message of the library ends where an expression reads a field of a null.
+_OF_NULL = "Applying SELECT to non-message type"
+
+
 def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) -> CelFailure:
     """Why an expression has no value; *variables*: the values of those that it uses; *of_null*: a field that it reads of a null."""
     from jobspec.kubernetes.cel.library import UNKNOWN
@@ -846,7 +864,9 @@ def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) ->
 
 def _as_server(message: str, of_null: str) -> str:
     """The library's message in the server's words."""
-    if of_null and message.endswith("Applying SELECT to non-message type"):
+    import re
+
+    if of_null and message.endswith(_OF_NULL):
         return f"no such key: {of_null}"
     plain = re.sub("^[A-Z_]+: ", "", message)
     missing = re.fullmatch('Key not found in map : "(.*)"', plain)

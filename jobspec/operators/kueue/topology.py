@@ -81,7 +81,7 @@ def used_by(workloads: Iterable[Data], world: World) -> LeafUsage:
     found: LeafUsage = {}
     for each in workloads:
         namespace = text(mapping(each, "metadata"), "namespace")
-        given = [PodSet(text(it, "name"), 0, mapping(it, "template")) for it in structs(each, "spec", "podSets")]
+        given = [QueuedPodSet(text(it, "name"), 0, mapping(it, "template")) for it in structs(each, "spec", "podSets")]
         requests = {it.name: adjusted(it, namespace, world).requests for it in given}
         for assigned in structs(each, "status", "admission", "podSetAssignments"):
             placed, of_pod = mapping(assigned, "topologyAssignment"), requests.get(text(assigned, "name"), {})
