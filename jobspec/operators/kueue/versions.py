@@ -5,13 +5,17 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from typing import Any
-
-from jobspec.diagnostics import Data
 from jobspec.go.values import mapping
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.targets import is_at_least
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Data
+    from jobspec.kinds import GroupKind
 
 _OLD = f"{GROUP}/v1beta1"
 _NEW = f"{GROUP}/v1beta2"
