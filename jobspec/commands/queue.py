@@ -68,7 +68,7 @@ class Answers:
 def answers(options: Options, given: Found | None = None) -> Answers:
     """What becomes of the jobs of a command line, or of the *given* text.
 
-    Raises JobspecError where there are no queues or no jobs, and for variants that meet several clusters, each of which has its own queues.
+    Raises JobspecError where there are no queues or no jobs, and for jobs that meet several clusters, each of which has its own queues.
     """
     run_context = load_run_context(options)
     if given:
@@ -79,9 +79,10 @@ def answers(options: Options, given: Found | None = None) -> Answers:
         found = applied(options, run_context)
         files, results, read = found.files, found.results, found.read
     results = [*run_context.remarks, *results]
-    cluster, *others = list(dict.fromkeys(each.cluster for each in files)) or [run_context.cluster]
-    if others:
-        raise JobspecError("the variants meet several clusters; name the one to ask with --cluster")
+    with_jobs = [each.cluster for each in files if any(job.group_kind in KINDS for job in each.checked.documents)]
+    cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
+    if any(_identity(each) != _identity(cluster) for each in with_jobs):
+        raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
     if not all(each.valid for each in results):
         return Answers(results, cluster, read)
     jobs = [(job, file.context) for file in files for job in file.checked.documents]
@@ -92,6 +93,11 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     if not asked:
         raise JobspecError(f"no job to ask for: the files hold no {', no '.join(kind for _, kind in KINDS)}")
     return Answers(results, cluster, read, asked, world)
+
+
+def _identity(cluster: Cluster) -> tuple[object, ...]:
+    """The releases of a cluster, and the file that it is pinned in."""
+    return dict(cluster.target), [str(each.marks.mark) for each in cluster.objects if each.group_kind == CLUSTER]
 
 
 def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target, world: World) -> list[Asked]:

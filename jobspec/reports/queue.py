@@ -196,7 +196,7 @@ def _as_dict(each: Asked, answer: QueueAnswer) -> Mapping[str, object]:
         "name": job_name(each.job.data),
         "queue": answer.workload.queue,
         "verdict": answer.verdict,
-        **({"reason": answer.reason} if answer.reason else {}),
+        "reason": answer.reason,
         **({"preempts": list(answer.preempted)} if answer.preempted else {}),
         "podSets": [
             {

@@ -379,7 +379,7 @@ def test_a_project_asks_the_queues_of_its_cluster_and_what_is_used_there(tmp_pat
     assert job["verdict"] == "waits", done.stdout
     write(tmp_path, {"jobspec.yaml": f"{project}{variants}    - {{name: b, base: job.yaml, cluster: clusters/test.yaml}}\n"})
     done = run_here("queue", cwd=tmp_path)
-    assert done.stderr == "jobspec: jobspec.yaml: its variants meet several clusters; name the one to ask with --cluster\n"
+    assert done.stderr == "jobspec: the jobs meet several clusters; name the one to ask with --cluster\n"
     assert run_here("queue", "--cluster", "clusters/prod.yaml", cwd=tmp_path).returncode == 0
 
 

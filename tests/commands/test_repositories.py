@@ -383,10 +383,10 @@ def test_every_command_on_a_folder_takes_the_same_jobs(tmp_path: Path) -> None:
     jobs = sorted(name for _, kind, name, why in judged if kind == "PyTorchJob" and not why)
     assert jobs == sorted([*variants, "policy", "resnet", "tts"])
     assert rows("upgrade", "--to", "trainer=2.3") == judged
-    built = sorted([*variants, "policy", "dev-resnet", "prod-resnet", "tts"])
+    built = sorted([*variants, "policy", "dev-resnet", "prod-resnet", "tts", "dev-fold", "prod-fold"])
     pods = [each["metadata"]["labels"] for each in json.loads(asked("expand", "-o", "json"))["items"] if each["kind"] == "Pod"]
-    assert sorted({each["training.kubeflow.org/job-name"] for each in pods}) == built
-    assert sorted(re.findall(r"^PyTorchJob (?:\S+/)?(\S+):", asked("queue", "--queues", "tenants"), re.MULTILINE)) == built
+    assert sorted({each.get("training.kubeflow.org/job-name") or each["jobset.sigs.k8s.io/jobset-name"] for each in pods}) == built
+    assert sorted(re.findall(r"^(?:PyTorchJob|TrainJob) (?:\S+/)?(\S+):", asked("queue", "--queues", "tenants"), re.MULTILINE)) == built
 
 
 @pytest.mark.parametrize(("command", "options"), [("expand", ["--no-build"]), ("run", [])])

@@ -78,7 +78,7 @@ class OnServer:
         kept = {}
         if "completions" in stored and "completions" not in self.document.data["spec"]:
             kept["completions"] = stored["completions"]
-        if spec.get("manualSelector"):
+        if stored.get("manualSelector"):
             return {**data, "spec": {**kept, **spec}}
         template = spec.get("template") if isinstance(spec.get("template"), dict) else {}
         metadata = template.get("metadata") if isinstance(template.get("metadata"), dict) else {}
