@@ -163,7 +163,7 @@ def _ask(made: World, request: Request) -> Answer:
 
 _REFUSED = re.compile(r"ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)' denied request: (.*)", re.DOTALL)
 _WARNED = re.compile(r"Validation failed for ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)': (.*)", re.DOTALL)
-_OURS = re.compile(r"(?:refused|warned of|recorded) by policy `([^`]+)` \(binding `([^`]+)`\): (.*)", re.DOTALL)
+_OURS = re.compile(r"policy `([^`]+)` \(binding `([^`]+)`\)(?: warns| records)?: (.*)", re.DOTALL)
 
 Said = tuple[str, ...]
 
