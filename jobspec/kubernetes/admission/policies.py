@@ -459,7 +459,7 @@ class Inputs:
             "namespaceObject": _with_name(namespace, request.namespace) if request.is_namespaced else None,
             "params": None,
         }
-        self._size = _size_of(self.data)
+        self._largest = _largest_in(self.data)
         self._given: dict[tuple[int, bool], tuple[Any, Data, int]] = {}
         self._in_versions: dict[str, Inputs] = {request.version: self}
 
@@ -477,7 +477,7 @@ class Inputs:
         if key not in self._given:
             data = {**self.data, "params": params, VARIABLES: {}}
             data |= {} if has_namespace else {"namespaceObject": None}
-            self._given[key] = environment(_NAMES).Activation(data), data, self._size + (_size_of(params) if params else 0)
+            self._given[key] = environment(_NAMES).Activation(data), data, max(self._largest, _largest_in(params) if params else 0)
         return Values(*self._given[key], budget=_BUDGET if has_namespace else _BUDGET_OF_CONDITIONS)
 
 
@@ -494,18 +494,19 @@ class _PolicyExpression(NamedTuple):
     variables: Sequence[str]
     """The variables of the policy that it uses, and those that these use, in the order in which they are evaluated."""
     costs: dict[int, int]
-    """The most that it costs for values of a size, by the bits of that."""
+    """The most that it costs where the largest value is of a size, by the bits of that."""
 
     def most(self, values: Values) -> int:
         """The most that it costs for some values."""
-        bits = -(-values.size.bit_length() // _FEW_BITS) * _FEW_BITS
+        largest = values.largest
+        bits = -(-largest.bit_length() // _FEW_BITS) * _FEW_BITS
         if self.costs.get(bits, _LIMIT) > _SMALL_COST:
-            from jobspec.kubernetes.cel.cost import largest_in, most_for
+            from jobspec.kubernetes.cel.cost import most_for
 
             if bits not in self.costs:
                 self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
             if self.costs[bits] > _SMALL_COST:
-                return most_for(self.program.checked, values.data, largest_in(values.data))
+                return most_for(self.program.checked, values.data, largest)
         return self.costs[bits]
 
 
@@ -682,24 +683,24 @@ _LIMIT, _BUDGET, _BUDGET_OF_CONDITIONS = 1_000_000, 10_000_000, 2_500_000
 #: What is cheap enough not to be estimated again for each object.
 _SMALL_COST = _LIMIT // 10
 #: Sizes of values are rounded up to a multiple of so many bits, so that few costs are estimated.
-_FEW_BITS = 4
+_FEW_BITS = 2
 
 
-def _size_of(data: Any) -> int:
-    """The characters of values as JSON, more than any text, list or map in them has."""
-    import json
+def _largest_in(data: Any) -> int:
+    """The size of the largest text, list or map in values."""
+    from jobspec.kubernetes.cel.cost import largest_in
 
-    return len(json.dumps(data, default=str))
+    return largest_in(data)
 
 
 class Values:
     """What the expressions of a policy read, and its variables, each evaluated once."""
 
-    def __init__(self, given: Any, data: Data, size: int, *, budget: int) -> None:
+    def __init__(self, given: Any, data: Data, largest: int, *, budget: int) -> None:
         self.given = given
         self.variables: dict[str, Any] = {}
         self._data = data
-        self._size = size
+        self._largest = largest
         self._budget = budget
         self._costs: list[int] = []
 
@@ -709,9 +710,9 @@ class Values:
         return {**self._data, VARIABLES: self.variables}
 
     @property
-    def size(self) -> int:
-        """Their characters as JSON."""
-        return self._size + (_size_of(self.variables) if self.variables else 0)
+    def largest(self) -> int:
+        """The size of the largest text, list or map in them."""
+        return max(self._largest, _largest_in(self.variables) if self.variables else 0)
 
     def spend(self, expression: _PolicyExpression) -> str:
         """Why a server may not evaluate an expression for what it costs; empty where it does."""

@@ -425,7 +425,17 @@ class _Bound(_Estimation):
 
 def largest_in(value: Any) -> int:
     """The size of the largest text, list or map in a value."""
-    return max([_size_of(value), *map(largest_in, _inside(value, "@items"))])
+    most, left = 1, [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, (bytes, dict, list, str)):
+            most = max(most, len(each))
+        if isinstance(each, dict):
+            left += each
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return most
 
 
 def _size_of(value: Any) -> int:
