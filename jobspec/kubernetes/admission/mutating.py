@@ -172,7 +172,9 @@ class _Round:
                 raise ValueError(f"unable to convert unstructured object to {of_kind}: {wrong}")
             if wrong:
                 raise _Breaks(f"Internal error occurred: {wrong}")
-            self.pruned = list(_undeclared(patched, self._shape, "")) if self._shape and not applies and not self._is_builtin else ()
+            self.pruned = (
+                list(_undeclared(patched, self._shape, "", is_stored=True)) if self._shape and not applies and not self._is_builtin else ()
+            )
             self.object = self._settle(patched)
         except ValueError as error:
             self._fail(policy, binding, CelFailure(str(error)), "")
@@ -263,10 +265,11 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = False) -> Iterator[str]:
+def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = False, is_stored: bool = False) -> Iterator[str]:
     """What a patch has that the structure of its kind has not; *place*: of the patch, as structured-merge-diff writes it.
 
-    Of an object's fields, those behind one that is not declared are not looked at; a server has them in no fixed order.
+    Of an object's fields, those behind one that is not declared are not looked at; a server has them in no fixed order. *is_stored*: it is
+    the object that is patched, which may have items with equal keys.
     """
     is_leaf = not isinstance(patch, (dict, list))
     if patch is None or shape.type in ("any", "bare"):
@@ -277,15 +280,15 @@ def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = Fals
         for name, each in patch.items():
             child = shape.values or (shape.fields or {}).get(name)
             if child is not None:
-                yield from _undeclared(each, child, f"{place}.{name}", is_builtin=is_builtin)
+                yield from _undeclared(each, child, f"{place}.{name}", is_builtin=is_builtin, is_stored=is_stored)
             elif shape.fields is not None and not shape.open:
                 yield f"{place}.{name}: field not declared in schema"
                 return
     elif shape.items is not None:
-        yield from _undeclared_items(patch, shape, shape.items, place, is_builtin=is_builtin)
+        yield from _undeclared_items(patch, shape, shape.items, place, is_builtin=is_builtin, is_stored=is_stored)
 
 
-def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool) -> Iterator[str]:
+def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool, is_stored: bool) -> Iterator[str]:
     """The same of a list; the keys of built-in objects have defaults, an empty text or zero."""
     empty = {key: 0 if (item.fields or {})[key].type == "integer" else "" for key in shape.keys or ()} if is_builtin else {}
     defaults, seen = {**empty, **_KEY_DEFAULTS}, set()
@@ -302,10 +305,10 @@ def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *
             yield f"{place}: element {index}: associative list with keys has an element that {omits}"
             continue
         name = known or (f"={json.dumps(each)}" if shape.unique else str(index))
-        if name in seen:
+        if name in seen and not is_stored:
             yield f"{place}: duplicate entries for key [{name}]"
         seen.add(name)
-        yield from _undeclared(each, item, f"{place}[{name}]", is_builtin=is_builtin)
+        yield from _undeclared(each, item, f"{place}[{name}]", is_builtin=is_builtin, is_stored=is_stored)
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {
