@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AppliedFile:
-    """What is applied of a file, or of a variant of a project, as it was checked in the cluster that it meets."""
+    """A file, or a variant of a project, checked in the cluster that it meets."""
 
     __slots__ = ("checked", "cluster", "others", "variant")
 
@@ -40,17 +40,13 @@ class AppliedFile:
 
 
 class AppliedFiles:
-    """What a cluster gets, and what is said of the files that it comes from."""
+    """The files and variants that are applied, and the results of all files that were read for them."""
 
-    __slots__ = ("checked", "files", "plans", "read", "results")
+    __slots__ = ("checked", "files", "read", "results")
 
-    def __init__(
-        self, files: list[AppliedFile], results: list[FileResult], checked: list[Checked], plans: list[Plan], read: list[Found]
-    ) -> None:
+    def __init__(self, files: list[AppliedFile], results: list[FileResult], checked: list[Checked], read: list[Found]) -> None:
         self.files = files
         self.results = results
-        self.plans = plans
-        """The projects whose variants are among the files."""
         self.checked = checked
         """All files as they were checked, the bases of projects among them."""
         self.read = read
@@ -58,10 +54,9 @@ class AppliedFiles:
 
 
 def applied(options: Options, run_context: RunContext, *, outcome: bool = False) -> AppliedFiles:
-    """What a cluster gets of the files of a command line; *outcome*: what becomes of jobs is said, too."""
+    """The files and variants that a command line applies; *outcome*: the outcomes of jobs are among the results."""
     found = files_for(options, run_context, settings_of(options), encrypted=False)
     made: list[AppliedFile] = []
-    plans: list[Plan] = []
 
     def judge(files: Sequence[Checked], _: RunContext, __: Collection[str] | None) -> list[FileResult]:
         made.extend(AppliedFile(each, run_context.cluster, files) for each in files)
@@ -71,7 +66,6 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
         from jobspec.commands.project import reported_once
         from jobspec.project.rendering import documents_of
 
-        plans.append(planned)
         results = []
         for variant in planned.variants:
             cluster = planned.met_by(variant)
@@ -83,4 +77,4 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
         return [row for each in results for row in each.documents], reported_once((each.diagnostics for each in results), reported)
 
     given, checked, results, projects = judged_files(found, options, run_context, judge, outcome=outcome, advise=advise, documents=True)
-    return AppliedFiles(made, results, checked, plans, [*given, *(each for planned in projects.values() for each in planned.read)])
+    return AppliedFiles(made, results, checked, [*given, *(each for planned in projects.values() for each in planned.read)])

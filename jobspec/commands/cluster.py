@@ -167,17 +167,20 @@ def _content(file: str) -> Any:
 
 def from_files(path: str) -> StoredObjects:
     """The stored objects in a file or folder."""
-    return StoredObjects(documents_in(path))
+    return StoredObjects(documents_in(path, option="--from"))
 
 
-def documents_in(path: str) -> list[Document]:
-    """The documents of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, it is skipped."""
+def documents_in(path: str, *, option: str) -> list[Document]:
+    """The documents of a file or folder that an *option* names.
+
+    Raises JobspecError where a named file cannot be read; in a folder, it is skipped.
+    """
     documents: list[Document] = []
     for found in find([path]):
         text = decode(content_of(found), found.path)
         inside, problems = ([], [text]) if isinstance(text, Diagnostic) else read(text, file=found.path)
         if problems and found.named:
-            raise JobspecError(f"--from {problems[0].mark}: {problems[0].message}")
+            raise JobspecError(f"{option} {problems[0].mark}: {problems[0].message}")
         documents += () if problems else inside
     return list(_objects(documents))
 

@@ -110,16 +110,16 @@ def answer_of(job: Document, context: Sequence[Document], target: Target, world:
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
 
 
-def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster | None, *, closed: bool = True) -> World:
+def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:
     """The queues in the files at some paths, among documents and in a cluster. *closed*: there are no others.
 
     Raises JobspecError where a server refuses one of a file.
     """
-    given = [document for path in paths for document in documents_in(path)]
+    given = [document for path in paths for document in documents_in(path, option="--queues")]
     wrong = [problem for each in given if each.group_kind[0] == QUEUE_GROUP for problem in verdict(each, choose(())).diagnostics]
     if has_error(wrong):
         raise JobspecError("\n".join(f"--queues {each.mark}: {each.message}" for each in wrong if each.severity == "error"))
-    given += [*(each for document in documents for each in items_of(document)), *(cluster.objects if cluster else ())]
+    given += [*(each for document in documents for each in items_of(document)), *cluster.objects]
     kept = (each.data for each in given if each.group_kind[0] in (QUEUE_GROUP, QUEUE_CONFIGURATION[0], *_OTHERS))
     return world_of(kept, closed=closed)
 
@@ -128,13 +128,11 @@ def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Clus
 _OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", CLUSTER[0])
 
 
-def jobs_of(planned: Plan) -> tuple[list[FileResult], list[tuple[Document, Sequence[Document]]]]:
-    """The results of a project and its variants, and each document of these with what it may refer to."""
-    results = list(planned.results)
+def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:
+    """Each document of a project's variants, with what it may refer to."""
     jobs: list[tuple[Document, Sequence[Document]]] = []
     for variant in planned.variants:
         cluster = planned.met_by(variant)
-        checked, objects = documents_of(variant, cluster)
-        results.append(checked.result)
+        _, objects = documents_of(variant, cluster)
         jobs += [(each, [*objects.values(), *cluster.lookups]) for each in objects.values()]
-    return results, jobs
+    return jobs

@@ -11,6 +11,7 @@ from lsprotocol import types as lsp
 from pygls import uris
 
 from jobspec import kinds, rendering
+from jobspec.cluster import Cluster
 from jobspec.commands.explain import place_of
 from jobspec.commands.listing import described
 from jobspec.commands.queue import asked_of, jobs_of, world_for
@@ -557,7 +558,7 @@ EXPANDED, RENDERED, DIFFERING, QUEUED = COMMANDS = ("jobspec.expanded", "jobspec
 
 def _queues(view: ClientView) -> World | None:
     """The queues in the valid files of the workspace, besides which the cluster may have others; None where there are none."""
-    world = world_for((), view.valid_documents(), None, closed=False)
+    world = world_for((), view.valid_documents(), Cluster(), closed=False)
     return world if world.queues or any(world.of_kind("LocalQueue")) else None
 
 
@@ -566,7 +567,7 @@ def _asked(view: ClientView, name: str, world: World) -> list[Asked]:
     assert view.files.context
     documents = view.valid_documents()
     plan = view.files.plans.get(name)
-    jobs = jobs_of(plan)[1] if plan else [(each, documents) for each in documents if each.file == name]
+    jobs = jobs_of(plan) if plan else [(each, documents) for each in documents if each.file == name]
     return asked_of(jobs, view.files.context.cluster.target, world)
 
 

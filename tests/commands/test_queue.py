@@ -135,6 +135,12 @@ def test_the_configuration_of_kueue_transforms_requests(tmp_path: Path) -> None:
     assert "12 own, 12 at most, 12 wanted" in run_here("queue", "job.yaml", "--queues", "kueue", cwd=tmp_path).stdout
 
 
+def test_queues_that_cannot_be_read_are_an_error_of_their_option(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "queues.yaml": "kind: [\n"})
+    done = run_here("queue", "job.yaml", "--queues", "queues.yaml", cwd=tmp_path)
+    assert (done.returncode, "--queues queues.yaml:" in done.stderr) == (2, True)
+
+
 def test_queues_that_a_server_refuses_are_an_error_with_its_place(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "queues.yaml": QUEUES.replace("nominalQuota: 8", "nominalQuota: lots")})
     done = run_here("queue", "job.yaml", "--queues", "queues.yaml", cwd=tmp_path)

@@ -19,6 +19,7 @@ from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
 from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
+from jobspec.kubernetes.cel.cost import largest_in, most_for
 from jobspec.kubernetes.cel.paths import without_literals
 from jobspec.kubernetes.cel.signatures import DYN, CelType, declared_type
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements, selects
@@ -459,7 +460,7 @@ class Inputs:
             "namespaceObject": _with_name(namespace, request.namespace) if request.is_namespaced else None,
             "params": None,
         }
-        self._largest = _largest_in(self.data)
+        self._largest = largest_in(self.data)
         self._given: dict[tuple[int, bool], tuple[Any, Data, int]] = {}
         self._in_versions: dict[str, Inputs] = {request.version: self}
 
@@ -477,7 +478,7 @@ class Inputs:
         if key not in self._given:
             data = {**self.data, "params": params, VARIABLES: {}}
             data |= {} if has_namespace else {"namespaceObject": None}
-            self._given[key] = environment(_NAMES).Activation(data), data, max(self._largest, _largest_in(params) if params else 0)
+            self._given[key] = environment(_NAMES).Activation(data), data, max(self._largest, largest_in(params) if params else 0)
         return Values(*self._given[key], budget=_BUDGET if has_namespace else _BUDGET_OF_CONDITIONS)
 
 
@@ -501,8 +502,6 @@ class _PolicyExpression(NamedTuple):
         largest = values.largest
         bits = -(-largest.bit_length() // _FEW_BITS) * _FEW_BITS
         if self.costs.get(bits, _LIMIT) > _SMALL_COST:
-            from jobspec.kubernetes.cel.cost import most_for
-
             if bits not in self.costs:
                 self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
             if self.costs[bits] > _SMALL_COST:
@@ -686,13 +685,6 @@ _SMALL_COST = _LIMIT // 10
 _FEW_BITS = 2
 
 
-def _largest_in(data: Any) -> int:
-    """The size of the largest text, list or map in values."""
-    from jobspec.kubernetes.cel.cost import largest_in
-
-    return largest_in(data)
-
-
 class Values:
     """What the expressions of a policy read, and its variables, each evaluated once."""
 
@@ -712,7 +704,7 @@ class Values:
     @property
     def largest(self) -> int:
         """The size of the largest text, list or map in them."""
-        return max(self._largest, _largest_in(self.variables) if self.variables else 0)
+        return max(self._largest, largest_in(self.variables) if self.variables else 0)
 
     def spend(self, expression: _PolicyExpression) -> str:
         """Why a server may not evaluate an expression for what it costs; empty where it does."""
