@@ -120,7 +120,6 @@ class Workspace:
                 return results if about is None else [each for each in results if each.path in about]
 
             assert self.context
-            self.plans = {}
             verdict = verdict_on(
                 [*self.found, *self._unsaved()],
                 self.options,
@@ -133,6 +132,7 @@ class Workspace:
                 kept=known.checked,
             )
             known.keep()
+            self.plans = known.plans  # at once: others read them while files are judged
             self.checked = list({(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}.values())
         return [each.by_cause() for each in verdict[0]]
 
@@ -223,6 +223,7 @@ class _Known:
     def __init__(self, workspace: Workspace, is_cancelled: Callable[[], bool]) -> None:
         self._workspace = workspace
         self._is_cancelled = is_cancelled
+        self.plans: dict[str, Plan] = {}
         self._files: dict[Any, tuple[Checked, Any]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
@@ -240,7 +241,7 @@ class _Known:
 
     def advise(self, planned: Plan, reported: Iterable[Diagnostic]) -> tuple[list[DocumentResult], list[Diagnostic]]:
         """What is said of the variants of a project: the same as `said_of_variants`, of those alone that a change may concern."""
-        self._workspace.plans[planned.files.project.path] = planned
+        self.plans[planned.files.project.path] = planned
         if not all(each.valid for each in planned.results):
             return [], []
         rules = chosen(self._workspace.settings)
