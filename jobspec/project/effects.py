@@ -108,20 +108,11 @@ def gravest(meanings: Sequence[Meaning]) -> Meaning:
 
 # Why a server refuses an update to an object that it would accept as a new one.
 #
-# That is by the rules of `--from`, those of a few built-in kinds, and the policy of a project's engines.
+# That is by the rules of `--from`, those of a StorageClass, of which jobspec judges only metadata, and the policy of a project's engines.
 
 
-#: (apiVersion, kind) -> the fields that the server never changes, of kinds of which jobspec judges only metadata.
-_FIXED: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
-    ("v1", "Secret"): (("type",),),
-    ("batch/v1", "Job"): (("spec", "template"), ("spec", "selector"), ("spec", "completionMode")),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"): (("roleRef",),),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): (("roleRef",),),
-    ("scheduling.k8s.io/v1", "PriorityClass"): (("value",), ("preemptionPolicy",)),
-    ("storage.k8s.io/v1", "StorageClass"): (("parameters",), ("provisioner",), ("reclaimPolicy",), ("volumeBindingMode",)),
-}
-_SEALED = (("data",), ("binaryData",), ("stringData",), ("immutable",))
-_SEALABLE = (("v1", "ConfigMap"), ("v1", "Secret"))
+#: The fields of a StorageClass that the server never changes; the other kinds with such fields have rules of their own.
+_OF_STORAGE_CLASS = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 
 
 def refusals(old: Document, new: Document, changes: Sequence[FieldChange], context: Sequence[Document], cluster: Cluster) -> list[str]:
@@ -141,11 +132,9 @@ def _by_rules(old: Document, new: Document, context: Sequence[Document], cluster
 
 
 def _fixed(old: Document, changes: Sequence[FieldChange]) -> Iterator[str]:
-    kind = (old.api_version, old.kind)
-    is_sealed = kind in _SEALABLE and old.data.get("immutable") is True
-    for path in (*_FIXED.get(kind, ()), *(_SEALED if is_sealed else ())):
-        if any(each.path[: len(path)] == path for each in changes):
-            yield f"{'.'.join(path)}: the server does not change this field of a {old.kind}" + (" with `immutable: true`" * is_sealed)
+    for name in _OF_STORAGE_CLASS if old.group_kind == ("storage.k8s.io", "StorageClass") else ():
+        if any(each.path[0] == name for each in changes):
+            yield f"{name}: the server does not change this field of a StorageClass"
 
 
 def _by_policy(old: Document, new: Document) -> Iterator[str]:
