@@ -44,6 +44,10 @@ Data: TypeAlias = "dict[str, Any]"
 Problems: TypeAlias = "Iterator[Problem]"
 
 
+#: From the gravest to the least.
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
 class JobspecError(Exception):
     """jobspec could not run as asked: wrong arguments, a missing file, an unwritable folder. Exit code 2."""
 
@@ -191,7 +195,7 @@ def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
 
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
-    numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in ("error", "warning", "info")}
+    numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in SEVERITIES}
     said = [counted(number, severity) for severity, number in numbers.items() if number]
     return ", ".join(said) or "nothing found"
 
@@ -575,7 +579,7 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     if reasons := _reasons(files):
         parts[-1] += f" ({', '.join(reasons)})"
     parts += [f"{lost} accepted but will not run"] if lost else []
-    for severity in ("error", "warning", "info"):
+    for severity in SEVERITIES:
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [counted(number, severity)] if number else []
     unknown = counts.get("policiesNotEvaluated", 0)

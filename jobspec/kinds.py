@@ -51,6 +51,12 @@ KYVERNO_POLICY: GroupKind = ("policies.kyverno.io", "ValidatingPolicy")
 CLUSTER_TRUST_BUNDLE: GroupKind = ("certificates.k8s.io", "ClusterTrustBundle")
 KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
+#: The kinds that a TrainJob refers to as its runtime.
+RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
+#: The name of a project's file, and how the names of files with manifests end.
+PROJECT_FILE = "jobspec.yaml"
+MANIFEST_ENDINGS = (".yaml", ".yml", ".json")
+
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
 WORKLOADS: tuple[GroupKind, ...] = (
     *(("batch", name) for name in ("CronJob", "Job")),
@@ -59,7 +65,7 @@ WORKLOADS: tuple[GroupKind, ...] = (
 )
 
 #: The kinds of objects that operators' webhooks look up on behalf of others.
-WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
+WEBHOOK_LOOKUPS = (*RUNTIMES, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.
 ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POLICY, MUTATING_POLICY_BINDING, KYVERNO_POLICY)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims, and by policies on all objects.

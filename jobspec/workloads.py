@@ -78,7 +78,10 @@ class Workload:
         """A TrainJob has those of its runtime, and none where that was not found."""
 
 
-_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+#: Of a PyTorchJob: the path of its replica types. Of a runtime, and of what a TrainJob sets in one: that of its replicated jobs.
+REPLICA_SPECS: Path = ("spec", "pytorchReplicaSpecs")
+REPLICATED_JOBS = ("spec", "template", "spec", "replicatedJobs")
+PATCHED_JOBS = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
 #: Of a replicated job: the path of its pod template.
 TEMPLATE = ("template", "spec", "template")
 
@@ -88,25 +91,29 @@ QUEUE = f"{kinds.QUEUE_GROUP}/queue-name"
 REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY = (
     f"{kinds.QUEUE_GROUP}/podset-{name}-topology" for name in ("required", "preferred", "slice-required")
 )
+#: The label of a node with its own name: the lowest level of a topology.
+HOSTNAME = "kubernetes.io/hostname"
 #: The container that trains, which the operator requires, by the kind of the job.
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+
+#: The container and the replicated job of a TrainJob that train.
+NODE = CONTAINERS[kinds.TRAINJOB]
 
 #: Where a job says that it waits: it is suspended, or others manage it.
 _SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
-    kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
+    kinds.PYTORCHJOB: (REPLICA_SPECS, ("template",)),
     kinds.JOBSET: (("spec", "replicatedJobs"), TEMPLATE),
-    kinds.TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), TEMPLATE),
-    kinds.CLUSTER_TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), TEMPLATE),
+    **dict.fromkeys(kinds.RUNTIMES, (REPLICATED_JOBS, TEMPLATE)),
 }
 
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
 KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
     ("kubeflow.org/v1", "PyTorchJob"): (
-        TrainingRole("master", (*_REPLICAS, Key("Master"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
-        TrainingRole("worker", (*_REPLICAS, Key("Worker"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
+        TrainingRole("master", (*REPLICA_SPECS, Key("Master"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
+        TrainingRole("worker", (*REPLICA_SPECS, Key("Worker"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
     ),
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (TrainingRole("node", (), CONTAINERS[kinds.TRAINJOB]),),
 }

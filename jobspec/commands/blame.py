@@ -11,18 +11,19 @@ from typing import Literal
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
-from jobspec.commands.files import ENDINGS, Found, content_of, reader
+from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import Document
+from jobspec.kinds import MANIFEST_ENDINGS, PROJECT_FILE
 from jobspec.kubernetes.problems import closest
 from jobspec.pipeline import Checked
 from jobspec.project import tree
 from jobspec.project.blame import Blame, Blamed
-from jobspec.project.project import FILE, LoadedProject, Unreadable
+from jobspec.project.project import LoadedProject, Unreadable
 from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
 from jobspec.project.variants import PlannedVariant
@@ -194,7 +195,7 @@ def find(path: str, project: str | None) -> RenderedFile | FileResult:
     A plain name is that of a variant, and stands for its job. Raises JobspecError where no project renders to the file's folder, and for a
     file of which jobspec makes all.
     """
-    is_variant = os.sep not in path and not path.endswith(ENDINGS) and not os.path.isfile(path)
+    is_variant = os.sep not in path and not path.endswith(MANIFEST_ENDINGS) and not os.path.isfile(path)
     others = []
     for candidate in [project] if project is not None else _projects_above(path):
         found = read_project(Found(candidate, named=True))
@@ -207,7 +208,7 @@ def find(path: str, project: str | None) -> RenderedFile | FileResult:
         if inside[0] != os.pardir:
             return RenderedFile(path, candidate, found, output, *_in_variant(path, inside))
         others.append(f"{candidate} renders to {output}")
-    why = "; ".join(others) or f"no {FILE} here or above"
+    why = "; ".join(others) or f"no {PROJECT_FILE} here or above"
     raise JobspecError(f"{path}: no project renders it: {why}; `--project FILE` names the project")
 
 
@@ -216,7 +217,7 @@ def _projects_above(path: str) -> Iterator[str]:
     here = os.path.abspath(path)
     while os.path.dirname(here) != here:
         here = os.path.dirname(here)
-        candidate = os.path.join(here, FILE)
+        candidate = os.path.join(here, PROJECT_FILE)
         if os.path.isfile(candidate):
             yield min(os.path.relpath(candidate), candidate, key=len)
 

@@ -14,11 +14,11 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
+from jobspec.kinds import PROJECT_FILE
 from jobspec.pipeline import may_ignore
 from jobspec.rules.catalogue import rules, stage_of
 from jobspec.rules.ignores import Ignores, ReportFilter, declared, ignores, require_known, without_ignored
 
-PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
 
 
@@ -52,7 +52,7 @@ def _contract(text: str) -> tuple[str, str]:
 def _in_folder() -> tuple[Mapping[str, Any], str]:
     """The settings of the nearest file that declares any: in the working folder, or in one above it in the repository."""
     for folder in (".", *folders_above(os.curdir)):
-        for name, find in ((PROJECT, _of_project), (PYPROJECT, _of_python)):
+        for name, find in ((PROJECT_FILE, _of_project), (PYPROJECT, _of_python)):
             path = os.path.normpath(os.path.join(folder, name))
             if os.path.isfile(path):
                 data = find(content_of(Found(path, named=True)))
@@ -73,7 +73,7 @@ def _from_here(settings: Mapping[str, Any], folder: str) -> Mapping[str, Any]:
 
 
 def _of_project(content: bytes) -> Any:
-    documents, _ = read(content.decode(errors="replace"), file=PROJECT)
+    documents, _ = read(content.decode(errors="replace"), file=PROJECT_FILE)
     data = documents[0].data if documents else None
     spec = data.get("spec") if isinstance(data, dict) and str(data.get("apiVersion")).startswith("jobspec.dev/") else None
     return spec.get("checks") if isinstance(spec, dict) else None

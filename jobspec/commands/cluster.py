@@ -11,11 +11,11 @@ from urllib.parse import unquote, urlsplit
 
 from jobspec import data, pipeline
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.commands.files import ENDINGS, content_of, find, git, git_files
+from jobspec.commands.files import content_of, find, git, git_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
-from jobspec.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, UNKNOWN, CompleteKinds
+from jobspec.kinds import CLUSTER, CUSTOM_RESOURCE_DEFINITION, MANIFEST_ENDINGS, UNKNOWN, CompleteKinds
 from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Source, items_of
@@ -214,7 +214,7 @@ def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_manifest(file: str) -> bool:
-    return file.endswith(ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
+    return file.endswith(MANIFEST_ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
 
 
 TRAINER = "trainer"

@@ -10,7 +10,7 @@ import shtab
 
 from jobspec.commands import COMMANDS
 from jobspec.commands.options import Options, parser_for
-from jobspec.rules.ignores import SEVERITIES
+from jobspec.diagnostics import SEVERITIES
 
 
 def add_arguments(parser: ArgumentParser) -> None:

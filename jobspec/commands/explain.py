@@ -12,12 +12,10 @@ from jobspec.commands.listing import overlay_page
 from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RENAMED, RULES
+from jobspec.kinds import MANIFEST_ENDINGS
 from jobspec.overlays.load import shipped
 from jobspec.reports.text import wrapped
 from jobspec.schemas.explain import ExplainedKind, Field, FieldPage, builtin_roots, root_of
-
-#: The endings of files that `explain` takes for manifests.
-MANIFESTS = (".yaml", ".yml", ".json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,7 +43,7 @@ def run(options: Options) -> int:
 
         listed = (f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
         sys.stdout.writelines([page()] if options.markdown else listed)
-    elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFESTS)):
+    elif options.paths or (os.path.isfile(options.name) and options.name.endswith(MANIFEST_ENDINGS)):
         from jobspec.commands import policies
 
         sys.stdout.writelines(f"{line}\n" for line in policies.explained(options))

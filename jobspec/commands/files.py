@@ -9,7 +9,7 @@ from jobspec.data import path_of_file
 from jobspec.diagnostics import FileResult, JobspecError
 from jobspec.documents.document import ENGINES, KUSTOMIZATIONS, PAGES, result_of
 from jobspec.documents.reader import MAX_FILE, decode
-from jobspec.kinds import group_kind
+from jobspec.kinds import MANIFEST_ENDINGS, PROJECT_FILE, group_kind
 from jobspec.pipeline import Source, whole
 
 TYPE_CHECKING = False
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 STDIN = "<stdin>"
-PROJECT = "jobspec.yaml"
 CHART = "Chart.yaml"
 IGNORE_FILE = ".jobspecignore"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
-ENDINGS = (".yaml", ".yml", ".json")
 _RENDERED = b"# Source: "  # a comment of what helm renders
 _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
@@ -87,7 +85,7 @@ def find(
         if path == "-":
             found.append(Found(STDIN, named=True, content=stdin))
         elif os.path.isdir(path):
-            inside = list(_walk(path, (*ENDINGS, *PAGES) if markdown else ENDINGS))
+            inside = list(_walk(path, (*MANIFEST_ENDINGS, *PAGES) if markdown else MANIFEST_ENDINGS))
             found += inside
             if not inside:
                 wrong.append(f"{path}: no *.yaml, *.yml or *.json file in this folder")
@@ -109,7 +107,7 @@ def find_for(options: Options, *, build: bool, kubernetes: str, exclude: Sequenc
     Without a path it means the project here, or else the working folder, unless there are charts. Files in folders that Git ignores, that
     a `.jobspecignore` names or that *exclude* matches are skipped. The others are as in `find`.
     """
-    default = [PROJECT if os.path.isfile(PROJECT) else os.curdir]
+    default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build, encrypted=encrypted)
     if walked := [each for each in paths if os.path.isdir(each)]:
@@ -209,7 +207,7 @@ def left_out(paths: Iterable[str]) -> list[Found]:
             is_hidden = any(part.startswith(".") for part in os.path.relpath(here, path).split(os.sep) if part != os.curdir)
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
-                files = [_below(here, name) for name in sorted(names) if name.lower().endswith(ENDINGS)]
+                files = [_below(here, name) for name in sorted(names) if name.lower().endswith(MANIFEST_ENDINGS)]
                 found += [skipped(each, "hidden file") for each in files if mentions(each, b"apiVersion") and mentions(each, b"kind")]
     return found
 

@@ -20,10 +20,11 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, line
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
+from jobspec.kinds import PROJECT_FILE
 from jobspec.pipeline import Checked
 from jobspec.project.import_overlays import Original, originals
 from jobspec.project.importing import Destination, Existing, Planned, plan
-from jobspec.project.project import FILE, OUTPUT, LoadedProject, Sources
+from jobspec.project.project import OUTPUT, LoadedProject, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
 from jobspec.targets import parse_target
@@ -63,7 +64,10 @@ def run(options: Options) -> int:
     folder = _folder(options.to, project.output if project else OUTPUT)
     asked_releases = project.asked_releases if project else dict(map(parse_target, options.target))
     planned = plan(
-        jobs, Destination(FILE, folder, ProjectFiles(FILE).read, cluster.target, asked_releases=asked_releases, existing=existing)
+        jobs,
+        Destination(
+            PROJECT_FILE, folder, ProjectFiles(PROJECT_FILE).read, cluster.target, asked_releases=asked_releases, existing=existing
+        ),
     )
     if planned.diagnostics:
         return _report(by_file(planned.diagnostics), options, cluster, found, planned.files)
@@ -72,7 +76,7 @@ def run(options: Options) -> int:
     if options.preview:
         sys.stdout.writelines(differences(_before(planned), _as_bytes(planned)))
     else:
-        add_files(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
+        add_files(os.curdir, lambda: _added(planned, existing), replaced=[PROJECT_FILE])
         sys.stdout.writelines(_summary(planned, found, checked))
         sys.stderr.writelines(_afterwards(planned, failed))
     return 1 if failed else 0
@@ -82,7 +86,7 @@ def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) ->
     """Errors about jobs that variants of the project are already: of the same kind, namespace and name."""
     if project is None:
         return []
-    planned = plan_project(Options(), ProjectFiles(FILE)).with_variants()
+    planned = plan_project(Options(), ProjectFiles(PROJECT_FILE)).with_variants()
     made = {}
     for variant in planned.variants:
         base = next(filter(is_workload, variant.base.documents))
@@ -94,7 +98,7 @@ def _imported_before(jobs: Sequence[Original], project: LoadedProject | None) ->
     for each in jobs:
         key = each.job.group_kind, each.job.name, value_at(each.job.data, ("metadata", "namespace")) or ""
         if name := made.get(key):
-            message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {FILE}"
+            message = f"{each.job.kind} `{each.job.name}` is imported already: the variant `{name}` of {PROJECT_FILE}"
             hint = "remove the variant and its base first, or rename the job"
             wrong.append(each.job.problem("import-differs", message, ("metadata", "name"), hint=hint))
     return wrong
@@ -111,11 +115,11 @@ def _afterwards(planned: Planned, failed: Sequence[FileResult]) -> Iterator[str]
 
 def _project(options: Options) -> LoadedProject | FileResult | None:
     """The project that is there, what is wrong with it, or None for a new one."""
-    if not os.path.lexists(FILE):
+    if not os.path.lexists(PROJECT_FILE):
         return None
     if options.target:
-        raise JobspecError(f"--target is for a new project: set `target` in {FILE}")
-    return read_project(Found(FILE, named=True))
+        raise JobspecError(f"--target is for a new project: set `target` in {PROJECT_FILE}")
+    return read_project(Found(PROJECT_FILE, named=True))
 
 
 def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
@@ -130,10 +134,10 @@ def _cluster(options: Options, project: LoadedProject | None) -> Cluster:
 def _existing(project: LoadedProject | None) -> Existing | None:
     if project is None:
         return None
-    text = decode(content_of(Found(FILE, named=True)), FILE)
+    text = decode(content_of(Found(PROJECT_FILE, named=True)), PROJECT_FILE)
     assert isinstance(text, str)  # the file has been read before
-    found, _ = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.asked_releases)))
-    (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
+    found, _ = combinations_of(project, Sources(ProjectFiles(PROJECT_FILE).read, Cluster(project.asked_releases)))
+    (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=PROJECT_FILE)[0]
     return Existing(document, text, {each.name.lower() for each in found})
 
 
@@ -180,8 +184,8 @@ def _as_bytes(planned: Planned) -> dict[str, bytes]:
 def _added(planned: Planned, existing: Existing | None) -> Mapping[str, bytes]:
     """The files to write; a base that stands there as it would be written stays."""
     before, after = _before(planned), _as_bytes(planned)
-    if before.get(FILE) != (existing.text.encode() if existing else None):
-        raise JobspecError(f"{FILE} was changed meanwhile; nothing was written, try again")
+    if before.get(PROJECT_FILE) != (existing.text.encode() if existing else None):
+        raise JobspecError(f"{PROJECT_FILE} was changed meanwhile; nothing was written, try again")
     return {path: content for path, content in after.items() if content != before.get(path)}
 
 

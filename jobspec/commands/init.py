@@ -17,10 +17,11 @@ from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.writer import is_plain
+from jobspec.kinds import PROJECT_FILE
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
-from jobspec.project.project import FILE, OUTPUT, LoadedProject, Unreadable
+from jobspec.project.project import OUTPUT, LoadedProject, Unreadable
 from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
@@ -47,16 +48,16 @@ def run(options: Options) -> int:
     """Write the repository into a folder, in which none of its files may be yet; or the checks alone."""
     if options.checks:
         return _write_checks(options.folder)
-    around = ProjectFiles(os.path.join(options.folder, FILE))
+    around = ProjectFiles(os.path.join(options.folder, PROJECT_FILE))
     files = scaffold(options, around.in_repository(os.path.join(options.folder, OUTPUT)))
     return _write(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
 
 
 def _write_checks(folder: str) -> int:
     """Write the hooks and the workflow into a folder that holds a project."""
-    path = os.path.join(folder, FILE)
+    path = os.path.join(folder, PROJECT_FILE)
     if not os.path.isfile(path):
-        raise JobspecError(f"--checks needs a project: {folder} has no {FILE}")
+        raise JobspecError(f"--checks needs a project: {folder} has no {PROJECT_FILE}")
     project = read_project(Found(path, named=True))
     if not isinstance(project, LoadedProject):
         raise JobspecError(f"{path} is not a valid project: see `jobspec validate {path}`")
@@ -103,7 +104,7 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
         **_releases(),
         "SYNCED": ENGINES[options.engine].replace("GIT_URL", dumps(options.repository)),
     }
-    templates = {"README.md": "README.md", FILE: FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
+    templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
     texts = {path: _filled(each, words) for path, each in templates.items()}
     return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered(texts, tree)}
 
@@ -160,9 +161,9 @@ def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
             raise Unreadable("there is no such file")
         return Source(path, texts[path])
 
-    found = whole(Source(FILE, texts[FILE]), read)
+    found = whole(Source(PROJECT_FILE, texts[PROJECT_FILE]), read)
     engines = found.project.engines if found.project else None
-    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path, project=FILE) if engines else EngineTree()
+    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path, project=PROJECT_FILE) if engines else EngineTree()
     inside = (problem for each in found.rendered for problem in each.checked.result.diagnostics)
     wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:

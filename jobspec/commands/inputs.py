@@ -255,13 +255,13 @@ def project_among(paths: Sequence[str]) -> str | None:
     Raises JobspecError without a path and without a project in the working folder.
     """
     if not paths:
-        from jobspec.project.project import FILE
+        from jobspec.kinds import PROJECT_FILE
 
-        if os.path.lexists(FILE) and not os.path.isfile(FILE):
-            raise JobspecError(f"{FILE} in the working folder is not a file that can be read")
-        if not os.path.isfile(FILE):
-            raise JobspecError(f"give the PATH of manifests to render: there is no {FILE} in the working folder")
-        return FILE
+        if os.path.lexists(PROJECT_FILE) and not os.path.isfile(PROJECT_FILE):
+            raise JobspecError(f"{PROJECT_FILE} in the working folder is not a file that can be read")
+        if not os.path.isfile(PROJECT_FILE):
+            raise JobspecError(f"give the PATH of manifests to render: there is no {PROJECT_FILE} in the working folder")
+        return PROJECT_FILE
     if len(paths) > 1 or not os.path.isfile(paths[0]):
         return None
     content = content_of(Found(paths[0], named=True))

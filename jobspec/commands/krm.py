@@ -14,7 +14,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.inputs import RunContext, load_run_context, overlay_file, parameter_value
 from jobspec.commands.options import Options
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
+from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError, Mark, has_error, lines_of, marks_at
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
@@ -23,7 +23,6 @@ from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as
 from jobspec.workloads import KINDS, is_workload
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
-_SEVERITIES = ("error", "warning", "info")
 _CHECKS = ("validate", "lint")
 _FIELDS = ("overlays", "set", "check", "fail-on", "target", "cluster")
 _PATH = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
@@ -65,7 +64,7 @@ def run(_: Options) -> int:
     given = whole.get("items") or []
     documents, diagnostics = _processed(given, config)
     failed = has_error(diagnostics)
-    enough = _SEVERITIES[: _SEVERITIES.index(config.fail_on) + 1]
+    enough = SEVERITIES[: SEVERITIES.index(config.fail_on) + 1]
     items = given if failed or not config.overlays else [each.data for each in documents]
     results = [_result(each, given) for each in diagnostics]
     return _answer(text, whole, items, results, fails=any(each.severity in enough for each in diagnostics))
@@ -110,7 +109,7 @@ class _Config:
         for entry in self._listed(said, "set"):
             self._set(str(entry), values)
         self.check = self._choice(said, "check", _CHECKS)
-        self.fail_on = self._choice(said, "fail-on", _SEVERITIES)
+        self.fail_on = self._choice(said, "fail-on", SEVERITIES)
         self.cluster = self._cluster_of(said)
         if not files and "check" not in said and not self.wrong:
             self.wrong.append(f"{self._place}: set `overlays: [cpu]`, `check: validate` or `check: lint`")

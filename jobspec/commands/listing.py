@@ -13,8 +13,8 @@ from jobspec.commands.inputs import overlay_file
 from jobspec.commands.options import Option, Options, declare
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.reader import MAX_FILE, read
+from jobspec.kinds import PROJECT_FILE
 from jobspec.overlays.load import OverlayFile, shipped
-from jobspec.project.project import FILE
 from jobspec.reports.text import wrapped
 from jobspec.targets import CHOSEN, RELEASES
 
@@ -24,7 +24,7 @@ _WIDTH = 100  # columns
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
     parser.add_argument("what", nargs="?", choices=list(_LISTS), help="only this list; by default all three")
-    parser.add_argument("--project", default=FILE, metavar="FILE", help=f"the project; {FILE} by default")
+    parser.add_argument("--project", default=PROJECT_FILE, metavar="FILE", help=f"the project; {PROJECT_FILE} by default")
     declare(parser, [Option("--output", "-o", choices=("text", "json"), what="output format")])
 
 

@@ -8,13 +8,14 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 
 from jobspec.commands.dry_run import missing_package
-from jobspec.commands.files import PROJECT, Found, content_of, reader
+from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, declare
 from jobspec.commands.output import deliver, how_to_run, write_whole
 from jobspec.diagnostics import Data, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping, structs
+from jobspec.kinds import PROJECT_FILE
 from jobspec.pipeline import Source
 from jobspec.project.tree import differences
 
@@ -54,7 +55,7 @@ def run(options: Options) -> int:
             raise JobspecError(f"--check {path}: there is no such file; `jobspec pin --context {options.context} -o {path}` writes it")
         lines = list(differences(before, files))
         sys.stdout.writelines(lines)
-        if lines and (options.paths or os.path.isfile(PROJECT)):
+        if lines and (options.paths or os.path.isfile(PROJECT_FILE)):
             _report_effect(options, path, files[path].decode())
         return 1 if lines else 0
     if path is None:
@@ -86,7 +87,7 @@ def _report_effect(options: Options, path: str, now: str) -> None:
     from jobspec.commands.upgrade import judge, with_changes
     from jobspec.migrate.upgrade import changes
 
-    paths = options.paths or [PROJECT]
+    paths = options.paths or [PROJECT_FILE]
     sources = Source(path, content_of(Found(path, named=True))), Source(path, now)
     old, new = (judge(Options(pinned=each), paths, {}) for each in sources)
     found = changes(old.side, new.side, lambda jobs, work: how_to_run(jobs)(jobs, work))

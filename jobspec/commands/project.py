@@ -21,13 +21,13 @@ from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecE
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import decode, read
-from jobspec.kinds import PROJECT
+from jobspec.kinds import PROJECT, PROJECT_FILE
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
 from jobspec.programs.command_lines import Contract
 from jobspec.project import tree
-from jobspec.project.project import FILE, EngineSettings, LoadedProject, Sources, Unreadable
+from jobspec.project.project import EngineSettings, LoadedProject, Sources, Unreadable
 from jobspec.project.rendering import Clusters, RenderedVariant, documents_of, judged_together, render_variant
 from jobspec.project.tree import EngineTree, Files, VariantsTree, complete, engine_tree, project_in, tree_of, with_inventory
 from jobspec.project.variants import Combination, PlannedVariant, combinations_of, variant_of, variants_from
@@ -224,7 +224,12 @@ def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contr
     """The files of folders, and by path the projects among them whose variants are judged: what these were rendered to is skipped."""
     plans = {}
     for each in found:
-        if os.path.basename(each.path) == FILE and not each.named and not (each.in_build and each.in_build.role) and _is_project(each):
+        if (
+            os.path.basename(each.path) == PROJECT_FILE
+            and not each.named
+            and not (each.in_build and each.in_build.role)
+            and _is_project(each)
+        ):
             planned = plan_with_contracts(options, ProjectFiles(each.path), given).with_variants()
             if all(one.valid for one in planned.results):
                 plans[each.path] = planned

@@ -16,17 +16,17 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all, counted
+from jobspec.diagnostics import SEVERITIES, Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all, counted
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
+from jobspec.kinds import PROJECT_FILE
 from jobspec.lint.linted import Documents, linted_job
 from jobspec.lint.linting import lint, seen
 from jobspec.pipeline import Checked
 from jobspec.project.blame import Blame, Blamed, Origin, Stage, stages_of
 from jobspec.project.capacity import PriceList, capacity_of
 from jobspec.project.comparison import compare
-from jobspec.project.project import FILE
 from jobspec.project.variants import PlannedVariant
 from jobspec.rendering import text_of
 from jobspec.reports.diff import ComparisonView, spelt
@@ -63,7 +63,7 @@ def run(options: Options) -> int:
     if isinstance(listed, FileResult):
         deliver([listed], {}, Options(), sys.stderr, read=reader([Found(listed.path, named=True)]))
         return 1
-    project = project_among(paths) if paths or os.path.isfile(FILE) else None
+    project = project_among(paths) if paths or os.path.isfile(PROJECT_FILE) else None
     view, obstacle = _change(options, ref, project, listed) if ref is not None else (None, "")
     settings = settings_of(options)
     rules = chosen(settings)
@@ -114,7 +114,7 @@ def _summary(page: ReportPage) -> str:
     """The page in a line: its rows, what was found, what changes."""
     counts = [counted(len(page.rows), page.noun)]
     results = by_cause_of_all(page.results)
-    for severity in ("error", "warning", "info"):
+    for severity in SEVERITIES:
         number = sum(each.severity == severity for result in results for each in result.diagnostics)
         counts += [counted(number, severity)] if number else []
     if page.view:
@@ -125,7 +125,9 @@ def _summary(page: ReportPage) -> str:
 def _change(options: Options, ref: str, project: str | None, prices: PriceList | None) -> tuple[ComparisonView | None, str]:
     """The changes against a ref, or why they are unknown. Raises JobspecError for an invalid ref, or without a project."""
     if project is None:
-        raise JobspecError(f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {FILE}")
+        raise JobspecError(
+            f"{ref}: no such file or folder, and no commit can be compared with: that takes a project, such as {PROJECT_FILE}"
+        )
     asked = Options(**{**vars(options), "project": project, "ref": ref})
     try:
         then, before, after = diff.sides(asked)

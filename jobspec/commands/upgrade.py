@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
 from jobspec.commands.applied import applied
-from jobspec.commands.files import PROJECT, Found, reader, source_of
+from jobspec.commands.files import Found, reader, source_of
 from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
@@ -18,7 +18,7 @@ from jobspec.commands.project import read_project
 from jobspec.commands.trees import ProjectFiles
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_error
 from jobspec.documents.reader import read
-from jobspec.kinds import COMPONENTS
+from jobspec.kinds import COMPONENTS, PROJECT_FILE
 from jobspec.migrate.files import File, migrate_project, to_release
 from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needs_suspension, release_problems
 from jobspec.pipeline import Checked
@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Judge files or a project before and after an upgrade, and report what it changes; 1 where something is refused or will not run."""
-    paths = options.paths or [PROJECT if os.path.isfile(PROJECT) else os.curdir]
+    paths = options.paths or [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     project = project_among(paths)
     pinned = pinned_cluster(options)
     declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}

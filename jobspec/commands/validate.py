@@ -7,7 +7,6 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
-from jobspec.commands.files import PROJECT as PROJECT_FILE
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import (
@@ -26,7 +25,7 @@ from jobspec.commands.options import (
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
 from jobspec.documents.document import PAGES, result_of
-from jobspec.kinds import PROJECT, group_kind
+from jobspec.kinds import PROJECT, PROJECT_FILE, group_kind
 from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False

@@ -12,11 +12,11 @@ from typing import Any
 from jobspec.diagnostics import Path
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
+from jobspec.kinds import MANIFEST_ENDINGS
 
 _ARGO = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 #: What Argo Workflows does with a manifest that says no more of an object than which one it is, or what to change.
 _PARTIAL_ACTIONS = ("get", "delete", "patch")
-_NAMED_AS_MANIFEST = (".yaml", ".yml", ".json")
 #: Placeholders that the controllers of wrappers fill in.
 PARAMETER = re.compile(r"\{\{.*?\}\}|\$\{trialParameters\.[^}]*\}")
 
@@ -36,7 +36,7 @@ def wrapped_in(document: Document, text: str) -> list[Document]:
         whole = [(*at, "resource") for at in _indices(data, places[0]) if _at(data, (*at, "resource", "action")) not in _PARTIAL_ACTIONS]
         return [each for at in whole for each in _in_text(document, (*at, "manifest"), text)]
     held = data.get("data") if kind == "ConfigMap" else None
-    names = [name for name in held if str(name).endswith(_NAMED_AS_MANIFEST)] if isinstance(held, dict) else []
+    names = [name for name in held if str(name).endswith(MANIFEST_ENDINGS)] if isinstance(held, dict) else []
     return [each for name in names for each in _in_text(document, ("data", name), text, is_held=True) if each.kind and each.api_version]
 
 

@@ -28,6 +28,7 @@ from jobspec.lint.linting import spelt
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
+from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.overlays.load import OverlayFile, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
@@ -41,10 +42,9 @@ from jobspec.targets import Target
 from jobspec.workloads import is_workload, value_at
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
-_RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 #: The end of a path whose value is the name of an object, and the kinds of that.
 REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
-    (("runtimeRef", "name"), _RUNTIMES),
+    (("runtimeRef", "name"), kinds.RUNTIMES),
     (("persistentVolumeClaim", "claimName"), (kinds.PERSISTENT_VOLUME_CLAIM,)),
     (("configMap", "name"), (kinds.CONFIG_MAP,)),
     (("configMapRef", "name"), (kinds.CONFIG_MAP,)),
@@ -313,7 +313,7 @@ def _keys(view: ClientView, name: str, outline: Outline, line: int, path: Path, 
     if not path and not structure:
         yield from ((each, "", f"{each}: ") for each in ("apiVersion", "kind", "metadata", "spec") if each not in siblings)
     if path[-1:] == ("pytorchReplicaSpecs",):
-        yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in ("Master", "Worker") if each not in siblings)
+        yield from ((each, "ReplicaSpec", f"{each}:\n  ") for each in REPLICA_TYPES if each not in siblings)
     if path[-1:] == ("labels",):
         yield _QUEUE, "the queue of Kueue", f"{_QUEUE}: "
 

@@ -21,7 +21,7 @@ from jobspec.commands.explain import explained, place_of
 from jobspec.commands.files import CONFINED_TO, Found
 from jobspec.commands.options import Options
 from jobspec.commands.queue import answers
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError
 from jobspec.editor.workspace import Workspace
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
@@ -243,7 +243,7 @@ def _is_below(name: str, folder: str) -> bool:
 
 def _findings(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:
     """Findings with their places, the errors first, as many as anybody reads."""
-    order = sorted(diagnostics, key=lambda each: ("error", "warning", "info").index(each.severity))
+    order = sorted(diagnostics, key=lambda each: SEVERITIES.index(each.severity))
     found = [
         {
             "rule": each.rule,

@@ -14,7 +14,7 @@ from typing import Any
 from jobspec.cluster import Cluster
 from jobspec.commands.changes import referring
 from jobspec.commands.cluster import with_contracts
-from jobspec.commands.files import ENDINGS, OPENED, Found, find_for, reader
+from jobspec.commands.files import OPENED, Found, find_for, reader
 from jobspec.commands.fixing import CandidateChecker, files_to_fix, fixed_files
 from jobspec.commands.inputs import RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.commands.lint import chosen
@@ -26,6 +26,7 @@ from jobspec.data import path_of_file
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
 from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
+from jobspec.kinds import MANIFEST_ENDINGS
 from jobspec.lint.linting import lint
 from jobspec.pipeline import PART, Checked
 from jobspec.project.matrix import Spelling
@@ -198,7 +199,7 @@ class Workspace:
 
     def _find(self, cluster: Cluster) -> list[Found]:
         """The files that `jobspec lint .` judges; none where there are no manifests."""
-        if not any(name.endswith(ENDINGS) for _, _, names in os.walk(os.curdir) for name in names):
+        if not any(name.endswith(MANIFEST_ENDINGS) for _, _, names in os.walk(os.curdir) for name in names):
             return []
         exclude = self.settings.exclude if self.settings else ()
         return find_for(self.options, build=self.options.build, kubernetes=cluster.target["kubernetes"], exclude=exclude)
@@ -211,7 +212,7 @@ class Workspace:
             name = self.name(real)
             is_inside = not os.path.isabs(name)
             is_hidden = is_inside and any(part.startswith(".") for part in name.split(os.sep))
-            if name in known or is_hidden or not real.endswith(ENDINGS) or (is_inside and os.path.isfile(real)):
+            if name in known or is_hidden or not real.endswith(MANIFEST_ENDINGS) or (is_inside and os.path.isfile(real)):
                 continue
             new.append(Found(name, named=False, content=None if os.path.isfile(real) else text.encode(errors="surrogatepass")))
         return new

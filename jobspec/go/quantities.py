@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     Format = Literal["binary", "decimal", "exponent"]
 
 
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _LETTERS = "EGKMPTikmnu"
-_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
+_SUFFIXES = {power: suffix for suffix, power in DECIMAL.items()}
 _NANO = 9
 """The power of ten that amounts are counted in: what is smaller is rounded away from zero."""
 _ONE = 1_000_000_000
@@ -66,10 +66,10 @@ def quantity(text: str) -> Quantity:
     number, suffix = _split(text.strip())
     whole, _, fraction = number.partition(".")
     digits = int(whole + fraction)
-    if suffix in _BINARY:
-        return Quantity(_shifted(digits << _BINARY[suffix], _NANO - len(fraction)), "binary")
-    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-    return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in _DECIMAL else "exponent")
+    if suffix in BINARY:
+        return Quantity(_shifted(digits << BINARY[suffix], _NANO - len(fraction)), "binary")
+    power = DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:])
+    return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in DECIMAL else "exponent")
 
 
 @lru_cache(8192)  # a repository has few amounts
@@ -123,7 +123,7 @@ def _shifted(digits: int, power: int) -> int:
 
 def _binary(amount: int) -> str:
     suffix = ""
-    for name in _BINARY:
+    for name in BINARY:
         if amount % 1024:
             break
         amount, suffix = amount // 1024, name
@@ -218,5 +218,5 @@ def _scale_of(text: str) -> int | None:
         power = "KMGTPE".index(suffix[0]) * 10 + 10
         is_short = not fraction and 15 - digits - power * 3 // 10 - 1 >= 0
         return 0 if is_short and int(number or 0) << power < 1 << 63 else None
-    power = (int(suffix[1:]) if suffix[1:] else _DECIMAL[suffix]) - len(fraction)
+    power = (int(suffix[1:]) if suffix[1:] else DECIMAL[suffix]) - len(fraction)
     return max(power, -3) if digits <= _MOST_DIGITS and power >= -9 else None

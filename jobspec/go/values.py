@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+MAX_INT32 = (1 << 31) - 1
+#: What `strconv.ParseBool` takes for true and for false.
+TRUE_WORDS, FALSE_WORDS = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
 _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "int-or-string": 0}
 
 

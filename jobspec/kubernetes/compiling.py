@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 Raw = dict[str, Any]
 _OWN = ("apiVersion", "kind")
 _META = 1  # the index of the shape of metadata in each table
-_INTEGER_OR_TEXT = [{"type": "integer"}, {"type": "string"}]
+INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _LISTS = ("anyOf", "oneOf", "allOf")
 
 
@@ -120,7 +120,7 @@ def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
     written = {word: schema[word] for word in _LISTS if schema.get(word)}
     if schema.get("not") is not None:
         written["not"] = [schema["not"]]
-    if raw["type"] == "int-or-string" and written.get("anyOf") == _INTEGER_OR_TEXT:
+    if raw["type"] == "int-or-string" and written.get("anyOf") == INT_OR_STRING:
         del written["anyOf"]
     placed = {word: [(_place(each, table, is_branch=True), _text(each)) for each in branches] for word, branches in written.items()}
     raw |= {"branches": placed} if placed else {}

@@ -6,6 +6,7 @@ Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextens
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
+from jobspec.go.values import MAX_INT32
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.correlation import Correlated, children, correlated
 from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
@@ -97,7 +98,6 @@ def _problems_with_defaults(whole: Data, shape: Shape, before: Correlated | None
 # pkg/registry/customresource, 0.36.
 
 
-_MAX_INT32 = (1 << 31) - 1
 _ABSENT = object()
 
 
@@ -115,8 +115,8 @@ def scale_problems(data: Data, shape: Shape) -> Problems:
             yield Problem("wrong-type", path, f"`{path[-1]}` must be {what}: the scale subresource reads it")
         elif isinstance(value, int) and value < 0:
             yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
-        elif isinstance(value, int) and value > _MAX_INT32:
-            yield Problem("out-of-range", path, f"`{path[-1]}`: expected 0 to {_MAX_INT32:,}, got {value:,}")
+        elif isinstance(value, int) and value > MAX_INT32:
+            yield Problem("out-of-range", path, f"`{path[-1]}`: expected 0 to {MAX_INT32:,}, got {value:,}")
 
 
 def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:

@@ -28,7 +28,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024
-_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+KNOWN_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 MAX_PREFIX = 58  # of `generateName`: the server cuts it and adds five characters
 _METADATA: Path = ("metadata",)
 _KEPT = 8192  # answers about words, of which a repository has few
@@ -117,7 +117,7 @@ def _finalizers(finalizers: Any, *, builtin: bool) -> Problems:
         path = (*_METADATA, "finalizers", index)
         if isinstance(name, str) and (why := bad_qualified_name(name)):
             yield Problem("invalid-metadata", path, f'"{name}" is not a valid finalizer: {why}')
-        elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
+        elif builtin and isinstance(name, str) and "/" not in name and name not in KNOWN_FINALIZERS:
             message = f'"{name}" is not one of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
             yield Problem("invalid-metadata", path, message)
     if "orphan" in names and "foregroundDeletion" in names:
@@ -262,7 +262,7 @@ def _name_hint(name: str, bad_name: Callable[[str], str]) -> str:
 # Follows `ValidateLabelSelector`, k8s.io/apimachinery pkg/apis/meta/v1/validation, 0.36.
 
 
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def selector_problems(selector: Any, path: Path) -> Problems:
@@ -294,10 +294,10 @@ def _condition(condition: Data, path: Path) -> Problems:
     else:
         yield missing("key", condition, path)
     if not operator:
-        yield missing("operator", condition, path, f"it is one of {listed(_OPERATORS)}")
-    elif operator not in _OPERATORS:
-        message = f"`operator`: expected one of {listed(_OPERATORS)}, got {describe(operator)}"
-        yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, _OPERATORS))
+        yield missing("operator", condition, path, f"it is one of {listed(SELECTOR_OPERATORS)}")
+    elif operator not in SELECTOR_OPERATORS:
+        message = f"`operator`: expected one of {listed(SELECTOR_OPERATORS)}, got {describe(operator)}"
+        yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, SELECTOR_OPERATORS))
     elif operator in ("Exists", "DoesNotExist") and values:
         message = f"`operator: {operator}` does not allow `values`"
         yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")

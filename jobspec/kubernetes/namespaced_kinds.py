@@ -8,9 +8,17 @@ from __future__ import annotations
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kinds import SYSTEM_PRIORITIES
-from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
-from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
-from jobspec.kubernetes.pods.resources import COUNTED, allows_overcommit, bad_container_resource, is_extended
+from jobspec.kubernetes.metadata import (
+    KNOWN_FINALIZERS,
+    SELECTOR_OPERATORS,
+    bad_path_segment,
+    bad_qualified_name,
+    bad_subdomain,
+    selector_problems,
+)
+from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
+from jobspec.kubernetes.pods.resources import COUNTED, OF_CONTAINERS, allows_overcommit, bad_container_resource, is_extended
+from jobspec.kubernetes.pods.scheduling import PREEMPTIONS
 from jobspec.kubernetes.problems import (
     at_most,
     closest,
@@ -87,15 +95,12 @@ def _bytes(config: Data) -> dict[str, bytes]:
 # Follows `ValidateNamespace`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. An update keeps the finalizers that there are.
 
 
-_KNOWN = ("kubernetes", "orphan", "foregroundDeletion")
-
-
 def namespace_problems(namespace: Data, _: Any) -> Problems:
     """The problems of a new namespace."""
     for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)):
         if why := bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
-        elif "/" not in name and name not in _KNOWN:
+        elif "/" not in name and name not in KNOWN_FINALIZERS:
             message = f"`{name}` is not one of Kubernetes' own finalizers, and others need a domain: `example.com/{name}`"
             yield Problem("invalid-name", path, message)
 
@@ -106,7 +111,6 @@ def namespace_problems(namespace: Data, _: Any) -> Problems:
 # 1.37.
 
 
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
 _TYPES = ("Ingress", "Egress")
 _SELECTORS = ("podSelector", "namespaceSelector")
 #: The two directions, each with the field that holds its peers.
@@ -140,7 +144,7 @@ def _ranges(spec: Data) -> Iterator[str]:
 
 def _port(made: Data, path: Path) -> Problems:
     port, end = made.get("port"), made.get("endPort")
-    yield from one_of(made.get("protocol", "TCP"), _PROTOCOLS, (*path, "protocol"))
+    yield from one_of(made.get("protocol", "TCP"), PROTOCOLS, (*path, "protocol"))
     if isinstance(port, int):
         yield from number_problems(port, (*path, "port"))
         if end is not None and end < port:
@@ -229,7 +233,6 @@ def poddisruptionbudget_problems(budget: Data, _: Any) -> Problems:
 
 _MAX_PRIORITY = 1_000_000_000
 _PREFIX = "system-"
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 
 
 def priorityclass_problems(made: Data, _: Any) -> Problems:
@@ -245,14 +248,14 @@ def priorityclass_problems(made: Data, _: Any) -> Problems:
         message = f"`value` must be at most {_MAX_PRIORITY:,}, got {value:,}: higher ones are Kubernetes' own"
         yield Problem("out-of-range", ("value",), message)
     if "preemptionPolicy" in made:
-        yield from required_choice(made, "preemptionPolicy", _PREEMPTION_POLICIES, ())
+        yield from required_choice(made, "preemptionPolicy", PREEMPTIONS, ())
 
 
 def priorityclass_update_problems(made: Data, old: Data) -> Problems:
     """The problems of changes."""
     if made.get("value", 0) != old.get("value", 0):
         yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
-    if made.get("preemptionPolicy", _PREEMPTION_POLICIES[0]) != old.get("preemptionPolicy", _PREEMPTION_POLICIES[0]):
+    if made.get("preemptionPolicy", PREEMPTIONS[0]) != old.get("preemptionPolicy", PREEMPTIONS[0]):
         yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
 
 
@@ -540,7 +543,6 @@ _COUNTED_IN = {
 }
 _WITHOUT_VALUES = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity")
 _OPPOSITES = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-_SCOPE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def resourcequota_problems(quota: Data, _: Any) -> Problems:
@@ -594,8 +596,8 @@ def _opposites(scopes: Iterable[str], path: Path) -> Problems:
 def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
     scope, operator, values = condition.get("scopeName", ""), condition.get("operator", ""), condition.get("values", [])
     yield from _scope(scope, hard, (*path, "scopeName"))
-    if operator not in _SCOPE_OPERATORS:
-        yield unsupported(operator, _SCOPE_OPERATORS, (*path, "operator"))
+    if operator not in SELECTOR_OPERATORS:
+        yield unsupported(operator, SELECTOR_OPERATORS, (*path, "operator"))
     elif scope in _WITHOUT_VALUES and operator != "Exists":
         message = f"the scope `{scope}` has no values to compare"
         yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`")
@@ -612,9 +614,8 @@ def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
 # `IsStandardResourceName`, `IsStandardQuotaResourceName` and `IsIntegerResourceName`, pkg/apis/core/helper, 1.36.
 
 
-_COMPUTED = ("cpu", "memory", "ephemeral-storage")
 _OF_QUOTAS = frozenset(
-    (*COUNTED, *_COMPUTED, *(f"requests.{each}" for each in (*_COMPUTED, "storage")), *(f"limits.{each}" for each in _COMPUTED))
+    (*COUNTED, *OF_CONTAINERS, *(f"requests.{each}" for each in (*OF_CONTAINERS, "storage")), *(f"limits.{each}" for each in OF_CONTAINERS))
 )
 _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 

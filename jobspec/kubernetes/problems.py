@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from jobspec.diagnostics import Change, Data, Path, Problem, Problems, move, quote, rename, set_to, spell
 from jobspec.go.formats import is_quantity
+from jobspec.go.values import MAX_INT32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -255,9 +256,6 @@ def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequen
 # Problems of pods and of workloads that several rules have in the same words.
 
 
-_MAX_ID = (1 << 31) - 1
-
-
 def duplicate(value: str, what: str, path: Path) -> Problem:
     """*what*, such as "a container", has its value a second time."""
     kind = what.removeprefix("a ").removeprefix("an ")
@@ -290,8 +288,8 @@ def negative(value: Any, path: Path) -> Problems:
 
 def wrong_id(value: int, path: Path) -> Problems:
     """The problem of a number that is no ID of a user or a group."""
-    if not 0 <= value <= _MAX_ID:
-        yield Problem("out-of-range", path, f"user and group IDs: expected 0 to {_MAX_ID:,}, got {value}")
+    if not 0 <= value <= MAX_INT32:
+        yield Problem("out-of-range", path, f"user and group IDs: expected 0 to {MAX_INT32:,}, got {value}")
 
 
 # Checks of one field that the rules of many kinds make: each gives the problem of a value, or none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Problem, has_error
+from jobspec.go.values import MAX_INT32
 from jobspec.kinds import Kind, Name
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import closest, nearest
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
     Status = Literal["valid", "invalid", "partly", "unknown"]
-
-
-_MAX_INT32 = (1 << 31) - 1
 
 
 class Verdict:
@@ -161,7 +159,7 @@ def _has_plain_scale(data: Any, shape: Shape) -> bool:
     for step in shape.scale.get("specReplicasPath", ()):
         data = data.get(step, 0) if isinstance(data, dict) else 0
     others = [steps for name, steps in shape.scale.items() if name != "specReplicasPath" and (shape.keeps_status or steps[0] != "status")]
-    return not shape.scale or (not others and type(data) is int and 0 <= data <= _MAX_INT32)
+    return not shape.scale or (not others and type(data) is int and 0 <= data <= MAX_INT32)
 
 
 def _of_metadata(document: Document, *, names: str, namespaced: bool) -> Iterable[Problem]:

@@ -11,7 +11,7 @@ from jobspec.kubernetes.pods.defaults import image_name
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedContainer, LintedJob
 from jobspec.programs.command_lines import JAX, TORCH
-from jobspec.workloads import value_at
+from jobspec.workloads import REPLICATED_JOBS, value_at
 
 _FILLED_IN = "${"  # what stands for a text that a program fills in later
 
@@ -163,7 +163,7 @@ def replaced_variable(job: LintedJob) -> Iterator[Finding]:
     """
     if job.get("spec", "mlPolicy", "torch") is None:
         return
-    for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
+    for role in items(job.tree.get(*REPLICATED_JOBS)):
         for container in items(role.get("template", "spec", "template", "spec", "containers")):
             for each in items(container.get("env")):
                 if text(each, "name") in TORCH and text(container, "name") == "node":

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     Flag = tuple[str, str, MarkedTree]
 
 
-RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
-
-
 class LintedDocument:
     """A document, and all others of the run."""
 
@@ -39,7 +36,7 @@ class LintedDocument:
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
         self.documents = documents
-        self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in RUNTIMES else ("document",)
+        self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in kinds.RUNTIMES else ("document",)
         """What it is to rules."""
         self.all_text = ""
         """Of a job: all keys and texts of it and its runtime, in small letters."""
@@ -93,7 +90,7 @@ class LintedJob(LintedDocument):
 def linted_job(given: Document, documents: Documents) -> LintedJob | None:
     """An accepted job or runtime as rules look at it; None for other documents, and for a job that cannot be expanded."""
     target = documents.target
-    if given.group_kind in RUNTIMES:
+    if given.group_kind in kinds.RUNTIMES:
         job = _stand_in(given)
         referred = [given]
     elif is_workload(given):

@@ -10,7 +10,7 @@ from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERV
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.expansion import ExpandedRole
 from jobspec.operators.kueue.versions import is_queued
-from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
+from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REPLICATED_JOBS, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
 
 _LONGEST = 20
 _OF_PODS = (
@@ -41,7 +41,7 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
     After: replicatedJobs: [{name: node}]
     Evidence: the release notes of trainer 2.4.0
     """
-    for path, job in items_at(document.given.data, ("spec", "template", "spec", "replicatedJobs")):
+    for path, job in items_at(document.given.data, REPLICATED_JOBS):
         name = value_at(job, ("name",))
         if isinstance(name, str) and len(name) > _LONGEST:
             yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 accepts at most {_LONGEST}", "shorten it")

@@ -11,7 +11,7 @@ from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import writes_runtime_patches
 from jobspec.operators.trainer.runtimes import has_runtime_patches
-from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, items_at, suspend_of, value_at
+from jobspec.workloads import HOSTNAME, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, items_at, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,7 +286,6 @@ def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
 
 _TOPOLOGY = ("kueue.x-k8s.io", "Topology")
 _LEVELS = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY)
-_HOST = "kubernetes.io/hostname"
 _USUAL, _MOST = 8, 16  # GPUs of one node
 
 
@@ -302,7 +301,7 @@ def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
     for role in job.roles:
         level = role.pod_tree.get("metadata", "annotations", REQUIRED_TOPOLOGY)
         number = role.count * sum(each.gpus for each in job.containers if each.role is role and not each.is_init)
-        if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
+        if level and text(level) == HOSTNAME and role.count > 1 and number > _USUAL:
             message = f"{role.count} pods with {number} GPUs each must fit on one host"
             yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
 

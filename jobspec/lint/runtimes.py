@@ -9,7 +9,7 @@ from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, has_runtime_patches
 from jobspec.operators.webhooks import is_rewritten
 from jobspec.schemas import shapes
-from jobspec.workloads import QUEUE, roles_in, value_at
+from jobspec.workloads import NODE, QUEUE, REPLICATED_JOBS, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jobspec.lint.linted import LintedDocument, LintedJob
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
-_NODE = "node"  # the name of the container that trains
 _LEFT_TO_JOBS = "missing required field `image`"
 _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
@@ -40,16 +39,16 @@ def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
     roles = roles_in(document.given)
     labelled = [role for role in roles if value_at(role.data, _JOB_LABELS) == TRAINER]
     for role in labelled:
-        names = [(*path, "name") for path, container in role.items("containers") if value_at(container, ("name",)) == _NODE]
+        names = [(*path, "name") for path, container in role.items("containers") if value_at(container, ("name",)) == NODE]
         first = next(((*path, "name") for path, _ in role.items("containers")), None)
         if first and not names:
-            message = f"no container `{_NODE}`: a TrainJob's image and command are dropped"
-            yield Finding(first, message, f"name it `{_NODE}`")
+            message = f"no container `{NODE}`: a TrainJob's image and command are dropped"
+            yield Finding(first, message, f"name it `{NODE}`")
     if not roles or labelled:
         return
     at_pods = [(*role.path, *_POD_LABELS) for role in roles if value_at(role.data, _POD_LABELS)]
     misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
-    place = next(iter([*at_pods, *misspelt]), ("spec", "template", "spec", "replicatedJobs"))
+    place = next(iter([*at_pods, *misspelt]), REPLICATED_JOBS)
     why = "the label is on the pod template" if at_pods else "no replicated job is labelled as the trainer's"
     yield Finding(place, f"{why}: a TrainJob's image, command and nodes are dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`")
 
@@ -126,7 +125,7 @@ def kept_arguments(job: LintedJob) -> Iterator[Finding]:
         if value_at(role.data, _JOB_LABELS) != TRAINER:
             continue
         for _, container in role.items("containers"):
-            if value_at(container, ("name",)) == _NODE and value_at(container, ("args",)):
+            if value_at(container, ("name",)) == NODE and value_at(container, ("args",)):
                 message = f"the command is replaced, the runtime's `args` stay: `{' '.join(map(str, container['args']))}`"
                 yield Finding(command, message, "set `args`, too")
 
@@ -284,7 +283,7 @@ def gang_with_initializers(job: LintedJob) -> Iterator[Finding]:
     policy = job.tree.get("spec", "podGroupPolicy")
     if not policy or not policy.value:
         return
-    for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
+    for role in items(job.tree.get(*REPLICATED_JOBS)):
         waits = [each for each in items(role.get("dependsOn")) if text(each, "status") == "Complete"]
         if waits:
             yield Finding(policy, f"`{text(role, 'name')}` starts when `{text(waits[0], 'name')}` is done: the group is never complete")

@@ -29,7 +29,7 @@ from jobspec.operators.life import (
 )
 from jobspec.operators.trainer import train_job
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
-from jobspec.programs.command_lines import LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
+from jobspec.programs.command_lines import INDEX, LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.targets import Target
 from jobspec.workloads import CONTAINERS, released
@@ -392,7 +392,6 @@ def _expression(tree: MarkedTree, names: Mapping[str, str]) -> MarkedTree:
 # rank of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
 
 
-_OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
 THE_PORT = "<the operator's port>"
 #: GPUs that torch counts as such.
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
@@ -424,7 +423,7 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
         has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
         yield from _launcher_facts(line, variables, job, (*key, "launcher"), mark, has_gpus=has_gpus)
     for name, fact in variables.items():
-        if name != _OF_JOBS and (line.how != LAUNCHER or (name not in OF_PROCESSES and not _steers(name))):
+        if name != INDEX and (line.how != LAUNCHER or (name not in OF_PROCESSES and not _steers(name))):
             yield (*key, "env", name), fact
     for number, source in enumerate(items(container.get("envFrom"))):
         yield (*key, "envFrom", str(number)), Fact(source.data(), source.place())

@@ -11,10 +11,10 @@ from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document
 from jobspec.documents.reader import decode
-from jobspec.kinds import PYTORCHJOB, TRAINJOB, GroupKind
+from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB, GroupKind
 from jobspec.migrate.facts import compared, job_facts
 from jobspec.migrate.jobs import LOST, MigratedJob, cannot, loss_report, meaning_in, migrate_pytorchjob, report_of
-from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
+from jobspec.migrate.releases import KINDS, migrate_runtime, migrate_trainjob
 from jobspec.migrate.text import irreplaceable, place_of, replaced
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.pipeline import Source

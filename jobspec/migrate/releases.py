@@ -9,16 +9,15 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
+from jobspec.kinds import RUNTIMES, TRAINJOB
 from jobspec.migrate.facts import NAMED, Fact, job_facts
 from jobspec.migrate.jobs import LOST, NOTE, SEVERITIES, MigratedJob, path_at
 from jobspec.migrate.pytorchjob import by_migration, present
-from jobspec.operators.trainer.runtimes import API_VERSION, RESERVED, takes_words_for_processes
+from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RESERVED, takes_words_for_processes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
 
-RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
 KINDS = (TRAINJOB, *RUNTIMES)
 
 
@@ -54,7 +53,7 @@ def migrate_trainjob(
 
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
     """The metadata of Jobs that a spec has no place for: pods do not show them."""
-    if FIELDS[2] in before.value and FIELDS[2] not in after.value:
+    if PATCH_FIELDS[2] in before.value and PATCH_FIELDS[2] not in after.value:
         yield from (Dropped(("template.metadata",), each) for each in unwritten(read_changes(before)))
 
 
@@ -64,9 +63,9 @@ def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:
     inside = shape and shape.at(("spec",))
     assert inside and inside.fields
     known = inside.fields
-    field = next(each for each in reversed(FIELDS) if each in known)
+    field = next(each for each in reversed(PATCH_FIELDS) if each in known)
     changes = read_changes(spec)
-    kept = {name: each for name, each in spec.value.items() if name not in (*FIELDS, *OF_JOBSET)}
+    kept = {name: each for name, each in spec.value.items() if name not in (*PATCH_FIELDS, *OF_JOBSET)}
     if all(name in known for name in spec.value):
         kept = dict(spec.value)
     else:
@@ -112,7 +111,6 @@ def _number(fact: Fact) -> int:
 
 
 OF_JOBSET = ("labels", "annotations")
-FIELDS = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
 _MANAGER = "jobspec.dev/migrated"
 _PATCH = ("trainingRuntimeSpec", "template")
 _POD = ("spec", "template")
@@ -142,8 +140,8 @@ def read_changes(spec: MarkedTree) -> list[JobSetChange]:
     """The changes that a TrainJob's spec makes, from whichever field it has."""
     return [
         *_of_jobset(spec),
-        *(_override(each, is_spec=True) for each in items(spec.get(FIELDS[0]))),
-        *(_override(each, is_spec=False) for each in items(spec.get(FIELDS[1]))),
+        *(_override(each, is_spec=True) for each in items(spec.get(PATCH_FIELDS[0]))),
+        *(_override(each, is_spec=False) for each in items(spec.get(PATCH_FIELDS[1]))),
         *_patches(spec),
     ]
 
@@ -162,7 +160,7 @@ def _override(entry: MarkedTree, *, is_spec: bool) -> JobSetChange:
 
 def _patches(spec: MarkedTree) -> list[JobSetChange]:
     found = []
-    for entry in items(spec.get(FIELDS[2])):
+    for entry in items(spec.get(PATCH_FIELDS[2])):
         jobs = [
             JobChange(each.value["name"], each.get("template", *_POD), each.get("template", "metadata"))
             for each in items(entry.get(*_PATCH, "spec", "replicatedJobs"))
@@ -173,11 +171,11 @@ def _patches(spec: MarkedTree) -> list[JobSetChange]:
 
 def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree]:
     """The fields of a spec that make the changes, for the release that has *field*."""
-    if field == FIELDS[2]:
+    if field == PATCH_FIELDS[2]:
         entries = [_patch(change, number) for number, change in enumerate(changes, 1)]
         return {field: entries[0].with_value(entries)} if entries else {}
     found = _metadata_of(changes)
-    entries = _templates(changes) if field == FIELDS[1] else _specs(changes)
+    entries = _templates(changes) if field == PATCH_FIELDS[1] else _specs(changes)
     return {**found, **({field: entries[0].with_value(entries)} if entries else {})}
 
 

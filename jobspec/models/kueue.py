@@ -33,7 +33,7 @@ from jobspec.models.base import (
     constant,
     optional_field,
 )
-from jobspec.models.meta import Condition, LabelSelector, ObjectMeta
+from jobspec.models.meta import QUALIFIED_NAME, Condition, LabelSelector, ObjectMeta
 from jobspec.models.pod.spec import Toleration
 
 #: Facts of v1beta2 alone, and of v1beta1 alone; without any, the field is in no other version.
@@ -42,7 +42,6 @@ V1BETA1 = partial(Until, "v1beta", "2")
 
 _LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-_LABEL_KEY = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 #: The name of an object, such as a queue or a flavor.
 Name = Annotated[str, MaxLen(253), Pattern(_SUBDOMAIN)]
 PodSetName = Annotated[str, MaxLen(63), Pattern(_LABEL)]
@@ -506,7 +505,7 @@ class ResourceFlavor(KueueObject):
 class TopologyLevel(Model):
     """One level of a topology."""
 
-    node_label: Annotated[str, MinLen(1), MaxLen(316), Pattern(_LABEL_KEY)] = Field(
+    node_label: Annotated[str, MinLen(1), MaxLen(316), Pattern(QUALIFIED_NAME)] = Field(
         description="label whose values are the places of the level; `kubernetes.io/hostname` only for the last one"
     )
 
@@ -600,7 +599,7 @@ class ProvisioningRequestRetryStrategy(Model):
 class ProvisioningRequestNodeSelector(Model):
     """A label that the pods ask their nodes for."""
 
-    key: Annotated[str, MinLen(1), MaxLen(317), Pattern(_LABEL_KEY)] = Field(description="key of the label")
+    key: Annotated[str, MinLen(1), MaxLen(317), Pattern(QUALIFIED_NAME)] = Field(description="key of the label")
     value_from_provisioning_class_detail: Annotated[str, MinLen(1), MaxLen(32768)] = Field(
         description="key of `status.provisioningClassDetails` of the request, whose value the label has"
     )

@@ -81,14 +81,14 @@ class LabelSelector(Model):
 
 
 #: A word in CamelCase, with or without a domain: `Complete`, `example.com/Ready`.
-_CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+QUALIFIED_NAME = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 _CONDITION_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 
 
 class Condition(Model):
     """A state that an object is or was in."""
 
-    type: Annotated[str, MaxLen(316), Pattern(_CONDITION_TYPE)] = Field(description="the state, a word such as `Complete`")
+    type: Annotated[str, MaxLen(316), Pattern(QUALIFIED_NAME)] = Field(description="the state, a word such as `Complete`")
     status: Literal["True", "False", "Unknown"] = Field(description="whether the object is in it: `True`, `False` or `Unknown`")
     reason: Annotated[str, MinLen(1), MaxLen(1024), Pattern(_CONDITION_REASON)] = Field(description="why, as a word in CamelCase")
     message: Annotated[str, MaxLen(32768)] = Field(description="why, as a sentence; it may be empty")

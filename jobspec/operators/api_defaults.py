@@ -10,8 +10,9 @@ from jobspec.go.quantities import quantity
 from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
+from jobspec.kubernetes.pods.update import TOLERATED_TAINTS
 from jobspec.kubernetes.structural import filled
-from jobspec.operators.batch import job_defaults
+from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 # Follows, for Jobs, `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
 
 
-_POD_OF_JOB = ("spec", "template", "spec")
-
-
 def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document], target: Target) -> list[MarkedTree]:
     """The objects with all that the server fills in. *context*: documents that they may refer to, such as priority classes."""
     from jobspec.operators.jobset.webhook import stored_jobset
@@ -40,7 +38,7 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
     server, release = api_server(target), target["kubernetes"]
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
         "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: autoscaler_defaults(spec, server)),
-        "Job": lambda made: changed(job_defaults(made, server), _POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
+        "Job": lambda made: changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
         "JobSet": lambda made: stored_jobset(made, target),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
         "Service": lambda made: where_given(made, "spec", lambda spec: service_defaults(spec, server)),
@@ -126,7 +124,6 @@ def _service_of_any_type(spec: MarkedTree, server: Mark) -> MarkedTree:
 # plugin/pkg/admission, 1.36, as they are without any configuration.
 
 
-_UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
@@ -159,7 +156,7 @@ def _with_requests(resources: MarkedTree) -> MarkedTree:
 def _with_tolerations(spec: MarkedTree, server: Mark) -> MarkedTree:
     added = [
         set_by(server, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS})
-        for key in _UNREACHABLE
+        for key in TOLERATED_TAINTS
         if not any(_tolerates(each, key) for each in items(spec.get("tolerations")))
     ]
     return with_appended(spec, "tolerations", added, server) if added else spec

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from jobspec.targets import Target
 
+#: Of a Job: where its pods' spec is.
+POD_OF_JOB = ("spec", "template", "spec")
 UNLIMITED = 2**31 - 1
 """The `backoffLimit` of a Job that no one reaches."""
 RETRIES = 6

@@ -8,8 +8,9 @@ from __future__ import annotations
 from jobspec.diagnostics import Path
 from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.operators.trainer.runtimes import PATCH_FIELDS
 from jobspec.targets import is_at_least
-from jobspec.workloads import REPLICATED_JOB, is_suspended, suspend_of, value_at
+from jobspec.workloads import REPLICA_SPECS, REPLICATED_JOB, is_suspended, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +150,6 @@ def cleans_up_at_limits_too(release: str) -> bool:
 # it is; the run policy is read each time.
 
 
-_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _RUN_POLICY: Path = ("spec", "runPolicy")
 _PODS_STAY = "running pods stay as they are; only new pods get the new spec"
 _NODES_STAY = "running pods keep the old number of nodes"
@@ -173,7 +173,7 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
 def _is_scaled(path: Path, old: Document, new: Document) -> bool:
     """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
     role = path[:3]
-    if path[:2] != _REPLICAS or value_at(new.data, role) is None:
+    if path[:2] != REPLICA_SPECS or value_at(new.data, role) is None:
         return False
     return path[3:] == ("replicas",) or value_at(old.data, role) is None
 
@@ -190,7 +190,7 @@ def _of_pods(path: Path, old: Document, new: Document) -> Effect:
     """The effect of a change of pods: none on those that run; a suspended job has none, and gets new ones when it resumes."""
     if is_suspended(old) or is_suspended(new):
         return Effect()
-    if value_at(new.data, path[:3]) is None and path[:2] == _REPLICAS:
+    if value_at(new.data, path[:3]) is None and path[:2] == REPLICA_SPECS:
         return Effect("pods of a removed role stay", heeded=False)
     return Effect(_PODS_STAY, heeded=False)
 
@@ -235,13 +235,10 @@ def has_deadline(release: str) -> bool:
 # neither it nor its TrainJob is suspended.
 
 
-_PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
-
-
 def effect_on_trainjob(path: Path, old: Document, new: Document) -> Effect:
     """The effect of a changed field of a TrainJob, at a path in its spec."""
     if path == suspend_of(TRAINJOB):
         return suspension_effect(old, new)
-    if path[1] in _PATCHES:  # the webhook takes them from suspended jobs only
+    if path[1] in PATCH_FIELDS:  # the webhook takes them from suspended jobs only
         return Effect()
     return Effect("the trainer does not change an existing JobSet", heeded=False)

@@ -11,9 +11,17 @@ from jobspec.kinds import PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.programs.command_lines import BEGINNINGS_OF_RANKS, OPTIONS, CommandWord, length_of_start, options_of, starts_python
+from jobspec.programs.command_lines import (
+    BEGINNINGS_OF_RANKS,
+    OPTIONS,
+    PROCESS_WORDS,
+    CommandWord,
+    length_of_start,
+    options_of,
+    starts_python,
+)
 from jobspec.targets import RELEASES, Target
-from jobspec.workloads import CONTAINERS, QUEUE, resumed, suspension, value_at
+from jobspec.workloads import CONTAINERS, NODE, QUEUE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -445,7 +453,6 @@ def has_room_for_port(container: Any, name: str, number: int) -> bool:
 # Programs: those that find each other, and as many as they wait for, by the variables that the operators set.
 
 
-_COUNTS = ("auto", "cpu", "gpu", "xpu")
 _ONE = ("", "1", "1:1")
 _ENDING = ("--standalone", "--help")
 """Switches with which a pod trains alone, or not at all."""
@@ -454,7 +461,7 @@ _is_process_number = between(1, 999)
 
 def is_process_count(value: Any) -> bool:
     """Whether torchrun takes a value as the number of processes in each pod."""
-    return value in _COUNTS or _is_process_number(value) or (type(value) is str and is_count(value))
+    return value in PROCESS_WORDS or _is_process_number(value) or (type(value) is str and is_count(value))
 
 
 def is_count(text: str) -> bool:
@@ -598,7 +605,6 @@ def _has_rendezvous(container: dict[str, Any], spec: dict[str, Any]) -> bool:
 # TrainJobs of runtimes that train with torchrun in one replicated job.
 
 
-_NODE = "node"
 _LONGEST_TRAINJOB_NAME = 30
 _POLICIES = ("Never", "OnFailure")
 
@@ -616,7 +622,7 @@ _PATCHED_POD = object_of(
     }
 )
 _PATCHED_JOB = object_of(
-    {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
+    {"name": one_of(NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
     *("name", "template"),
 )
 _PATCH = object_of(
@@ -661,7 +667,7 @@ def _trains(value: Any) -> bool:
 
 _REPLICATED = object_of(
     {
-        "name": one_of(_NODE),
+        "name": one_of(NODE),
         "template": object_of(
             {
                 "metadata": object_of({"labels": _trains}, "labels"),
@@ -689,13 +695,13 @@ def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any])
     if not has_short_name(data, _LONGEST_TRAINJOB_NAME) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
         return False
     template = _template(runtime)
-    container = containers_of(template).get(_NODE)
+    container = containers_of(template).get(NODE)
     if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
         return False
     trainer = data["spec"].get("trainer", {})
     if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
         return False
-    others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
+    others = [each for each in template["spec"]["containers"] if each["name"] != NODE]
     spec = _with_patches({**template["spec"], "containers": [{**container, **_container_of_trainer(trainer)}, *others]}, data["spec"])
     return spec is not None and is_ordinary_template({"spec": spec})
 
@@ -703,7 +709,7 @@ def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any])
 def has_ordinary_trainjob_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     """Whether the programs of a TrainJob with ordinary objects find each other, and its own variables set no ranks."""
     trainer = data["spec"].get("trainer", {})
-    training = {**containers_of(_template(runtime))[_NODE], **_container_of_trainer(trainer)}
+    training = {**containers_of(_template(runtime))[NODE], **_container_of_trainer(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
     return sets_no_ranks(training) and "trainer" in data["spec"] and _nodes_meet(words_of(training), nodes)
 

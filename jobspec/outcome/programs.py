@@ -19,6 +19,7 @@ from jobspec.programs.command_lines import (
     MASTER_ADDR,
     NNODES,
     NPROC_PER_NODE,
+    PROCESS_WORDS,
     RANKS_OF_LAUNCHERS,
     CommandWord,
     Contract,
@@ -214,9 +215,6 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
 # Whether the processes of a job find each other, as many as they wait for; and how a TrainJob ends.
 
 
-_NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
-
-
 def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The outcomes of the programs that a job has *started*: whether their processes find each other."""
     for rule in _RULES:
@@ -284,10 +282,10 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
     for _role, program in started:
         variable = program.variables.get(NPROC_PER_NODE)
         number = text(variable, "value")
-        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in _NUMBER_WORDS:
+        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in PROCESS_WORDS:
             continue
         if not number.isdecimal() or int(number) < 1:
-            words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)
+            words = ", ".join(f"`{each}`" for each in PROCESS_WORDS)
             message = f"torchrun exits at once: `{number}` is not a valid number of processes per pod"
             yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")
 

@@ -14,6 +14,7 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     API_VERSION,
+    PATCH_FIELDS,
     TRAINER,
     RuntimeReference,
     ancestor,
@@ -24,7 +25,7 @@ from jobspec.operators.trainer.runtimes import (
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.workloads import CONTAINERS, TEMPLATE, roles_in, value_at
+from jobspec.workloads import CONTAINERS, PATCHED_JOBS, REPLICATED_JOBS, TEMPLATE, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class TrainJobPods:
         self.runtime = runtime
         kind = shapes.load(API_VERSION, "ClusterTrainingRuntime", target)
         assert kind
-        self.template_shape = kind.at((*JOBS, 0, *TEMPLATE))
+        self.template_shape = kind.at((*REPLICATED_JOBS, 0, *TEMPLATE))
         """The shape of the runtime's pod templates."""
         self.problems = list(problems)
         """What a TrainJob cannot express, and what else is wrong with the overlays so far."""
@@ -247,8 +248,6 @@ class TrainJobPods:
 
 
 MANAGER = "jobspec.dev/overlays"
-_FIELDS = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
-_JOBS: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
 
 
 class PodSource:
@@ -272,9 +271,9 @@ class PodOverrides:
     def __init__(self, shape: Shape) -> None:
         spec = shape.at(("spec",))
         assert spec and spec.fields
-        self.field = next(name for name in _FIELDS if name in spec.fields)
+        self.field = next(name for name in reversed(PATCH_FIELDS) if name in spec.fields)
         """The name of the field in `spec`."""
-        inside: Path = (*_JOBS, 0, *TEMPLATE) if self.field == "runtimePatches" else ()
+        inside: Path = (*PATCHED_JOBS, 0, *TEMPLATE) if self.field == "runtimePatches" else ()
         entry = shape.at(("spec", self.field, 0, *inside))
         assert entry
         self.template = entry if self.field != "podSpecOverrides" else None
@@ -296,7 +295,7 @@ class PodOverrides:
         place = next(iter(pods.values()))
         if self.field == "runtimePatches":
             listed = [place.with_value({"name": pod.with_value(name), **nested(pod, TEMPLATE).value}) for name, pod in pods.items()]
-            return [place.with_value({"manager": place.with_value(MANAGER), **nested(place.with_value(listed), _JOBS).value})]
+            return [place.with_value({"manager": place.with_value(MANAGER), **nested(place.with_value(listed), PATCHED_JOBS).value})]
         entries = []
         for name, pod in pods.items():
             inside = pod.value if self.template else dict(pod.entries("spec"))
@@ -332,7 +331,7 @@ class PodOverrides:
     def _templates(self, entry: MarkedTree, name: str) -> list[MarkedTree]:
         """The changes that an entry makes to the pod template of the replicated job *name*."""
         if self.field == "runtimePatches":
-            listed = [each for each in items(entry.get(*map(str, _JOBS))) if is_named(each, name)]
+            listed = [each for each in items(entry.get(*map(str, PATCHED_JOBS))) if is_named(each, name)]
             return [template for each in listed if (template := each.get(*map(str, TEMPLATE)))]
         if not any(is_named(each, name) for each in items(entry.get("targetJobs"))):
             return []
@@ -400,7 +399,6 @@ def nested(tree: MarkedTree, path: Path) -> MarkedTree:
 
 
 CONTAINER = CONTAINERS[TRAINJOB]
-JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 
 
 class JobRuntime:
@@ -423,7 +421,7 @@ class JobRuntime:
     def _templates(self) -> dict[str, MarkedTree]:
         if self.document is None:
             return {}
-        tree = with_marks(self.document.data, self.document.marks).get(*map(str, JOBS))
+        tree = with_marks(self.document.data, self.document.marks).get(*map(str, REPLICATED_JOBS))
         names = [job.name for job in roles_in(self.document)]
         found = {name: job.get(*map(str, TEMPLATE)) for name, job in zip(names, items(tree), strict=True) if name in self.jobs}
         return {name: template for name, template in found.items() if template}

@@ -31,6 +31,8 @@ XGBOOST = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WO
 RANKS = ("RANK", NODE_RANK)
 ADDRESSES = (MASTER_ADDR, "MASTER_ADDR")
 PORTS = ("MASTER_PORT", MASTER_PORT)
+#: The words that torchrun takes for the number of processes in a pod, which it then counts itself.
+PROCESS_WORDS = ("auto", "cpu", "gpu", "xpu")
 #: That in which a pod of an indexed Job finds its number.
 INDEX = "JOB_COMPLETION_INDEX"
 #: The variables by which launchers of all kinds pass a program its rank or where to meet; and how these, and others of theirs, begin.

@@ -31,7 +31,7 @@ Presence = Literal["changed", "new", "removed"]
 # The changes of each variant between two states of a project.
 
 
-_SECRETS = ("data", "stringData")
+SECRET_PARTS = ("data", "stringData")
 _JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
 _DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # these follow from the rest of the object
@@ -227,7 +227,7 @@ class _Between:
         target = self._after.cluster(name).target
         found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path not in _DERIVED]
         if new.kind == "Secret":
-            return [each.masked() if each.path[0] in _SECRETS else each for each in found]
+            return [each.masked() if each.path[0] in SECRET_PARTS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)
         if before and after and is_workload(new):
             return list(map(ChangedLines(before, after, self._after.cluster(name)), found))

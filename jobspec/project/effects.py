@@ -14,7 +14,7 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB
+from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
 from jobspec.pipeline import Manifests
 from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
@@ -27,7 +27,6 @@ from jobspec.workloads import is_workload, value_at
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
 #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
 Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
-_RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 
 
 def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
@@ -38,7 +37,7 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
         return effect_on_pytorchjob(change.path, old, new)
     if new.group_kind == TRAINJOB:
         return effect_on_trainjob(change.path, old, new)
-    return Effect("existing runs keep their runtime" if new.group_kind in _RUNTIMES else "")
+    return Effect("existing runs keep their runtime" if new.group_kind in RUNTIMES else "")
 
 
 # The effect of a change on one object.

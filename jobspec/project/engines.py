@@ -11,10 +11,9 @@ from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
 from jobspec.kinds import (
-    CLUSTER_TRAINING_RUNTIME,
     JOBSET,
     PYTORCHJOB,
-    TRAINING_RUNTIME,
+    RUNTIMES,
     TRAINJOB,
     WEBHOOK_LOOKUPS,
     GroupKind,
@@ -180,9 +179,8 @@ def _object(
 #
 # Follows `syncTasks.Less`, `runTasks` and `Sync`, github.com/argoproj/argo-cd gitops-engine/pkg/sync, 3.5.
 WAVE = "argocd.argoproj.io/sync-wave"
-NAMESPACE: GroupKind = ("", "Namespace")
 #: All other kinds are in wave 0, which is Argo CD's own default and needs no annotation.
-_WAVES: dict[GroupKind, str] = {NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS, "-1")}
+_WAVES: dict[GroupKind, str] = {kinds.NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS, "-1")}
 
 
 def wave_of(kind: GroupKind) -> str | None:
@@ -202,11 +200,9 @@ _DEFAULT = "default"
 #: Whether the server itself says what an apply would change, where its defaults and what others manage are no difference.
 _COMPARE = "argocd.argoproj.io/compare-options"
 _OPTIONS = ("ServerSideApply=true", "RespectIgnoreDifferences=true", "ApplyOutOfSyncOnly=true")
-_POD: GroupKind = ("", "Pod")
-_JOB: GroupKind = ("batch", "Job")
 #: What operators make of a job, down to its pods. Argo CD shows, with its logs, only what its project allows; and who may
 #: make the job may make its pods.
-_MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (_POD,), TRAINJOB: (_POD, _JOB, JOBSET)}
+_MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (kinds.POD,), TRAINJOB: (kinds.POD, kinds.JOB, JOBSET)}
 
 
 def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None:
@@ -214,7 +210,7 @@ def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None
     if argocd.project == _DEFAULT:
         return None
     made = {kind for job in synced.job_kinds for kind in _MADE.get(job, ())}
-    cluster_kinds = {*synced.cluster_kinds, *([NAMESPACE] if _makes_namespace(argocd, synced) else [])}
+    cluster_kinds = {*synced.cluster_kinds, *([kinds.NAMESPACE] if _makes_namespace(argocd, synced) else [])}
     spec = {
         "description": "Limited to what jobspec renders",
         "sourceRepos": [argocd.url],
@@ -318,7 +314,7 @@ def _same_names(argocd: ArgoCDSettings, folders: Iterable[str]) -> Iterator[Diag
 def _makes_namespace(argocd: ArgoCDSettings, synced: Synced) -> bool:
     """Whether Argo CD makes the namespace of the objects: it makes only one, and one that is rendered is made anyway."""
     is_wanted = argocd.flag("createNamespace") is not False
-    return is_wanted and len(synced.namespaces) == 1 and NAMESPACE not in synced.cluster_kinds
+    return is_wanted and len(synced.namespaces) == 1 and kinds.NAMESPACE not in synced.cluster_kinds
 
 
 def _compared(synced: Synced) -> dict[str, str]:
@@ -372,7 +368,6 @@ def _script(group: str, kind: str) -> str:
 _INTERVAL = "10m"
 _TIMEOUT = "5m"
 _PRUNE = "kustomize.toolkit.fluxcd.io/prune"
-_RUNTIMES = {TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME}
 
 
 def source(flux: FluxSettings) -> dict[str, Any]:
@@ -392,18 +387,20 @@ def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
 
     Where Flux applies them as well, and no longer finds them, it leaves them alone: everything in them would go.
     """
-    if flux.flag("createNamespace") is False or NAMESPACE in synced.cluster_kinds:
+    if flux.flag("createNamespace") is False or kinds.NAMESPACE in synced.cluster_kinds:
         return []
     kept = {"annotations": {_PRUNE: "disabled"}}
     return [
-        {"apiVersion": "v1", "kind": NAMESPACE[1], "metadata": {"name": each, **kept}} for each in synced.namespaces if each != _DEFAULT
+        {"apiVersion": "v1", "kind": kinds.NAMESPACE[1], "metadata": {"name": each, **kept}}
+        for each in synced.namespaces
+        if each != _DEFAULT
     ]
 
 
 def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
     """What is applied of the tree at *path*, in order."""
     kinds = {*synced.kinds, *synced.cluster_kinds}
-    if TRAINJOB not in kinds or not kinds & _RUNTIMES:
+    if TRAINJOB not in kinds or kinds.isdisjoint(RUNTIMES):
         return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]
     early = {each for each in kinds if wave_of(each)}
     first = f"{flux.name}-runtimes"

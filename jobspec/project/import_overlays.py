@@ -19,7 +19,7 @@ from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import Uncuttable, without
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobspec.kinds import RUNTIMES
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
@@ -358,9 +358,6 @@ def _by_identity(documents: Iterable[Document]) -> dict[tuple[str, ...], list[An
 # The training jobs of a manifest file, each with the text and the companions that become its base.
 
 
-_RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
-
-
 class Original:
     """A training job as it is before it becomes a variant, with the objects that belong to it."""
 
@@ -408,7 +405,7 @@ def _with_texts(file: str, parts: Sequence[Sequence[Document]], target: Target, 
 def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list[Document]]:
     """For each job, itself and the companions that go with it, in the order of the file."""
     named = {
-        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(RuntimeReference(job.data), job, each)]
+        id(job): [each for each in documents if each.group_kind in RUNTIMES and is_meant(RuntimeReference(job.data), job, each)]
         for job in jobs
     }
     runtimes = {id(each) for found in named.values() for each in found}

@@ -15,11 +15,11 @@ from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_of, edited, without
 from jobspec.documents.writer import is_plain
-from jobspec.kinds import is_cluster_scoped
+from jobspec.kinds import PROJECT_FILE, is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import LoadedOverlay
 from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
-from jobspec.project.project import FILE, ReadFile
+from jobspec.project.project import ReadFile
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
 from jobspec.rendering import as_stored
@@ -110,7 +110,7 @@ def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:
             files[path] = each.text
             kept = [*each.original.unwritten, *lost(each.original.text, each.text)]
             entries.append(Entry(name, path, each, kept, without_history=into.has_history))
-    files[FILE] = _project(entries, into)
+    files[PROJECT_FILE] = _project(entries, into)
     return Planned(files, entries, list(_problems(files, entries, into)))
 
 
@@ -157,9 +157,9 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
     def read(path: str) -> pipeline.Source:
         return pipeline.Source(path, files[path]) if path in files else into.read(path)
 
-    found = whole(pipeline.Source(into.path, files[FILE]), read)
+    found = whole(pipeline.Source(into.path, files[PROJECT_FILE]), read)
     yield from (each for each in found.diagnostics if each.severity == "error")
-    without_engines = _without_engines(files[FILE])
+    without_engines = _without_engines(files[PROJECT_FILE])
     if without_engines:
         found = whole(pipeline.Source(into.path, without_engines), read)
     rendered = {each.name: each for each in found.rendered}
@@ -170,7 +170,7 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destinat
 def _without_engines(text: str) -> str:
     """The text of a project without its engines, whose annotations are no part of a manifest; empty where it has none."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    (document,) = read_documents(plain, file=FILE)[0]
+    (document,) = read_documents(plain, file=PROJECT_FILE)[0]
     marks = document.marks
     try:
         return without(plain, marks, ("spec", "engines")) if exists(marks, ("spec", "engines")) else ""

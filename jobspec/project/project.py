@@ -10,6 +10,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.kinds import MANIFEST_ENDINGS
 from jobspec.kubernetes.problems import closest
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
@@ -21,7 +22,6 @@ from jobspec.workloads import is_workload
 ReadFile = Callable[[str], Source]
 
 
-FILE = "jobspec.yaml"
 OUTPUT = "rendered"
 
 
@@ -81,9 +81,6 @@ def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
 
 
 # The bases and overlays that a project names, each read once for all variants.
-
-
-_FILES = (".yaml", ".yml", ".json")
 
 
 class Unreadable(Exception):
@@ -166,7 +163,7 @@ class Sources:
 
 
 def _is_path(name: str) -> bool:
-    return "/" in name or name.endswith(_FILES)
+    return "/" in name or name.endswith(MANIFEST_ENDINGS)
 
 
 def _encoded(content: str | bytes) -> bytes:

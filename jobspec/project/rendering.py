@@ -226,7 +226,6 @@ _JOBS: dict[GroupKind, Path] = {
     kinds.JOBSET: ("spec", _FIELD),
     ("batch", "Job"): ("spec", _FIELD),
 }
-_RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 _OF_RUNTIME: Path = ("spec", "template", "spec", _FIELD)
 _HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a sync makes anew in any case
 
@@ -234,7 +233,7 @@ _HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a 
 def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnostic]:
     """A warning for each time to live that makes a finished job run again."""
     for document in documents:
-        path = _OF_RUNTIME if document.group_kind in _RUNTIMES else _JOBS.get(document.group_kind, ())
+        path = _OF_RUNTIME if document.group_kind in kinds.RUNTIMES else _JOBS.get(document.group_kind, ())
         seconds = value_at(document.data, path) if path else None
         if seconds is None or value_at(document.data, _HOOK) is not None:
             continue

@@ -16,10 +16,10 @@ from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
-from jobspec.kinds import PROJECT
+from jobspec.kinds import PROJECT, PROJECT_FILE
 from jobspec.project import engines
 from jobspec.project.engines import Synced, SyncedObject, customizations, policy
-from jobspec.project.project import FILE, ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources
+from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
 
@@ -338,9 +338,9 @@ def _mistakes(chosen: EngineSettings, synced: Synced, folders: Collection[str], 
         yield Diagnostic("invalid-project", message, first.place, hint="set `namespace` in the variant or in the defaults")
     if chosen.argocd:
         yield from engines.mistakes(chosen.argocd, synced, folders)
-        if chosen.argocd.flag("plugin") and os.path.basename(project) != FILE:
-            message = f"the plugin renders the project `{FILE}` of a folder, and this one is `{os.path.basename(project)}`"
-            yield Diagnostic("invalid-project", message, chosen.argocd.place("plugin"), hint=f"call it {FILE}")
+        if chosen.argocd.flag("plugin") and os.path.basename(project) != PROJECT_FILE:
+            message = f"the plugin renders the project `{PROJECT_FILE}` of a folder, and this one is `{os.path.basename(project)}`"
+            yield Diagnostic("invalid-project", message, chosen.argocd.place("plugin"), hint=f"call it {PROJECT_FILE}")
 
 
 def _argocd_objects(said: ArgoCDSettings, synced: Synced, path: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobspec.diagnostics import Mark
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
-from jobspec.reports.text import columns, cut, paint, visible
+from jobspec.reports.text import BOLD, DIM, columns, cut, paint, visible
 
 #: The note about a file on disk that differs from what is rendered now, by how it differs.
 STATES = {
@@ -16,7 +16,6 @@ STATES = {
     "edited": "was edited by hand: this is what is rendered; put the change into a base, an overlay or the project, then `jobspec render`",
     "missing": "does not exist: this is what it would be; `jobspec render` writes it",
 }
-_BOLD, _DIM = "1", "2"
 _COLOURS = ("36", "33", "35", "32", "34")  # of layers, one after the other; a base has none
 _LONGEST = 60  # characters of a value
 _BASE = "base"
@@ -28,15 +27,15 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
     for number, each in enumerate(blamed):
         if number:
             yield ""
-        yield paint(visible(each.field), _BOLD, colour=colour)
+        yield paint(visible(each.field), BOLD, colour=colour)
         rows = [(_value(origin), _layer(origin)) for origin in each.history]
         of_values, of_layers = (max(columns(row[column]) for row in rows) for column in (0, 1))
         for when, (value, layer), origin in zip(("is ", *["was"] * len(rows)), rows, each.history, strict=False):
-            shown = paint(_padded(value, of_values), _DIM if when == "was" else "", colour=colour)
+            shown = paint(_padded(value, of_values), DIM if when == "was" else "", colour=colour)
             place = paint(_padded(layer, of_layers) + visible(str(origin.mark)), colours[layer], colour=colour)
             yield f"    {when}  {shown}{place}{_as_whole(origin)}"
             for cause in origin.causes:
-                yield f"         {_padded('', of_values)}{paint(_cause(cause), _DIM, colour=colour)}"
+                yield f"         {_padded('', of_values)}{paint(_cause(cause), DIM, colour=colour)}"
 
 
 def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int | None) -> Iterator[str]:
@@ -52,7 +51,7 @@ def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int 
         origin = _padded(layer, sizes[0]) * with_layers + _padded(place, sizes[1])
         room = None if width is None else width - columns(origin)
         rest = cut(was, None if room is None else room - columns(line))
-        yield f"{paint(origin, colours.get(layer, ''), colour=colour)}{cut(line, room)}{paint(rest, _DIM, colour=colour)}".rstrip()
+        yield f"{paint(origin, colours.get(layer, ''), colour=colour)}{cut(line, room)}{paint(rest, DIM, colour=colour)}".rstrip()
 
 
 def _rows(blamed: Iterable[Blamed], text: str) -> list[tuple[str, str, str, str]]:

@@ -15,14 +15,15 @@ from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import Comparison, VariantChange
 from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
-from jobspec.reports.text import clean, layer_of, paint, visible, wrapped
+from jobspec.reports.text import BOLD, DIM, clean, layer_of, paint, visible, wrapped
+from jobspec.workloads import REPLICA_SPECS
 
 #: Colours a text by a code of the terminal, or leaves it.
 Paint = Callable[[str, str], str]
 
 
 # A comparison as text for a terminal: a table of variants, then the changed fields of those that change alike.
-_BOLD, _DIM, _RED, _GREEN = "1", "2", "31", "32"
+_RED, _GREEN = "31", "32"
 _COLOURS: dict[Meaning, str] = {
     "refused": "1;31",
     "ignored": "1;33",
@@ -37,17 +38,17 @@ _COLOURS: dict[Meaning, str] = {
 def text_report(view: ComparisonView, *, colour: bool = False, width: int = 100) -> str:
     """The whole report."""
     painted: Paint = partial(paint, colour=colour)
-    lines = [painted(headline(view), _BOLD)]
+    lines = [painted(headline(view), BOLD)]
     changed = view.comparison.variants
     if changed:
         lines += ["", *_text_table([header(view), *([listed(names), *cells] for names, cells in table(view)), totals(view)], painted)]
     for note in notes(view):
         lines += wrapped(note, max(width, 40), "      ", first="note: ")
     for group in alike(changed):
-        lines += ["", painted(listed([each.name for each in group]), _BOLD)]
+        lines += ["", painted(listed([each.name for each in group]), BOLD)]
         for number in range(len(group[0].objects)):
             lines += _text_object([each.objects[number] for each in group], painted, width)
-    return "\n".join([*lines, "", painted(judged_by(view), _DIM), ""])
+    return "\n".join([*lines, "", painted(judged_by(view), DIM), ""])
 
 
 def _text_table(lines: Sequence[list[str]], painted: Paint) -> Iterator[str]:
@@ -56,7 +57,7 @@ def _text_table(lines: Sequence[list[str]], painted: Paint) -> Iterator[str]:
     widths = [max(len(row[number]) for row in filled) for number in range(len(filled[0]))]
     for number, row in enumerate(filled):
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield painted(line, _DIM) if number == 0 else line
+        yield painted(line, DIM) if number == 0 else line
 
 
 def _text_object(changes: Sequence[ObjectChange], painted: Paint, width: int) -> Iterator[str]:
@@ -68,7 +69,7 @@ def _text_object(changes: Sequence[ObjectChange], painted: Paint, width: int) ->
     for row in rows(first, width=max(width // 2 - 8, 20)):
         around, name = _split(row.field)
         if around and around != before:
-            yield f"    {painted(around, _DIM)}"
+            yield f"    {painted(around, DIM)}"
         before = around
         yield from _text_row(row, name, "      " if around else "    ", first.meaning, painted, width)
 
@@ -84,12 +85,12 @@ def _split(field: str) -> tuple[str, str]:
 
 
 def _text_row(row: FieldRow, name: str, indent: str, shown_above: Meaning, painted: Paint, width: int) -> Iterator[str]:
-    sign, code = ("~", _DIM) if None not in (row.before, row.after) else ("+", _GREEN) if row.before is None else ("-", _RED)
+    sign, code = ("~", DIM) if None not in (row.before, row.after) else ("+", _GREEN) if row.before is None else ("-", _RED)
     differing = f" ({painted(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != shown_above else ""
     values = [(text, colour) for text, colour in ((row.before, _RED), (row.after, _GREEN)) if text is not None]
     shown = " → ".join(painted(text, colour) for text, colour in values)
     head = f"{indent}{painted(sign, code)} {name}{differing}"
-    tail = painted(row.place, _DIM)
+    tail = painted(row.place, DIM)
     length = len(indent) + len(name) + sum(len(text) + 3 for text, _ in values) + len(row.place) + 4
     if length + (len(WORDS[row.meaning]) + 3) * bool(differing) <= width:
         yield f"{head}  {shown}  {tail}"
@@ -220,7 +221,6 @@ WORDS: dict[Meaning, str] = {
 }
 NONE = "-"
 _MANY = 8  # variants of one row each
-_ROLES = ("spec", "pytorchReplicaSpecs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +357,7 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
     """The changed fields of an object in words; the same change of several roles of a PyTorchJob is one."""
     found: dict[object, tuple[list[str], FieldChange, Meaning]] = {}
     for each, meaning in change.fields:
-        is_of_role = each.path[:2] == _ROLES and len(each.path) > 3
+        is_of_role = each.path[:2] == REPLICA_SPECS and len(each.path) > 3
         rest = each.path[3:] if is_of_role else each.path
         key = (is_of_role, spelling_of(rest), _text(each.before, width), _text(each.after, width), _place(each), meaning)
         names, _, _ = found.setdefault(key, ([], each, meaning))

@@ -8,7 +8,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.rendering import order_of
-from jobspec.reports.text import layer_of, paint, visible
+from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # A table of the created objects: each pod with its rank, then the containers of equal pods, then other objects.
 
 
-_BOLD, _DIM = "1", "2"
 _TITLES = ("RANK", "POD", "HOST NAME", "CONTAINERS")
 _WITH_HOST = 3
 """How many columns there are with the host name."""
@@ -49,7 +48,7 @@ def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
 def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
     job = expanded.job
     name = job.name or f"{job.data['metadata']['generateName']}<random>"
-    yield paint(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f": what {expanded.operator} creates for it ({job.file})")
+    yield paint(visible(f"{job.kind} {name}"), BOLD, colour=colour) + visible(f": what {expanded.operator} creates for it ({job.file})")
     pods = pods_among(expanded.objects)
     cells, sizes = _cells(pods)
     fitting = max((count for count in (2, 3, 4) if len(_INDENT) + sum(sizes[:count]) + len(_GAP) * (count - 1) <= width), default=2)
@@ -81,7 +80,7 @@ def _cells(pods: Sequence[ExpandedPod]) -> tuple[list[list[str]], list[int]]:
 def _grid(cells: list[list[str]], sizes: list[int], *, colour: bool) -> Iterator[str]:
     for number, row in enumerate(cells):
         line = _GAP.join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=False)).rstrip()
-        yield _INDENT + (paint(line, _DIM, colour=colour) if number == 0 else line)
+        yield _INDENT + (paint(line, DIM, colour=colour) if number == 0 else line)
 
 
 def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_ho
     which = first.name if first is last else f"{first.name} to {last.name}"
     for at, (container, is_init) in enumerate(first.containers()):
         kind = "init container" if is_init else "container"
-        yield _INDENT + paint(visible(f"{which}: {kind} {text(container, 'name')}"), _BOLD, colour=colour)
+        yield _INDENT + paint(visible(f"{which}: {kind} {text(container, 'name')}"), BOLD, colour=colour)
         for row in rows(group, at):
             if row[1]:
                 yield from _row(row, _INDENT * 2, width=width, colour=colour)
@@ -127,7 +126,7 @@ def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
     room = max(width - len(indent) - size - len(_GAP), _LEAST)
     lines = [line for part in " ".join(words).rstrip("\n").split("\n") for line in _wrapped(visible(part), room)]
     for number, line in enumerate(lines):
-        head = paint(label, _DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
+        head = paint(label, DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
         yield f"{indent}{head}{_GAP}{line}".rstrip()
 
 

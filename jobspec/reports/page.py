@@ -15,13 +15,13 @@ from os.path import normpath
 from typing import Any
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all, counted
+from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all, counted
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
-from jobspec.project.comparison import VariantChange
+from jobspec.project.comparison import SECRET_PARTS, VariantChange
 from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
 from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, listed, spelt
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _FEW = 30  # rows that are printed with all about them
 _MASK = "•••"
-_SECRET_PARTS = ("data", "stringData")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,7 @@ def _header(whole: _Whole) -> str:
         unknown = f", {len(costs) - len(known)} unknown" if len(known) < len(costs) else ""
         numbers.append((f"{page.prices.currency} at most{unknown}", f"{sum(known):,.2f}"))
     stats = "".join(f"<div><dd>{_text(value)}</dd><dt>{_text(name)}</dt></div>" for name, value in numbers)
-    for severity in ("error", "warning", "info"):
+    for severity in SEVERITIES:
         number = sum(each[0].severity == severity for each in findings.all)
         if number:
             stats += f'<div class="{severity}"><dd>{number:,}</dd><dt>{counted(number, severity).partition(" ")[2]}</dt></div>'
@@ -326,9 +325,8 @@ class _Findings:
 
     def __init__(self, results: Sequence[FileResult], sources: _Sources) -> None:
         found = [[each, *each.related] for result in by_cause_of_all(results) for each in result.diagnostics]
-        weight = ("error", "warning", "info")
         number = Counter((same[0].severity, same[0].rule) for same in found)
-        found.sort(key=lambda same: (weight.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))
+        found.sort(key=lambda same: (SEVERITIES.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))
         self._numbers = {_identity(each): number for number, same in enumerate(found, 1) for each in same}
         self.all = [[sources.masked(each) for each in same] for same in found]
 
@@ -469,7 +467,7 @@ def _secret_places(value: Any, marks: Marks) -> Iterator[tuple[Mark, str]]:
     for name, each in value.items() if isinstance(value, dict) else ():
         inner = marks.child(name)
         is_secret = value.get("kind") == "Secret"
-        if inner and ((is_secret and name in _SECRET_PARTS) or name == "secretGenerator"):
+        if inner and ((is_secret and name in SECRET_PARTS) or name == "secretGenerator"):
             yield from _scalars(each, inner)
         elif inner and is_secret and name == "metadata" and isinstance(each, dict):
             yield from _scalars(each.get("annotations"), inner.nearest(("annotations",))) if "annotations" in each else ()
@@ -563,7 +561,7 @@ def _cost(cost: Cost | None) -> str:
 
 def _severities(found: Sequence[Diagnostic]) -> str:
     """A cell with how many findings of each severity there are."""
-    counts = {severity: sum(each.severity == severity for each in found) for severity in ("error", "warning", "info")}
+    counts = {severity: sum(each.severity == severity for each in found) for severity in SEVERITIES}
     weight = counts["error"] * 1_000_000 + counts["warning"] * 1000 + counts["info"]
     said = " ".join(f'<span class="sev {name}">{counted(number, name)}</span>' for name, number in counts.items() if number)
     return f'<td data-v="{weight}">{said or NONE}</td>'

@@ -8,7 +8,7 @@ from jobspec.diagnostics import counted
 from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, is_queued, not_queued
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import plus, spelt
-from jobspec.reports.text import paint, visible, wrapped
+from jobspec.reports.text import BOLD, paint, visible, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.world import Cell, World
 
 _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
-_BOLD, _DIM = "1", "2"
 _BAR = 20
 """The columns of a bar."""
 _NARROW = 40
@@ -52,7 +51,7 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
         lines += [*([""] if lines else []), *_of_job(each, how)]
     bars = list(_bars(asked, world))
     wide = [max(len(row[at]) for row in bars) for at in range(3)] if bars else []
-    lines += ["", paint("quotas", _BOLD, colour=how.colour)] if bars else []
+    lines += ["", paint("quotas", BOLD, colour=how.colour)] if bars else []
     for queue, flavor, resource, bar, words in bars:
         lines.append(f"  {queue:{wide[0]}}  {flavor:{wide[1]}}  {resource:{wide[2]}}  {bar}  {words}")
     lines += ["", *_remarks(asked, world, how)]
@@ -61,7 +60,7 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
 
 def _of_job(each: Asked, how: TextOptions) -> Iterator[str]:
     job, answer = each.job, each.answer
-    name = paint(visible(f"{job.kind} {_name(each)}"), _BOLD, colour=how.colour)
+    name = paint(visible(f"{job.kind} {_name(each)}"), BOLD, colour=how.colour)
     if answer is None:
         yield f"{name}: bypasses Kueue: no queue-name label ({job.file})"
         return

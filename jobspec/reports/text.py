@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
-_BOLD, _DIM = "1", "2"
+BOLD, DIM = "1", "2"
 _FIXABLE = " [*]"  # as ruff marks what `--fix` fixes
 _SHOWN = 8  # further places of a finding
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
@@ -72,11 +72,11 @@ def lines_of(diagnostic: Diagnostic) -> list[str]:
 def _heading(diagnostic: Diagnostic, more: str = "", *, fixable: bool, colour: bool, links: bool) -> str:
     """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it; the rule is a link to its page."""
     mark = diagnostic.mark
-    place = paint(visible(f"{mark}:"), _BOLD, colour=colour)
+    place = paint(visible(f"{mark}:"), BOLD, colour=colour)
     severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
     name = f"[{diagnostic.rule}]"
     page = page_of(diagnostic.rule) if links else ""
-    rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, _DIM, colour=colour)
+    rule = paint(f"\x1b]8;;{page}\x1b\\{name}\x1b]8;;\x1b\\" if page else name, DIM, colour=colour)
     fix = _FIXABLE if fixable and diagnostic.changes else ""
     return f"{place} {severity} {visible(message_of(diagnostic))}{more} {rule}{fix}"
 
@@ -87,9 +87,9 @@ def _excerpt(diagnostic: Diagnostic, sources: FileLines, *, colour: bool, width:
     if line:
         number = f"{_INDENT}{mark.line} |"
         shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
-        yield f"{paint(number, _DIM, colour=colour)} {shown}"
+        yield f"{paint(number, DIM, colour=colour)} {shown}"
         below = f"{'|':>{len(number)}}"
-        yield f"{paint(below, _DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
+        yield f"{paint(below, DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
 
 
 def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
@@ -100,9 +100,9 @@ def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
 def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
     for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
         if text:
-            yield f"{_INDENT}{paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
+            yield f"{_INDENT}{paint(f'{name}:', DIM, colour=colour)} {visible(text)}"
     if places := diagnostic.further_places:
-        yield f"{_INDENT}{paint('also:', _DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}"
+        yield f"{_INDENT}{paint('also:', DIM, colour=colour)} {_listed(places, diagnostic.mark.file)}"
 
 
 def paint(text: str, code: str, *, colour: bool) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, spell
+from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, JobspecError, Mark, spell
 from jobspec.documents.comments import Comment, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
@@ -161,7 +161,6 @@ def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
 
 # Settings of the checks: which rules are reported, what fails, the baseline, and the contracts of images.
 STAGES = ("schema", "admission", "render", "outcome", "lint")
-SEVERITIES = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

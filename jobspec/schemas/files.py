@@ -12,7 +12,7 @@ from jobspec.kinds import built_in, find
 from jobspec.models import roots
 from jobspec.models.base import QUANTITY, Column, Model, Resource
 from jobspec.schemas import json_schema
-from jobspec.schemas.shapes import ATTRIBUTES, builtin_path, is_plain, schema_path
+from jobspec.schemas.shapes import ATTRIBUTES, VALIDATIONS, builtin_path, is_plain, schema_path
 from jobspec.schemas.structure import facts_of, releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
@@ -142,7 +142,6 @@ class _ShapeTable:
 
 
 _AS_THEY_ARE = ("description", "pattern", "enum", "default", *json_schema.LIMITS)
-_RULES = "x-kubernetes-validations"
 
 
 def crd(model: type[Model], release: str) -> dict[str, Any]:
@@ -187,7 +186,7 @@ def schema(structure: Structure) -> dict[str, Any]:
         made["items"] = schema(structure["items"])
     made |= _list_type(structure)
     if "rules" in structure:
-        made[_RULES] = structure["rules"]
+        made[VALIDATIONS] = structure["rules"]
     return made
 
 

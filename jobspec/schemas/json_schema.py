@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobspec.models.base import QUANTITY, Model, Resource
 from jobspec.schemas.structure import placed, structure_of
+from jobspec.schemas.upstream import GROUP_VERSION_KIND
 
 if TYPE_CHECKING:
     from jobspec.schemas.structure import Structure
@@ -126,7 +127,6 @@ def text(model: type[Model], release: str, version: str) -> str:
 
 
 _PREFIX = "dev.jobspec"
-_KIND = "x-kubernetes-group-version-kind"
 
 
 def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -> dict[str, Any]:
@@ -137,15 +137,15 @@ def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -
         resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
         name = _place(structure_of(model, release), f"{_PREFIX}.{resource.component}", definitions)
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-        root = definitions.pop(name) | {_KIND: [kind]}
+        root = definitions.pop(name) | {GROUP_VERSION_KIND: [kind]}
         definitions |= dict.fromkeys(_names(base, kind) or [name], root)
-        paths[_path(resource)] = {"get": {"description": f"one {resource.kind}", "responses": {}, _KIND: kind}}
+        paths[_path(resource)] = {"get": {"description": f"one {resource.kind}", "responses": {}, GROUP_VERSION_KIND: kind}}
     return {**base, "paths": {**paths, **base.get("paths", {})}, "definitions": {**base["definitions"], **definitions}}
 
 
 def _names(base: dict[str, Any], kind: dict[str, str]) -> list[str]:
     """The names that the document has for a kind, so that references to it find ours."""
-    return [name for name, definition in base["definitions"].items() if kind in definition.get(_KIND, [])]
+    return [name for name, definition in base["definitions"].items() if kind in definition.get(GROUP_VERSION_KIND, [])]
 
 
 def _path(resource: Resource) -> str:

@@ -36,6 +36,8 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "int-or-string": (int, str),
 }
+#: The keyword for rules in CEL.
+VALIDATIONS = "x-kubernetes-validations"
 #: The keyword for the size of a type in a schema, after `min` and `max`.
 SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 #: The attribute of a shape for each limit of a size in a schema: `minLength` is `least`.

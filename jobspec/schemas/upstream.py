@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Document = Mapping[str, Any]
 
-_KIND = "x-kubernetes-group-version-kind"
+GROUP_VERSION_KIND = "x-kubernetes-group-version-kind"
 _REFERENCE = "#/definitions/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 #: Definitions that Go parses by code of its own, which OpenAPI does not describe.
@@ -71,7 +71,7 @@ class _StructureTable:
         by_kind = {
             (f"{each['group']}/{each['version']}".lstrip("/"), each["kind"]): name
             for name, definition in document["definitions"].items()
-            for each in definition.get(_KIND, ())
+            for each in definition.get(GROUP_VERSION_KIND, ())
             if name.endswith(f".{each['kind']}")
         }
         release = _Release(self, document["definitions"], defaults)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.commands.files import ENDINGS
+from jobspec.kinds import MANIFEST_ENDINGS
 from tests.support.editor import editor, uris
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -23,7 +23,7 @@ _SEVERITIES = {1: "error", 2: "warning", 3: "info"}
 def _cases(group: Path) -> Iterator[tuple[Path, ...]]:
     """Each case of a group: the files and folders that belong together."""
     for each in sorted(group.iterdir()):
-        if each.is_dir() or each.suffix in ENDINGS:
+        if each.is_dir() or each.suffix in MANIFEST_ENDINGS:
             yield (each,)
 
 
@@ -92,7 +92,11 @@ async def _compare(group: Path, folder: Path) -> tuple[int, int]:
                 (shutil.copytree if each.is_dir() else shutil.copy)(each, folder / each.name)
             expected = _expected(folder)
             client.changed_on_disk()
-            names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in ENDINGS]
+            names = [
+                path.relative_to(folder).as_posix()
+                for path in sorted(folder.rglob("*"))
+                if path.is_file() and path.suffix in MANIFEST_ENDINGS
+            ]
             for name in names:
                 client.open(name)
             shown: set[Place] = set()

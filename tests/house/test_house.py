@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
@@ -425,3 +426,27 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     assert {folder: names - allowed[folder] for folder, names in imported.items() if names - allowed[folder]} == {}
     assert declared[""] - imported["jobspec"] == set()
     assert declared["dry-run"] - imported["jobspec/server"] == set()
+
+
+#: Equal constants that are two facts, or one that a module cannot import at a price that every start would pay.
+EQUAL_BY_CHANCE = {
+    ("jobspec.kubernetes.compiling", "jobspec.models.base"),  # the pattern of quantities: models load pydantic
+    ("jobspec.kubernetes.pods.resources", "jobspec.outcome.ordinary"),  # resources of containers: rules of pods are loaded for few jobs
+    ("jobspec.project.importing", "jobspec.server.pin"),  # fields of metadata
+}
+
+
+def _strings(node: ast.AST) -> list[str]:
+    return [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def test_no_fact_stands_in_two_modules() -> None:
+    """A list of three words or a long text that is a constant of two modules is one fact that stands twice; alphabets are no facts."""
+    found: dict[str, list[str]] = {}
+    for module, path in _modules():
+        for node in ast.parse(path.read_text()).body:
+            value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            texts = _strings(value) if value else []
+            if len(texts) > 2 or any(len(each) > 24 and ascii_lowercase not in each for each in texts):
+                found.setdefault(ast.unparse(value), []).append(module)
+    assert {tuple(each) for each in found.values() if len(each) > 1} == EQUAL_BY_CHANCE

@@ -12,8 +12,9 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.cel.types import SchemaTypes
-from jobspec.kubernetes.crds.rules import BUDGET, RULES
+from jobspec.kubernetes.crds.rules import BUDGET
 from jobspec.kubernetes.verdict import verdict
+from jobspec.schemas.shapes import VALIDATIONS
 from tests.hunt.finds import Find, bug
 from tests.hunt.objects import CASES, START, document
 from tests.support import cel_growth, crd_documents, crd_growth, crd_mutants
@@ -61,7 +62,7 @@ def _costly(random: Random) -> Definition:
     together = random.random() < 0.2  # cheap enough alone
     if together:
         rules = rules[:1] * 14
-    schema: dict[str, Any] = {**cel_growth.limited(random), RULES: rules}
+    schema: dict[str, Any] = {**cel_growth.limited(random), VALIDATIONS: rules}
     types = SchemaTypes(schema, target()["kubernetes"], is_resource=False)
     compiled = [types.compile(each["rule"], schema, result="bool", optional_old_self="optionalOldSelf" in each) for each in rules]
     most = max((each.estimate({}).cost for each in compiled if each.estimate), default=0)
@@ -102,7 +103,7 @@ def changed(random: Random, *, count: int = 480) -> list[Definition]:
 
 def ruled(*rules: dict[str, Any]) -> Definition:
     """A definition with rules on a value of many fields."""
-    return _definition({**cel_growth.schema(), RULES: list(rules)})
+    return _definition({**cel_growth.schema(), VALIDATIONS: list(rules)})
 
 
 def _definition(schema: dict[str, Any]) -> Definition:

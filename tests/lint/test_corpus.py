@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from functools import cache
 from statistics import median
 
-from jobspec import pipeline
+from jobspec import kinds, pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult
-from jobspec.lint.linted import RUNTIMES
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source
 from jobspec.workloads import is_workload
 from tests.support.reference import folder
 
-_KINDS = ("PyTorchJob", "TrainJob", *(kind for _, kind in RUNTIMES))
+_KINDS = ("PyTorchJob", "TrainJob", *(kind for _, kind in kinds.RUNTIMES))
 _MOST = 2  # warnings of the manifest in the middle
 
 

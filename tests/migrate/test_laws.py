@@ -10,9 +10,10 @@ import pytest
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import as_document
+from jobspec.kinds import RUNTIMES
 from jobspec.migrate.facts import Fact, JobFacts, Key, job_facts
 from jobspec.migrate.jobs import MigratedJob, loss_report, migrate_pytorchjob, shared_key
-from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
+from jobspec.migrate.releases import migrate_runtime, migrate_trainjob
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from tests.migrate.jobs import cluster, documents_of, jobs_among, text_of

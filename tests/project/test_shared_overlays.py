@@ -10,8 +10,9 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.kinds import PROJECT_FILE
 from jobspec.pipeline import Source
-from jobspec.project.project import FILE, LoadedProject, Sources
+from jobspec.project.project import LoadedProject, Sources
 from jobspec.project.rendering import objects_of
 from jobspec.project.variants import PlannedVariant, variants_of
 from tests.support.projects import RandomProject, projects
@@ -37,7 +38,7 @@ HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 
 
 def _variants(files: dict[str, str]) -> tuple[Sequence[PlannedVariant], Cluster]:
-    project = LoadedProject(read(files[FILE], file=FILE)[0][0], files[FILE])
+    project = LoadedProject(read(files[PROJECT_FILE], file=PROJECT_FILE)[0][0], files[PROJECT_FILE])
     cluster = Cluster(project.asked_releases)
     variants, problems = variants_of(project, Sources(lambda path: Source(path, files[path]), cluster))
     assert not problems
@@ -92,7 +93,7 @@ def test_overlays_that_are_applied_once_come_to_the_same() -> None:
 
 def test_problems_of_shared_overlays_are_those_of_each_variant() -> None:
     entry = "{name: 'a-${seed}', base: base.yaml, namespace: ml, overlays: [large.yaml], matrix: {seed: [1, 2, 3]}, labels: {n: '${seed}'}}"
-    files = {"base.yaml": BASE, "large.yaml": WITH_PROBLEMS, FILE: f"{HEAD}  variants: [{entry}]\n"}
+    files = {"base.yaml": BASE, "large.yaml": WITH_PROBLEMS, PROJECT_FILE: f"{HEAD}  variants: [{entry}]\n"}
     assert _law(files) == 3
     variants, cluster = _variants(files)
     for variant in variants:
@@ -104,6 +105,6 @@ def test_overlays_are_applied_to_each_base_and_namespace_of_a_matrix() -> None:
     entry = "{name: 'a-${of}', %s, overlays: [istio-off], matrix: {of: [one, two]}}"
     files = {"one.yaml": BASE, "two.yaml": BASE.replace("numNodes: 2", "numNodes: 3")}
     for said in ("base: '${of}.yaml'", "base: one.yaml, namespace: '${of}'"):
-        variants, cluster = _variants({**files, FILE: f"{HEAD}  variants: [{entry % said}]\n"})
+        variants, cluster = _variants({**files, PROJECT_FILE: f"{HEAD}  variants: [{entry % said}]\n"})
         assert [each.shared for each in variants] == [None, None]
         assert len({repr(objects_of(each, cluster)[0][0].data) for each in variants}) == 2

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from jobspec.project.project import FILE
+from jobspec.kinds import PROJECT_FILE
 from tests.support.manifests import write
 
 Data = dict[str, Any]
@@ -33,7 +33,7 @@ class RandomProject:
     def files(self) -> dict[str, str]:
         """The text of each file by its path."""
         project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": self.spec}
-        documents = {**self.bases, **{path: [overlay] for path, overlay in self.overlays.items()}, FILE: [project]}
+        documents = {**self.bases, **{path: [overlay] for path, overlay in self.overlays.items()}, PROJECT_FILE: [project]}
         return {path: "---\n".join(self._text(each) for each in listed) for path, listed in documents.items()}
 
     def _text(self, data: Data) -> str:

@@ -6,12 +6,13 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Problem, Problems
-from jobspec.go.values import mapping
+from jobspec.go.values import TRUE_WORDS, mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
 from jobspec.kubernetes.pods.defaults import of_class
 from jobspec.kubernetes.pods.pod import priority_problems
+from jobspec.kubernetes.pods.scheduling import MIRROR
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
@@ -143,9 +144,7 @@ def _covers(wide: Data, narrow: Data) -> bool:
 
 
 _DEFAULT = "default"
-_MIRROR = "kubernetes.io/config.mirror"
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
 
 
 def account_of(spec: Data) -> str:
@@ -156,7 +155,7 @@ def account_of(spec: Data) -> str:
 def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
     """A pod with its account and that account's pull secrets, and why the server refuses it."""
     spec = mapping(pod, "spec")
-    if _MIRROR in mapping(pod, "metadata", "annotations"):
+    if MIRROR in mapping(pod, "metadata", "annotations"):
         return pod, list(_mirror_problems(spec))
     name = account_of(spec)
     account = objects.find(SERVICE_ACCOUNT, namespace, name)
@@ -167,7 +166,7 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
         return {**pod, "spec": filled}, [_unknown(SERVICE_ACCOUNT, name, field, objects, namespace)] if is_missing else []
     if not sequence(spec, "imagePullSecrets") and sequence(account, "imagePullSecrets"):
         filled["imagePullSecrets"] = [{"name": each.get("name")} for each in sequence(account, "imagePullSecrets")]
-    enforced = mapping(account, "metadata", "annotations").get(_ENFORCED) in _TRUE
+    enforced = mapping(account, "metadata", "annotations").get(_ENFORCED) in TRUE_WORDS
     return {**pod, "spec": filled}, list(_secrets(filled, name, account)) if enforced else []
 
 
@@ -187,7 +186,7 @@ def _secrets(spec: Data, name: str, account: Data) -> Problems:
 
 def _mirror_problems(spec: Data) -> Problems:
     """The problems of a mirror pod, which a kubelet makes from a file."""
-    what = f"a pod with the annotation `{_MIRROR}` is a mirror of one that a kubelet made from a file, which has no"
+    what = f"a pod with the annotation `{MIRROR}` is a mirror of one that a kubelet made from a file, which has no"
     for field in ("serviceAccountName", "serviceAccount"):
         if spec.get(field):
             yield Problem("refused-by-account", ("spec", field), f"{what} account", "remove the annotation")

@@ -132,14 +132,14 @@ def policies_of(documents: Iterable[Document], *, complete: CompleteKinds = UNKN
     return PolicyObjects(data_of(documents), complete=complete)
 
 
-_LEVELS = "pod-security.kubernetes.io/"
+POD_SECURITY_LABEL = "pod-security.kubernetes.io/"
 
 
 def decides(document: Document, *, complete: CompleteKinds) -> bool:
     """Whether an object decides on the pods of jobs, or they wait for it. Unless its kind is *complete*, what is absent does not count."""
     kind = document.group_kind
     if kind == kinds.NAMESPACE and not complete.every:
-        return any(str(name).startswith(_LEVELS) for name in mapping(document.data, "metadata", "labels"))
+        return any(str(name).startswith(POD_SECURITY_LABEL) for name in mapping(document.data, "metadata", "labels"))
     if kind == kinds.SERVICE_ACCOUNT and not complete.every and kind not in complete.pinned:
         return bool(mapping(document.data, "metadata", "annotations"))
     wanted = (*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if complete.every else ()

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, Reasons
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.admission.objects import POD_SECURITY_LABEL, containers, sequence
+from jobspec.kubernetes.pods.defaults import HOOKS, PROBES
+from jobspec.kubernetes.pods.scheduling import APP_ARMOR, SECCOMP, SECCOMP_OF_POD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +68,6 @@ def breaches(pod: Data, level: Level, release: str) -> list[tuple[str, Breach]]:
 # Follows `PolicyToEvaluate`, k8s.io/pod-security-admission api, 0.36.3.
 
 
-PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")
 LATEST = 1_000_000
 """The minor version that `latest` stands for: after all that a label can usefully name."""
@@ -97,14 +98,14 @@ def levels_of(labels: Mapping[str, Any]) -> Levels:
     """The levels that labels name. A wrong level of `enforce` counts as the strictest; one of `warn` as none."""
     enforce = _level(labels, "enforce", otherwise="restricted")
     warn = _level(labels, "warn", otherwise="privileged")
-    said = labels.get(f"{PREFIX}enforce")
-    if f"{PREFIX}warn" not in labels and said in LEVELS and said != "privileged":
-        return Levels(enforce, Level(enforce.name, warn.minor if f"{PREFIX}warn-version" in labels else enforce.minor))
+    said = labels.get(f"{POD_SECURITY_LABEL}enforce")
+    if f"{POD_SECURITY_LABEL}warn" not in labels and said in LEVELS and said != "privileged":
+        return Levels(enforce, Level(enforce.name, warn.minor if f"{POD_SECURITY_LABEL}warn-version" in labels else enforce.minor))
     return Levels(enforce, warn)
 
 
 def _level(labels: Mapping[str, Any], mode: str, *, otherwise: str) -> Level:
-    name, version = labels.get(PREFIX + mode, "privileged"), labels.get(f"{PREFIX}{mode}-version", "latest")
+    name, version = labels.get(POD_SECURITY_LABEL + mode, "privileged"), labels.get(f"{POD_SECURITY_LABEL}{mode}-version", "latest")
     minor = _minor(version)
     return Level(name if name in LEVELS else otherwise, LATEST if minor is None else minor)
 
@@ -121,13 +122,13 @@ def _minor(version: Any) -> int | None:
 def label_problems(labels: Mapping[str, Any]) -> Problems:
     """The problems of a namespace's labels that name levels: the server refuses the namespace."""
     for mode in ("enforce", "audit", "warn"):
-        level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
+        level, version = labels.get(POD_SECURITY_LABEL + mode), labels.get(f"{POD_SECURITY_LABEL}{mode}-version")
         if level is not None and level not in LEVELS:
             message = f"a Pod Security level is one of `privileged`, `baseline` and `restricted`, not `{level}`"
-            yield Problem("unsupported-choice", ("metadata", "labels", Key(PREFIX + mode)), message)
+            yield Problem("unsupported-choice", ("metadata", "labels", Key(POD_SECURITY_LABEL + mode)), message)
         if version is not None and _minor(version) is None:
             message = f"a version of Pod Security is `latest`, or such as `v1.30`, not `{version}`"
-            yield Problem("wrong-format", ("metadata", "labels", Key(f"{PREFIX}{mode}-version")), message)
+            yield Problem("wrong-format", ("metadata", "labels", Key(f"{POD_SECURITY_LABEL}{mode}-version")), message)
 
 
 # A breach: what a pod has or lacks, against a check of Pod Security, and where.
@@ -164,15 +165,10 @@ class Check:
 
 
 _POD: Path = ("spec", "securityContext")
-_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_OF = "container.seccomp.security.alpha.kubernetes.io/"
 _PROFILES = ("RuntimeDefault", "Localhost")
 _CAPABILITIES = tuple(
     "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT".split(),  # noqa: SIM905
 )
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_HOOKS = ("postStart", "preStop")
 _SELINUX = ("", "container_t", "container_init_t", "container_kvm_t")
 _SYSCTLS = (
     "kernel.shm_rmid_forced",
@@ -207,7 +203,7 @@ def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
         if "appArmorProfile" in context and (profile := mapping(context, "appArmorProfile")):
             yield from _profile(profile, (*path, "appArmorProfile", "type"), "AppArmor")
     for key, value in mapping(metadata, "annotations").items():
-        if key.startswith(_APPARMOR) and value not in ("", "runtime/default") and not str(value).startswith("localhost/"):
+        if key.startswith(APP_ARMOR) and value not in ("", "runtime/default") and not str(value).startswith("localhost/"):
             yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", _REMOVE)
 
 
@@ -251,7 +247,7 @@ def _host_ports(_: Data, spec: Data) -> Iterator[Breach]:
 def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
     """check_hostProbesAndhostLifecycle.go."""
     for path, container in containers(spec):
-        handlers = [((each,), container) for each in _PROBES] + [(("lifecycle", each), container) for each in _HOOKS]
+        handlers = [((each,), container) for each in PROBES] + [(("lifecycle", each), container) for each in HOOKS]
         for steps, inside in handlers:
             for action in ("httpGet", "tcpSocket"):
                 host = mapping(inside, *steps, action).get("host")
@@ -297,8 +293,8 @@ def _selinux(types: tuple[str, ...]) -> Find:
 def _seccomp_annotations(metadata: Data, spec: Data) -> Iterator[Breach]:
     """check_seccompProfile_baseline.go, before there was a field."""
     annotations = mapping(metadata, "annotations")
-    names = dict.fromkeys(f"{_SECCOMP_OF}{container.get('name') or ''}" for _, container in containers(spec))
-    for key in (_SECCOMP, *names):
+    names = dict.fromkeys(f"{SECCOMP}{container.get('name') or ''}" for _, container in containers(spec))
+    for key in (SECCOMP_OF_POD, *names):
         value = annotations.get(key)
         if value is not None and value not in ("runtime/default", "docker/default") and not str(value).startswith("localhost/"):
             yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", _REMOVE)

@@ -17,6 +17,7 @@ from typing import Any
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.go.formats import plain_address
+from jobspec.go.quantities import BINARY, DECIMAL
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel import signatures
@@ -156,8 +157,6 @@ def query(one: Address) -> dict[str, list[str]]:
 # 1.0: both are equal in CEL, so quantities with the same number are equal, whatever their flags.
 
 
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _INT64 = 1 << 63
 _NANO = Decimal("1e-9")
 _EXACT = Context(prec=4000, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -171,8 +170,8 @@ def quantity(text: str) -> Quantity:
     digits, suffix = _split(text)
     if not any(digit in digits for digit in "123456789"):
         return _made(Decimal(0), is_integer=True)
-    if suffix in _BINARY:
-        number = _EXACT.multiply(Decimal(digits), Decimal(1 << _BINARY[suffix]))
+    if suffix in BINARY:
+        number = _EXACT.multiply(Decimal(digits), Decimal(1 << BINARY[suffix]))
         number = min(max(number, Decimal(1 - _INT64)), Decimal(_INT64 - 1))
     else:
         number = _EXACT.scaleb(Decimal(digits), _exponent(suffix))
@@ -186,7 +185,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _exponent(suffix: str) -> int:
-    return _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:])
 
 
 def _without_less_than_nano(number: Decimal) -> Decimal:
@@ -197,8 +196,8 @@ def _without_less_than_nano(number: Decimal) -> Decimal:
 def _is_held_as_integer(digits: str, suffix: str, number: Decimal) -> bool:
     whole, _, fraction = digits.lstrip("0").partition(".")
     length = max(len(whole), 1) + len(fraction)
-    if suffix in _BINARY:
-        return not fraction and length + _BINARY[suffix] * 3 // 10 <= _SHORT_BINARY and abs(number) < _INT64
+    if suffix in BINARY:
+        return not fraction and length + BINARY[suffix] * 3 // 10 <= _SHORT_BINARY and abs(number) < _INT64
     scale = _exponent(suffix) - len(fraction)
     return length <= _SHORT and scale >= 0 and number.adjusted() < 20 and abs(number) < _INT64
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from jobspec.go import formats, regex, text_formats
+from jobspec.go.values import FALSE_WORDS, TRUE_WORDS
 from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
@@ -296,7 +297,7 @@ def _check_clause(letter: str, item: Any, checked: CheckedExpression) -> None:
 
 _INT64 = 1 << 63
 _SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999
-_BOOLEANS = ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
+_BOOLEANS = (*TRUE_WORDS, *FALSE_WORDS)
 
 
 def fold(node: Any) -> Literal | None:

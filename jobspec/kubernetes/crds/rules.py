@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.cel.paths import spellings
 from jobspec.kubernetes.crds.structural import SchemaContext, children, has_schemas, invalid
+from jobspec.schemas.shapes import VALIDATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.cel.types import Compilation, SchemaTypes
 
 Schema = dict[str, Any]
-RULES = "x-kubernetes-validations"
 BUDGET = 10_000_000
 """What an expression may cost, for all values that an object can have of its schema (`StaticEstimatedCostLimit`)."""
 _BUDGET_OF_ALL = 100_000_000
@@ -102,7 +102,7 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, i
         from jobspec.kubernetes.cel.types import SchemaTypes
     except ImportError:
         message = "the rules were not checked: the CEL library is not installed (cel-expr-python)"
-        yield Problem("rule-not-evaluated", (*outermost[0].path, RULES), message)
+        yield Problem("rule-not-evaluated", (*outermost[0].path, VALIDATIONS), message)
         return
     expressions: list[_RuleExpression] = []
     for each in outermost:
@@ -114,7 +114,7 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path], release: str, *, i
 
 def _outermost(at: _Ruled) -> Iterator[_Ruled]:
     """The outermost schemas with rules; the server declares the CEL types of each of them separately."""
-    if at.schema.get(RULES):
+    if at.schema.get(VALIDATIONS):
         yield at
     else:
         for inner in _inner_schemas(at):
@@ -124,7 +124,7 @@ def _outermost(at: _Ruled) -> Iterator[_Ruled]:
 def _ruled(at: _Ruled, types: SchemaTypes | None) -> Iterator[_Ruled]:
     """The schemas with rules: a schema and those inside it."""
     types = types and types.of(at.schema)
-    if at.schema.get(RULES):
+    if at.schema.get(VALIDATIONS):
         yield at._replace(types=types)
     for inner in _inner_schemas(at):
         yield from _ruled(inner, types)
@@ -136,14 +136,14 @@ def _inner_schemas(at: _Ruled) -> Iterator[_Ruled]:
     limit = "maxItems" if kind == "array" else "maxProperties" if kind == "object" and "additionalProperties" in schema else ""
     around = (*at.around, _Around(at.path, limit, schema.get(limit))) if limit else at.around
     for child, path, context in children(schema, at.path, at.context):
-        if RULES in child or has_schemas(child):
+        if VALIDATIONS in child or has_schemas(child):
             yield _Ruled(path, child, context, around)
 
 
 def _problems_of_rules(at: _Ruled, expressions: list[_RuleExpression], *, is_stored: bool) -> Problems:
     """The problems of the rules of a schema, without their cost; it adds the expressions that compile."""
-    for index, rule in enumerate(at.schema[RULES]):
-        path: Path = (*at.path, RULES, index)
+    for index, rule in enumerate(at.schema[VALIDATIONS]):
+        path: Path = (*at.path, VALIDATIONS, index)
         if at.types is None:
             yield invalid((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
             continue

@@ -12,6 +12,7 @@ from typing import Any
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
+from jobspec.kubernetes.compiling import INT_OR_STRING
 from jobspec.kubernetes.problems import items_at, name_of
 from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import Shape
@@ -23,7 +24,6 @@ _FORBIDDEN_INSIDE = (
     *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys", "x-kubernetes-list-type"),
     *("x-kubernetes-map-type", "x-kubernetes-validations"),
 )
-_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _NO_OTHERS = ("additionalProperties", False)  # which the server drops there
 #: The message for a list without `items`; the check of list maps gives the same.
 NO_ITEMS = "a list needs `items`, the schema of each item"
@@ -109,7 +109,7 @@ def _int_or_string_keywords(schema: Schema) -> list[str]:
 
 def _are_int_or_string(branches: list[Schema] | None) -> bool:
     plain = [{keyword: value for keyword, value in branch.items() if (keyword, value) != _NO_OTHERS} for branch in branches or ()]
-    return plain == _INT_OR_STRING
+    return plain == INT_OR_STRING
 
 
 def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problems:
@@ -344,7 +344,7 @@ def _has_lines(text: str) -> bool:
 #
 # Follows the recursion in `ValidateCustomResourceDefinitionOpenAPISchema` and `specStandardValidatorV3`, k8s.io/apiextensions-apiserver
 # pkg/apis/apiextensions/validation/validation.go, 1.36.
-_META = ("apiVersion", "kind", "metadata")
+META_FIELDS = ("apiVersion", "kind", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ def children(schema: Schema, path: Path, context: SchemaContext) -> list[tuple[S
         return found
     is_resource = context.is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     for name, child in (schema.get("properties") or {}).items():
-        in_meta = is_resource and name in _META
+        in_meta = is_resource and name in META_FIELDS
         why = f"`{name}` of an object as a whole cannot have defaults" if context.is_root and in_meta else ""
         found.append((child, (*path, "properties", Key(name)), context.inside(in_meta=in_meta, default_hint=why)))
     if isinstance(schema.get("additionalProperties"), dict):

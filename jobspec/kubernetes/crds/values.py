@@ -16,7 +16,7 @@ from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import shape_of
 from jobspec.kubernetes.conditions import broken_branch
 from jobspec.kubernetes.correlation import Correlated
-from jobspec.kubernetes.crds.structural import has_known_type
+from jobspec.kubernetes.crds.structural import META_FIELDS, has_known_type
 from jobspec.kubernetes.custom_resources import resource_problems
 from jobspec.kubernetes.problems import describe, name_of
 from jobspec.kubernetes.rules import broken_rules
@@ -24,7 +24,6 @@ from jobspec.kubernetes.structural import typed_problems_at
 from jobspec.schemas.shapes import TYPES, Shape
 
 Schema = dict[str, Any]
-_META = ("apiVersion", "kind", "metadata")
 _DEFAULT: Path = ("default",)
 _EITHER = "x-kubernetes-int-or-string"
 _LEFT_TO_FORMATS = ("array", "boolean", "object")
@@ -40,7 +39,7 @@ def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path |
         found = _default(default, schema, meta) if steps is None else _default_in_meta(default, schema, meta, steps)
         yield from (_at_default(problem, path) for problem in found)
     for name, child in (schema.get("properties") or {}).items():
-        is_meta = bool(schema.get("x-kubernetes-embedded-resource")) and name in _META
+        is_meta = bool(schema.get("x-kubernetes-embedded-resource")) and name in META_FIELDS
         inside = (name,) if is_meta else None if steps is None else (*steps, name)
         yield from default_problems(child, meta, (*path, "properties", Key(name)), inside)
     if isinstance(schema.get("items"), dict):
@@ -88,7 +87,7 @@ def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = Fals
 
 def _unknown_fields(value: Data, schema: Schema, path: Path, *, kept: bool) -> Problems:
     kept = kept or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-    own = _META if schema.get("x-kubernetes-embedded-resource") else ()
+    own = META_FIELDS if schema.get("x-kubernetes-embedded-resource") else ()
     for name, inner in value.items():
         if name in own:
             continue
@@ -127,7 +126,7 @@ def _as_resources(found: list[tuple[Data, Path]], meta: Shape) -> list[Problem]:
 
 
 def _decoding(value: Data, path: Path, meta: Shape) -> Problems:
-    for name in _META[:2]:
+    for name in META_FIELDS[:2]:
         if name in value and not isinstance(value[name], str):
             yield Problem("wrong-type", (*path, name), f"expected a string, got {describe(value[name])}")
     found = typed_problems_at(value.get("metadata"), meta, (*path, "metadata"))
@@ -135,7 +134,7 @@ def _decoding(value: Data, path: Path, meta: Shape) -> Problems:
 
 
 def _resource(value: Data, path: Path) -> Problems:
-    for name in _META[:2]:
+    for name in META_FIELDS[:2]:
         if name not in value:
             yield Problem("missing-field", path, f"missing required field `{name}`")
     yield from resource_problems(value, path)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
-_PULLS = ("Always", "IfNotPresent", "Never")
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _OF_RUNNING = ("lifecycle", *PROBES)
 """Fields that init containers cannot have unless they are sidecars."""
 _NOT_FOR_DEBUGGING = (
@@ -67,7 +67,7 @@ def _common(container: Data, spec: Data, names: set[str], path: Path, release: s
     names.add(name)
     if not container.get("image"):
         yield missing("image", container, path)
-    for field, choices in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", _PULLS)):
+    for field, choices in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", PULL_POLICIES)):
         value = container.get(field)
         if value and value not in choices:
             yield unsupported(value, choices, (*path, field))
@@ -318,7 +318,7 @@ def resource_problems(reference: Data, path: Path, *, in_volume: bool) -> Proble
 # pkg/apis/core/validation, and `IsValidPortName`, k8s.io/apimachinery pkg/util/validation, 1.36.
 
 
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
+PROTOCOLS = ("TCP", "UDP", "SCTP")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _NAME = _LETTERS | frozenset("0123456789-")
 
@@ -340,8 +340,8 @@ def _port_problems(container: Data, path: Path) -> Problems:
             if port.get(field):
                 yield from number_problems(port[field], (*at, field))
         protocol = port.get("protocol")
-        if protocol and protocol not in _PROTOCOLS:
-            yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
+        if protocol and protocol not in PROTOCOLS:
+            yield unsupported(protocol, PROTOCOLS, (*at, "protocol"))
 
 
 def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:

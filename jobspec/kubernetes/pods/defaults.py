@@ -226,7 +226,7 @@ def _without_mounts(container: Data, volumes: set[str]) -> Data:
 # 1.36. When images are pulled is left out, since each policy follows from its image.
 
 
-_HOOKS = ("postStart", "preStop")
+HOOKS = ("postStart", "preStop")
 _OF_SPEC = {
     "restartPolicy": "Always",
     "dnsPolicy": "ClusterFirst",
@@ -290,7 +290,7 @@ def _container(container: Data) -> Data:
     return _with_changed(
         container,
         "lifecycle",
-        lambda hooks: {name: _filled(each, _OF_HANDLERS) if name in _HOOKS else each for name, each in hooks.items()},
+        lambda hooks: {name: _filled(each, _OF_HANDLERS) if name in HOOKS else each for name, each in hooks.items()},
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
-from jobspec.go.values import decode_as_go
+from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import (
     POLICIES,
@@ -29,6 +29,7 @@ from jobspec.kubernetes.pods.defaults import (
     restart_policy,
     without_disabled,
 )
+from jobspec.kubernetes.pods.scheduling import MIRROR
 from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
 from jobspec.kubernetes.problems import describe, excluded, items_at, missing, name_of, named, required_choice, unsupported
 from jobspec.schemas.shapes import Shape
@@ -168,7 +169,6 @@ def template_metadata_problems(template: Data, spec: Data, path: Path) -> Proble
 # that off.
 
 
-_MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the kubelet shows to the server
 _MAX_NAME = 253
 
 
@@ -178,8 +178,8 @@ def pod_only_problems(pod: Data, release: str) -> Problems:
     if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
         yield from image_volume_problems(spec, _SPEC)
     yield from _claim_names(spec, metadata)
-    if _MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
-        message = f"a pod with the annotation `{_MIRROR}` cannot claim devices"
+    if MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
+        message = f"a pod with the annotation `{MIRROR}` cannot claim devices"
         yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
         yield from _repeated_keys(spec, metadata.get("labels", {}), release)
@@ -262,17 +262,14 @@ def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
         yield from _own_users(spec, path, release)
 
 
-_MAX_INT32 = (1 << 31) - 1
-
-
 def _account_and_deadline(spec: Data, path: Path) -> Problems:
     """The problems of the name of a pod's ServiceAccount, and of a deadline that is no number of seconds."""
     field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
     if spec.get(field):
         yield from named(spec[field], "a ServiceAccount", bad_subdomain, (*path, field))
     seconds = spec.get("activeDeadlineSeconds")
-    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
-        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
+    if seconds is not None and not 1 <= seconds <= MAX_INT32:
+        message = f"`activeDeadlineSeconds` is from 1 to {MAX_INT32:,}, not {seconds:,}"
         yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)
 
 

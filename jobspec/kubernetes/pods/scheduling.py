@@ -5,6 +5,7 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
+from jobspec.cel_rules import KNOWN_EFFECTS
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import (
     bad_label_name,
@@ -47,7 +48,7 @@ _NAMES = {
     "priorityClassName": "a PriorityClass",
     "runtimeClassName": "a RuntimeClass",
 }
-_PREEMPTIONS = ("PreemptLowerPriority", "Never")
+PREEMPTIONS = ("PreemptLowerPriority", "Never")
 
 
 def scheduling_problems(spec: Data, path: Path) -> Problems:
@@ -70,7 +71,7 @@ def scheduling_problems(spec: Data, path: Path) -> Problems:
     for problem in requirement_problems({"limits": spec.get("overhead", {})}, path, bad_container_resource, spec):
         yield problem.moved_to((*path, "overhead", *problem.path[len(path) + 1 :]))
     if "preemptionPolicy" in spec:
-        yield from one_of(spec["preemptionPolicy"], _PREEMPTIONS, (*path, "preemptionPolicy"))
+        yield from one_of(spec["preemptionPolicy"], PREEMPTIONS, (*path, "preemptionPolicy"))
 
 
 # Affinity to nodes and pods.
@@ -230,7 +231,6 @@ def repeated_key_problems(term: Data, labels: dict[str, str], path: Path) -> Pro
 
 
 _TOLERATION_OPERATORS = ("Equal", "Exists")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def toleration_problems(toleration: Data, path: Path) -> Problems:
@@ -248,8 +248,8 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
     elif operator == "Equal":
         yield from formed(value, "value of a taint", bad_label_value, (*path, "value"))
     effect = toleration.get("effect", "")
-    if effect and effect not in _EFFECTS:
-        yield unsupported(effect, _EFFECTS, (*path, "effect"))
+    if effect and effect not in KNOWN_EFFECTS:
+        yield unsupported(effect, KNOWN_EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
         message = "`tolerationSeconds` is the time until an eviction, for which the effect must be `NoExecute`"
         hint = "write `effect: NoExecute`, or remove `tolerationSeconds`"
@@ -360,11 +360,11 @@ def _constraint(constraint: Data, path: Path) -> Problems:
 # k8s.io/kubernetes pkg/apis/core/validation, and `applyAppArmorVersionSkew`, pkg/registry/core/pod, 1.36.
 
 
-_MIRROR = "kubernetes.io/config.mirror"
+MIRROR = "kubernetes.io/config.mirror"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
-_SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _DOCKER_DEFAULT = "docker/default"
 _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAULT)}
@@ -374,14 +374,14 @@ def annotation_rule_problems(annotations: Annotations, spec: Data, path: Path) -
     """The problems of *annotations*, which stand at *path*, in themselves."""
     for key, value in annotations.items():
         at = (*path, Key(key))
-        if key == _MIRROR and not spec.get("nodeName"):
+        if key == MIRROR and not spec.get("nodeName"):
             yield excluded(at, "a mirror pod (created by a kubelet from a file) needs a `nodeName`", "remove the annotation")
         elif key == _COST and not _is_cost(value):
             yield Problem("wrong-format", at, f'the deletion cost must be a 32-bit integer, not "{value}"')
-        elif key == _SECCOMP_OF_POD or key.startswith(_SECCOMP):
+        elif key == SECCOMP_OF_POD or key.startswith(SECCOMP):
             yield from _seccomp(value, at)
-        elif key.startswith(_APP_ARMOR):
-            yield from _app_armor(key.removeprefix(_APP_ARMOR), value, spec, at)
+        elif key.startswith(APP_ARMOR):
+            yield from _app_armor(key.removeprefix(APP_ARMOR), value, spec, at)
         elif key == _TOLERATIONS:
             yield from toleration_annotation_problems(value, at)
 
@@ -413,15 +413,15 @@ def _app_armor(name: str, value: str, spec: Data, path: Path) -> Problems:
 
 def contradiction_problems(annotations: Annotations, spec: Data, path: Path, *, of_template: bool) -> Problems:
     """The annotations that contradict the profiles in the spec at *path*."""
-    if not any(key == _SECCOMP_OF_POD or key.startswith((_SECCOMP, _APP_ARMOR)) for key in annotations):
+    if not any(key == SECCOMP_OF_POD or key.startswith((SECCOMP, APP_ARMOR)) for key in annotations):
         return
     own = spec.get("securityContext", {})
-    yield from _differs(annotations.get(_SECCOMP_OF_POD), own.get("seccompProfile"), (*path, "securityContext", "seccompProfile"))
+    yield from _differs(annotations.get(SECCOMP_OF_POD), own.get("seccompProfile"), (*path, "securityContext", "seccompProfile"))
     is_windows = spec.get("os", {}).get("name") == "windows"
     for at, container in containers_of(spec, path):
         inner, name = container.get("securityContext", {}), container.get("name", "")
-        yield from _differs(annotations.get(_SECCOMP + name), inner.get("seccompProfile"), (*at, "securityContext", "seccompProfile"))
-        said = annotations.get(_APP_ARMOR + name)
+        yield from _differs(annotations.get(SECCOMP + name), inner.get("seccompProfile"), (*at, "securityContext", "seccompProfile"))
+        said = annotations.get(APP_ARMOR + name)
         profile = inner.get("appArmorProfile")
         # of a pod, the server makes the field from the annotation, so that the two cannot contradict
         is_copied = said in (DEFAULT, UNCONFINED) or (said or "").removeprefix(LOCALHOST).strip() not in ("", said)

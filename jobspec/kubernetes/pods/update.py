@@ -11,7 +11,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
-from jobspec.kubernetes.pods.scheduling import REQUIRED
+from jobspec.kubernetes.pods.scheduling import APP_ARMOR, MIRROR, REQUIRED
 from jobspec.kubernetes.problems import describe, value_at
 
 TYPE_CHECKING = False
@@ -27,9 +27,7 @@ _BY_CLUSTER = ("nodeName",)
 _ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
 _OF_IMAGES = ("image", "imagePullPolicy")
 _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
-_MIRROR = "kubernetes.io/config.mirror"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
+TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
 _ANEW = "restore the old value, or delete and recreate the pod"
 
 
@@ -37,7 +35,7 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
     """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old))
     for key in {**noted, **notes}:
-        if (key == _MIRROR or key.startswith(_APP_ARMOR)) and notes.get(key) != noted.get(key):
+        if (key == MIRROR or key.startswith(APP_ARMOR)) and notes.get(key) != noted.get(key):
             path: Path = ("metadata", "annotations", *((Key(key),) if key in notes else ()))
             yield Problem("immutable-field", path, f"the annotation `{key}` of a pod cannot be added, changed or removed", _ANEW)
     now, was = new.get("spec", {}), old.get("spec", {})
@@ -153,7 +151,7 @@ def _tolerations(new: list[Data], old: list[Data]) -> Problems:
 def _with_given(tolerations: list[Data]) -> list[Data]:
     """Tolerations with those that admission adds."""
     covered = {each.get("key", "") for each in tolerations if each.get("effect", "") in ("", "NoExecute")}
-    given = [key for key in _GIVEN if covered.isdisjoint((key, ""))]
+    given = [key for key in TOLERATED_TAINTS if covered.isdisjoint((key, ""))]
     return [*tolerations, *({"key": key, "operator": "Exists", "effect": "NoExecute"} for key in given)]
 
 

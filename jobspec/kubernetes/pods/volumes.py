@@ -15,7 +15,7 @@ from jobspec.kubernetes.metadata import (
     label_problems,
     selector_problems,
 )
-from jobspec.kubernetes.pods.containers import field_problems, resource_problems
+from jobspec.kubernetes.pods.containers import PULL_POLICIES, field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
     closest,
@@ -134,7 +134,6 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "vsphereVolume": ("volumePath",),
 }
 _HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MAX_DRIVER = 63
 
 
@@ -190,7 +189,7 @@ def image_volume_problems(spec: Data, path: Path) -> Problems:
 
 def _image(data: Data, path: Path) -> Problems:
     if data.get("pullPolicy"):
-        yield from one_of(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
+        yield from one_of(data["pullPolicy"], PULL_POLICIES, (*path, "pullPolicy"))
 
 
 # Sources of volumes with rules for addresses: iSCSI, Fibre Channel, Azure disks and others.

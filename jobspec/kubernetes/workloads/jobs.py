@@ -377,7 +377,7 @@ def managed_by(name: str, path: Path) -> Problems:
 _SPEC: Path = ("spec",)
 _TEMPLATE: Path = ("spec", "template")
 _FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
-_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+CHANGEABLE_OF_PODS = ("nodeSelector", "tolerations", "schedulingGates")
 _ANEW = "restore the old value, or create a Job of another name"
 #: What of the metadata of a suspended Job's pods may change; all of it from 1.36 on.
 _FREE: Data = {"labels": None, "annotations": None}
@@ -488,10 +488,10 @@ def _scheduled(new: Data, old: Data, *, sized: bool) -> Data:
     """The old pods with what may change as the new ones have it: their nodes, and where that is *sized*, what they need there."""
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
-    taken = {name: new[name] for name in _SCHEDULING if name in new}
+    taken = {name: new[name] for name in CHANGEABLE_OF_PODS if name in new}
     fields = [field for field in ("containers", "initContainers") if field in old and sized]
     resized: Data = {field: _sized(structs(new, field), structs(old, field)) for field in fields}
-    kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
+    kept = {name: each for name, each in old.items() if name not in (*CHANGEABLE_OF_PODS, "affinity")}
     has_any = affinity or "affinity" in new
     return {**kept, **taken, **resized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
 

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
-from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
+from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
 from jobspec.kubernetes.problems import formed, items_at, missing, named, one_of, within
 from jobspec.targets import is_at_least
 
@@ -163,7 +163,6 @@ def _single_stack(spec: Data, families: list[str]) -> Problems:
 
 
 _AT: Path = ("spec", "ports")
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
 _MOST = 65535
 
 
@@ -175,7 +174,7 @@ def _port_list(spec: Data, kind: str, *, is_new: bool) -> Problems:
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
-        yield from one_of(_protocol(port), _PROTOCOLS, (*path, "protocol"))
+        yield from one_of(_protocol(port), PROTOCOLS, (*path, "protocol"))
         yield from _target(port, (*path, "targetPort"))
         if is_given(port, "appProtocol"):
             yield from formed(text(port, "appProtocol"), "name of a protocol", bad_qualified_name, (*path, "appProtocol"))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, changed, is_true, items, number, set_by, text, with_appended, with_fields
+from jobspec.operators.batch import POD_OF_JOB
 from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, operator_mark, owner_references
 from jobspec.schemas import shapes
 from jobspec.targets import Target, is_at_least
@@ -55,9 +56,6 @@ def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[Ma
 # Follows `reconcileReplicatedJobs` and `constructJob`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 
 
-_POD = ("spec", "template", "spec")
-
-
 def jobs_of(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     """The Jobs of a stored JobSet, in the order in which they come; while it is suspended, none that depend on others."""
     shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
@@ -98,7 +96,7 @@ def _job(place: JobPlace) -> MarkedTree:
 def _with_subdomain(job: MarkedTree, place: JobPlace) -> MarkedTree:
     if not is_true(place.jobset, "spec", "network", "enableDNSHostnames"):
         return job
-    return changed(job, _POD, lambda pod: with_fields(pod, {"subdomain": place.subdomain}))
+    return changed(job, POD_OF_JOB, lambda pod: with_fields(pod, {"subdomain": place.subdomain}))
 
 
 def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
@@ -114,14 +112,14 @@ def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
         tolerant = with_appended(spec, "tolerations", [set_by(place.mark, taint)])
         return changed(tolerant, ("nodeSelector",), lambda each: with_fields(each, node))
 
-    return changed(job, _POD, pod)
+    return changed(job, POD_OF_JOB, pod)
 
 
 def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
     """A Job with a volume for each claim of the JobSet that one of its containers mounts."""
     if place.jobset.get("spec", "volumeClaimPolicies") is None:
         return job
-    pod = job.get(*_POD)
+    pod = job.get(*POD_OF_JOB)
     containers = [each for name in ("containers", "initContainers") for each in items(pod.get(name) if pod else None)]
     mounted = {text(mount, "name") for each in containers for mount in items(each.get("volumeMounts"))}
     added = [
@@ -130,7 +128,7 @@ def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
         for name in [claim.value["metadata"].value["name"]]
         if name.value in mounted
     ]
-    return changed(job, _POD, lambda spec: with_appended(spec, "volumes", added)) if added else job
+    return changed(job, POD_OF_JOB, lambda spec: with_appended(spec, "volumes", added)) if added else job
 
 
 # What JobSet writes on each Job and its pods, as labels and as annotations: of which JobSet it is, and which number it has in it.

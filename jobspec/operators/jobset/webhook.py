@@ -8,10 +8,11 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Finding, Mark, Path, Rule, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items, set_by, text, with_fields, with_missing
-from jobspec.go.values import encode_as_go, mapping
+from jobspec.go.values import MAX_INT32, encode_as_go, mapping
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
+from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 
 _JOBS: Path = ("spec", "replicatedJobs")
-_MOST = 2**31 - 1
 
 
 def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -69,8 +69,8 @@ def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
     """`replicas` times `parallelism` is the number of pods, and has to fit into 32 bits."""
     for job in workload.roles:
         replicas, parallelism = replicas_of(job), value_at(job.data, ("template", "spec", "parallelism"))
-        if replicas * (1 if parallelism is None else parallelism) > _MOST:
-            yield Finding((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
+        if replicas * (1 if parallelism is None else parallelism) > MAX_INT32:
+            yield Finding((*job.path, "replicas"), f"`{job.name}` would have more than {MAX_INT32:,} pods")
 
 
 def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -126,11 +126,8 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
     pod = {"metadata": {}, **mapping(template, "spec", "template")}
     if suspended:
         pod["metadata"] = {key: value for key, value in mapping(pod, "metadata").items() if key not in ("labels", "annotations")}
-        pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in _CHANGEABLE}
+        pod["spec"] = {key: value for key, value in mapping(pod, "spec").items() if key not in CHANGEABLE_OF_PODS}
     return {**job, "template": {**template, "spec": {**mapping(template, "spec"), "template": pod}}}
-
-
-_CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def replicas_of(job: Role) -> int:

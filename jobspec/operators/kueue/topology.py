@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jobspec.go.values import mapping, number, string_map, structs, text, texts
+from jobspec.go.values import MAX_INT32, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.metadata import is_beyond, meets
 from jobspec.operators.kueue.workload import QueuedPodSet, adjusted
-from jobspec.operators.kueue.world import HOSTNAME, amount, spelt
+from jobspec.operators.kueue.world import amount, spelt
+from jobspec.workloads import HOSTNAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
     LeafUsage = dict[tuple[str, ...], dict[str, int]]
-
-_MOST = (1 << 31) - 1
 
 
 @dataclass(slots=True)
@@ -350,7 +349,7 @@ def _with_pod(pods: QueuedPodSet) -> dict[str, int]:
 
 def _times(requests: Mapping[str, int], left: Mapping[str, int]) -> tuple[int, str]:
     """How often requests are found in what is left, and the resource that is the first to lack."""
-    return min((max(0, min(left.get(name, 0) // each, _MOST)) if each else _MOST, name) for name, each in requests.items())
+    return min((max(0, min(left.get(name, 0) // each, MAX_INT32)) if each else MAX_INT32, name) for name, each in requests.items())
 
 
 def _tree(nodes: Sequence[AlikeNodes], flavor: Flavor, levels: Sequence[str]) -> tuple[list[Domain], list[list[Domain]]]:

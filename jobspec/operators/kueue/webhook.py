@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
-from jobspec.go.values import encode_as_go, integer, mapping, structs
+from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
@@ -29,7 +29,17 @@ from jobspec.operators.trainer.runtimes import ancestor, nodes_of, runtime_of
 from jobspec.operators.webhooks import Objects, bad_manager, becomes_null, findings, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.targets import QUEUES, Target, is_at_least, release_of
-from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, TEMPLATE, Workload, items_at, value_at
+from jobspec.workloads import (
+    PATCHED_JOBS,
+    PREFERRED_TOPOLOGY,
+    QUEUE,
+    REQUIRED_TOPOLOGY,
+    SLICE_TOPOLOGY,
+    TEMPLATE,
+    Workload,
+    items_at,
+    value_at,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,8 +284,7 @@ PRIORITY, FEWEST = f"{GROUP}/priority-class", f"{GROUP}/job-min-parallelism"
 _PREBUILT, _SECONDS = f"{GROUP}/prebuilt-workload-name", f"{GROUP}/max-exec-time-seconds"
 _SYNCED, _ELASTIC, _GATED = (f"{GROUP}/{name}" for name in ("job-completions-equal-parallelism", "elastic-job", "admission-gated-by"))
 _LONGEST_GATE = 63
-TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_BOOLEANS = (*TRUE, "0", "f", "F", "FALSE", "false", "False")
+_BOOLEANS = (*TRUE_WORDS, *FALSE_WORDS)
 
 
 def _label(name: str) -> Path:
@@ -412,7 +421,7 @@ def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
         return
     if text not in _BOOLEANS:
         yield Finding(_annotation(_SYNCED), f"`{text}` is not a boolean", "write `true`, or remove it")
-    elif text in TRUE:
+    elif text in TRUE_WORDS:
         spec = mapping(data, "spec")
         if spec.get("completionMode") != "Indexed":
             yield Finding(_annotation(_SYNCED), "the completions of a Job that is not `Indexed` cannot follow `parallelism`")
@@ -429,7 +438,7 @@ def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     if FEWEST in _metadata(before, "annotations") and not was_suspended and parallelism != parallelism_before:
         message = "`parallelism` of a Job that can start with fewer pods cannot be changed while it runs"
         yield Finding(("spec", "parallelism"), message, "suspend the Job")
-    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in TRUE for each in (now, before))
+    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in TRUE_WORDS for each in (now, before))
     if not suspended and not was_suspended and synced != synced_before:
         yield Finding(_annotation(_SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
 
@@ -503,7 +512,7 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
         annotations = dict(mapping(role.data, *TEMPLATE, "metadata", "annotations"))
         path: Path = ("spec", "runtimeRef")
         for patch, _ in items_at(data, PATCHES):
-            for job, change in items_at(data, (*patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
+            for job, change in items_at(data, (*patch, *PATCHED_JOBS)):
                 own = mapping(change, *TEMPLATE, "metadata", "annotations") if change.get("name") == role.name else {}
                 annotations |= own
                 path = (*job, *TEMPLATE, "metadata", "annotations") if own else path

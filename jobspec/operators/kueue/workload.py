@@ -15,14 +15,15 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, marked, set_by
-from jobspec.go.values import integer, mapping, number, string_map, structs, text
+from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.operators.kueue.versions import RELEASE
-from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, TRUE, layers_in, pods_at_once
+from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, layers_in, pods_at_once
 from jobspec.operators.kueue.world import World, amount
+from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.targets import Target
 from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
 
@@ -225,7 +226,7 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
     spec = mapping(job.data, "spec")
     if job.group_kind == kinds.PYTORCHJOB:
         replicas = mapping(spec, "pytorchReplicaSpecs")
-        for name in ("Master", "Worker"):
+        for name in REPLICA_TYPES:
             if isinstance(each := replicas.get(name), dict):
                 count, template = number(each, "replicas"), mapping(each, "template")
                 yield _with_topology(
@@ -282,7 +283,7 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     if slices is None:
         raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read")
     group = said.get(PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
-    is_free = None if unconstrained is None else unconstrained in TRUE
+    is_free = None if unconstrained is None else unconstrained in TRUE_WORDS
     return replace(pods, topology=TopologyRequest(required, preferred, is_free, tuple(slices), group))
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 #: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
-HOSTNAME = "kubernetes.io/hostname"
 GATES = f"{GROUP}/admission-gated-by"
 """The annotation of those who hold a job back before it is queued."""
 

@@ -12,7 +12,6 @@ from jobspec.operators.made import RANDOM, with_items, with_variables
 from jobspec.operators.trainer.policies import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
-    NODE,
     PORT,
     JobOfTrainer,
     TrainerPodSet,
@@ -27,7 +26,7 @@ from jobspec.operators.trainer.train_job import (
     with_training_container,
 )
 from jobspec.programs.command_lines import JAX, MASTER_ADDR, MASTER_PORT, OPEN_MPI, TORCH, XGBOOST
-from jobspec.workloads import JOB_INDEX
+from jobspec.workloads import JOB_INDEX, NODE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

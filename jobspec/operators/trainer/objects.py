@@ -30,10 +30,9 @@ from jobspec.operators.trainer.frameworks import (
     settings_and_keys,
     wrapped_command,
 )
-from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeReference
+from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RuntimeReference
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
-    NODE,
     POD,
     JobOfTrainer,
     TrainerPodSet,
@@ -45,7 +44,7 @@ from jobspec.operators.trainer.train_job import (
     with_resources,
 )
 from jobspec.schemas import shapes
-from jobspec.workloads import REPLICATED_JOB
+from jobspec.workloads import NODE, REPLICATED_JOB, REPLICATED_JOBS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,10 +144,6 @@ def _no_runtime(job: Document, target: Target) -> Diagnostic:
 # Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconcileObjects` in pkg/controller, 2.0.0 to 2.3.0.
 
 
-#: The fields by which a job of some release changes the runtime's JobSet.
-_CHANGES = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
-
-
 def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, target: Target) -> Expansion:
     """The objects that the trainer sends, the JobSet last; all belong to the job. *document*, *runtime*: for problems in them."""
     template = job.runtime.get("spec", "template", "spec")
@@ -181,7 +176,7 @@ def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTr
     shape = whole and whole.at(("spec",))
     assert shape
     typed = as_typed(spec, shape)
-    if not any(job.tree.get("spec", name) for name in _CHANGES):
+    if not any(job.tree.get("spec", name) for name in PATCH_FIELDS):
         return typed
     return as_typed(overridden(typed, job, shape, target), shape)
 
@@ -407,4 +402,4 @@ def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, r
     ):
         message = "the trainer crashes on a runtime for JAX without a job labelled as the trainer's"
         hint = "label a replicated job's template with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
-        yield runtime.problem("operator-crash", message, ("spec", "template", "spec", "replicatedJobs"), hint=hint)
+        yield runtime.problem("operator-crash", message, REPLICATED_JOBS, hint=hint)

@@ -9,7 +9,7 @@ from jobspec.diagnostics import Finding, Key, Path, Rule, remove
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RESERVED, TRAINER, RuntimeReference, ancestor
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import TEMPLATE, Workload, items_at, value_at
+from jobspec.workloads import PATCHED_JOBS, TEMPLATE, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,6 @@ def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 PATCHES: Path = ("spec", "runtimePatches")
-_PATCHED: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
 _POD: Path = (*TEMPLATE, "spec")
 #: The fields for changes to pods until 2.1 -> the path of the pod spec in an entry, which names its replicated jobs in `targetJobs`.
 _OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverrides": ()}
@@ -165,7 +164,7 @@ def changes(workload: Workload) -> Iterator[PodChange]:
     """All changes to pods in a TrainJob, in order."""
     data = workload.document.data
     for patch, _ in items_at(data, PATCHES):
-        for path, job in items_at(data, (*patch, *_PATCHED)):
+        for path, job in items_at(data, (*patch, *PATCHED_JOBS)):
             yield PodChange(job["name"], (*path, "name"), value_at(job, _POD), (*path, *_POD))
     for field, inside in _OVERRIDES.items():
         for override, content in items_at(data, ("spec", field)):

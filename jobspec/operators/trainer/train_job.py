@@ -10,7 +10,7 @@ from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE,
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import TEMPLATE
+from jobspec.workloads import NODE, PATCHED_JOBS, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _patched_jobs(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape)
     """In 2.2 patches are merged with each replicated job that they name, one after the other."""
     template = shape.at(("replicatedJobs", 0, "template"))
     for entry in _entries(job, "runtimePatches", own):
-        for patch in items(entry.get("trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
+        for patch in items(entry.get(*PATCHED_JOBS)):
             change = patch.get("template")
             if change:
                 spec = _with_job(spec, {text(patch, "name")}, ("template",), change, template)
@@ -224,8 +224,6 @@ def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> lis
 # Follows `newRuntimeInfo` and `WithPodSet`, github.com/kubeflow/trainer pkg/runtime, 2.0.0 to 2.3.0.
 
 
-NODE = "node"
-"""The name of the container that trains, and of most replicated jobs that do."""
 LAUNCHER = "launcher"
 """The replicated job in which `mpirun` runs."""
 POD = (*TEMPLATE, "spec")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.kubernetes.workloads.selectors import same
@@ -17,6 +17,7 @@ from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes
 from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     GROUP,
+    PATCH_FIELDS,
     TORCHTUNE,
     TRAINER,
     RuntimeReference,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
-_RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 _INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
 _OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in _INITIALIZERS.items()}
 
@@ -53,7 +53,7 @@ def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]
     elif ref.group != GROUP:
         message = f"unknown runtime group `{ref.group}`"
         yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or remove it", field="spec.runtimeRef")
-    elif ref.group_kind not in _RUNTIMES:
+    elif ref.group_kind not in RUNTIMES:
         message = f"`{ref.kind}` is not a runtime kind"
         yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 
@@ -146,7 +146,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
         return
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
-    for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
+    for field in reversed(PATCH_FIELDS):
         if not suspended and not same(_without_times(now.get(field)), _without_times(before.get(field))):
             message = f"`{field}` can be changed only while the job is suspended"
             yield Finding(("spec", field), message, "set `suspend: true` in the same update")

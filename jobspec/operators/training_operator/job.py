@@ -10,21 +10,18 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
 from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
-from jobspec.operators.training_operator import PORT, PORT_NUMBER
+from jobspec.operators.training_operator import PORT, PORT_NUMBER, REPLICA_TYPES
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import job_name
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import CONTAINERS, Workload, roles_in, value_at
+from jobspec.workloads import CONTAINERS, REPLICA_SPECS, Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
-
-
-_TYPES = ("Master", "Worker")
 
 
 class Replicas:
@@ -107,12 +104,12 @@ class TrainingJob:
 
 def _replicas(spec: MarkedTree, template: Shape | None, operator: Mark) -> dict[str, Replicas]:
     given: dict[str, MarkedTree] = {_in_camel_case(name): each for name, each in spec.entries("pytorchReplicaSpecs")}
-    order = sorted(given, key=lambda name: _TYPES.index(name) if name in _TYPES else len(_TYPES))
+    order = sorted(given, key=lambda name: REPLICA_TYPES.index(name) if name in REPLICA_TYPES else len(REPLICA_TYPES))
     return {name: _replica_type(name, given[name], template, operator) for name in order}
 
 
 def _in_camel_case(name: str) -> str:
-    return next((known for known in _TYPES if known.lower() == name.lower()), name)
+    return next((known for known in REPLICA_TYPES if known.lower() == name.lower()), name)
 
 
 def _replica_type(name: str, spec: MarkedTree, shape: Shape | None, operator: Mark) -> Replicas:
@@ -196,7 +193,6 @@ def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
 # makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob` and `setPodEnv`, 1.7.0 to 1.9.4.
 
 
-_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")
 
 
@@ -215,7 +211,7 @@ def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]
         yield from _by_operator(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
         message = "the operator ignores a job without replica types: no pods, no status"
-        yield document.problem("refused-by-operator", message, _REPLICAS, hint="add a `Master`, a `Worker` or both")
+        yield document.problem("refused-by-operator", message, REPLICA_SPECS, hint="add a `Master`, a `Worker` or both")
     yield from _by_operator(document, "operator-crash", _crashes_at_once(document))
 
 
@@ -260,7 +256,7 @@ def _not_found(job: TrainingJob) -> Iterator[Finding]:
     """What the operator does not find in the job; it retries forever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
-            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
+            path = (*REPLICA_SPECS, Key(name), "template", "spec", "containers")
             yield Finding(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
 
 

@@ -14,6 +14,7 @@ from jobspec.diagnostics import Diagnostic, Problem
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
+from jobspec.operators.training_operator import MANAGED_BY
 from jobspec.operators.training_operator.job import (
     Replicas,
     TrainingJob,
@@ -29,7 +30,6 @@ from jobspec.schemas import shapes
 from jobspec.targets import Target
 from jobspec.workloads import suspension, value_at
 
-_MANAGER = ("spec", "runPolicy", "managedBy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
@@ -69,10 +69,10 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
     unreadable = unreadable_values(document, target)
     if unreadable:
         return unreadable
-    manager = value_at(document.data, _MANAGER)
+    manager = value_at(document.data, MANAGED_BY)
     if manager and manager != _OWN_NAME:
         message = f"`{manager}` manages the job: the operator creates nothing for it here"
-        return [document.problem("no-pods-created", message, _MANAGER, severity="info")]
+        return [document.problem("no-pods-created", message, MANAGED_BY, severity="info")]
     return list(failures_at_once(document, target)) or suspension(document)
 
 

@@ -6,9 +6,10 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule, rename, set_to
+from jobspec.operators.training_operator import MANAGED_BY, REPLICA_TYPES
 from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.targets import Target, is_at_least
-from jobspec.workloads import Workload
+from jobspec.workloads import REPLICA_SPECS, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,24 +22,21 @@ def has_webhook(release: str) -> bool:
     return is_at_least(release, "1.8.0")
 
 
-_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _OLDER_PROCESSES: Path = ("spec", "elasticPolicy", "nProcPerNode")
-_MANAGED_BY: Path = ("spec", "runPolicy", "managedBy")
-_TYPES = ("Master", "Worker")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
     if workload.spec.get("pytorchReplicaSpecs") is None:
-        yield Finding(_REPLICAS, "the job has no `pytorchReplicaSpecs`, and so no pods", "add a `Master`, a `Worker` or both")
+        yield Finding(REPLICA_SPECS, "the job has no `pytorchReplicaSpecs`, and so no pods", "add a `Master`, a `Worker` or both")
 
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
     for role in workload.roles:
-        if role.name not in _TYPES:
-            near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
+        if role.name not in REPLICA_TYPES:
+            near = next((known for known in REPLICA_TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
             changes = [rename(role.path, near)] if near else []
             yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint, changes=changes)
@@ -88,7 +86,7 @@ def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
     if workload.spec.get("elasticPolicy") is not None and all(role.name != "Worker" for role in workload.roles):
         message = "`elasticPolicy` needs Workers, and the job has none"
-        yield Finding((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
+        yield Finding((*REPLICA_SPECS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 
 
 def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -114,7 +112,7 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
     manager = (workload.spec.get("runPolicy") or {}).get("managedBy")
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)
-        yield Finding(_MANAGED_BY, f"unknown controller `{manager}`", f"write {known}, or remove it")
+        yield Finding(MANAGED_BY, f"unknown controller `{manager}`", f"write {known}, or remove it")
 
 
 WEBHOOK_RULES = [
