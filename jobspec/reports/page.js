@@ -91,6 +91,11 @@ addEventListener("DOMContentLoaded", () => {
     }
   }
   function toggle(body, open) {
+    const later = body.querySelector(".later"); // a text until then: to lay out a thousand at once takes longer than all else
+    if (later) {
+      later.cells[0].innerHTML = later.textContent;
+      later.classList.remove("later");
+    }
     const details = body.querySelector(".more details"), link = body.querySelector(".open");
     details.open = open === undefined ? !details.open : open;
     link.setAttribute("aria-expanded", details.open);
@@ -115,7 +120,8 @@ addEventListener("DOMContentLoaded", () => {
     }
   });
   function follow() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const name = decodeURIComponent(location.hash.slice(1));
+    const target = name && (document.getElementById(name) || document.getElementById(name.replace(/^about-/, "row-")));
     if (!target) return;
     const body = target.closest("table.rows tbody");
     for (let here = target; here; here = here.parentElement) if (here.matches("details")) here.open = true;

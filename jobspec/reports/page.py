@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.reports.text import ReadText
 
-_FEW = 30  # rows that are printed with all about them
+_FEW = 30  # rows that are printed with all about them; of more, all that is made when a row is opened
 _MASK = "•••"
 
 
@@ -537,11 +537,16 @@ def _row(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
         meaning = changed[1].meaning if changed else None
         cells.append(f'<td><span class="tag {meaning}">{WORDS[meaning]}</span></td>' if meaning else f'<td class="dim">{NONE}</td>')
     sub = " · ".join(row.written)
+    about = (
+        f"<details><summary>About {_text(row.name)}</summary>"
+        f'<div class="about" id="about-{anchor}">{_about(row, whole, numbers)}</div></details>'
+    )
+    later = len(page.rows) > _FEW
     return (
         f'<tbody id="row-{anchor}"{" data-changed" if changed else ""} data-f="{" ".join(map(str, numbers))}">'
         f'<tr><th scope="row"><a class="open" href="#about-{anchor}">{_text(row.name)}</a> <span class="sub">{_text(sub)}</span></th>'
-        f'{"".join(cells)}</tr><tr class="more"><td colspan="{columns}"><details><summary>About {_text(row.name)}</summary>'
-        f'<div class="about" id="about-{anchor}">{_about(row, whole, numbers)}</div></details></td></tr></tbody>'
+        f'{"".join(cells)}</tr><tr class="more{" later" * later}"><td colspan="{columns}">'
+        f"{f'<noscript>{about}</noscript>' if later else about}</td></tr></tbody>"
     )
 
 

@@ -33,6 +33,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    variant = "{name: 'job-${seed}', base: job.yaml, flags: {--seed: '${seed}'}, matrix: {seed: [%s]}}"
+    variants = variant % ", ".join(map(str, range(40)))
+    write(folder, {"job.yaml": JOB.replace(":v1", ":latest"), "jobspec.yaml": f"{PROJECT_HEAD}  variants: [{variants}]\n"})
+    assert run_here("report", "-o", "page.html", cwd=folder).returncode == 0
+    return folder / "page.html"
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
@@ -87,6 +97,19 @@ def test_a_row_opens_by_key_with_its_findings_and_the_origin_of_a_line(browser: 
     assert tip.startswith("nvidia.com/gpu: 4  from overlay gpu-nccl:25; ${gpus} = 4 (jobspec.yaml:5); warning: /dev/shm has 64 MB")
 
 
+def test_of_many_rows_all_about_one_is_made_when_it_is_opened(browser: Browser, long_page: Path) -> None:
+    shown = "[...document.querySelectorAll('.about')].map(each => [each.id, each.getBoundingClientRect().height > 300])"
+    browser.open(long_page)
+    assert browser.run(shown) == []
+    browser.run("document.querySelector('#row-job-7 .open').click()")
+    assert browser.run(shown) == [["about-job-7", True]]
+    browser.run("document.querySelector('#about-job-7 .file summary').click()")
+    browser.run("new Promise(done => setTimeout(done, 100))")
+    assert "--seed" in browser.run("document.querySelector('#about-job-7 .lines').textContent")
+    browser.open(long_page, "#about-job-9")
+    assert browser.run(shown) == [["about-job-9", True]]
+
+
 def _press(browser: Browser, key: str) -> None:
     for kind in ("keyDown", "keyUp"):
         browser.call("Input.dispatchKeyEvent", type=kind, key=key)
@@ -124,9 +147,11 @@ _LOW_CONTRAST = """(() => {
 })()"""
 
 
-def test_without_javascript_all_is_there_and_a_link_opens_what_it_leads_to(browser: Browser, page: Path) -> None:
+def test_without_javascript_all_is_there_and_a_link_opens_what_it_leads_to(browser: Browser, page: Path, long_page: Path) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
+        browser.open(long_page, "#about-job-7")
+        assert browser.run("document.querySelector('#about-job-7').getBoundingClientRect().height > 300")
         browser.open(page, "#about-gpu")
         assert browser.run("document.querySelector('#about-gpu').getBoundingClientRect().height > 300")
         assert browser.run("getComputedStyle(document.querySelector('.tools')).display") == "none"
