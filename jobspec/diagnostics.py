@@ -536,21 +536,32 @@ class FileResult:
         return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 
 
-def by_cause_of_all(files: Iterable[FileResult]) -> list[FileResult]:
+def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool = False) -> list[FileResult]:
     """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
 
-    What was not judged is counted in each file.
+    *for_people*: so is what one missing object or one policy causes in several files, whose documents may be invalid without a diagnostic
+    of their own then. What was not judged is counted in each file.
     """
     results = [each.by_cause() for each in files]
-    infos: dict[tuple[str, str, str], list[Diagnostic]] = {}
-    for one in (one for each in results for one in each.diagnostics if one.severity == "info" and one.rule != "unjudged-template"):
-        infos.setdefault((one.rule, one.message, one.hint), []).append(one)
-    once = {id(several[0]): _joined(several) for several in infos.values() if len(several) > 1}
-    left_out = {id(one) for several in infos.values() for one in several[1:]}
+    shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]
+    once: dict[int, Diagnostic] = {}
+    left_out: set[int] = set()
+    for several in grouped(shared, lambda one: (one.rule, one.severity, one.message, one.hint)).values():
+        once[id(several[0])] = joined(several, lambda _: None)[0]
+        left_out |= {id(one) for one in several[1:]}
     if not left_out:
         return results
     kept = [[once.get(id(one), one) for one in each.diagnostics if id(one) not in left_out] for each in results]
     return [FileResult(each.path, each.documents, left, ignored=each.ignored) for each, left in zip(results, kept, strict=True)]
+
+
+def _is_shared(found: Diagnostic, *, for_people: bool) -> bool:
+    """Whether a diagnostic in the same words in another file has the same cause."""
+    if found.severity == "info" or not for_people:
+        return found.severity == "info" and found.rule != "unjudged-template"
+    from jobspec.explanations import CAUSED_ELSEWHERE
+
+    return found.rule in CAUSED_ELSEWHERE
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:

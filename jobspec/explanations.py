@@ -156,6 +156,21 @@ RENAMED = {
     "useless-rank": "hardcoded-rank",
 }
 RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
+#: Rules whose cause is not in the file that is reported: an object or a kind that is missing, or a policy of the cluster.
+CAUSED_ELSEWHERE = frozenset(
+    {
+        "missing-kind",
+        "missing-namespace",
+        "refused-by-policy",
+        "unknown-cluster-queue",
+        "unknown-flavor",
+        "unknown-kind",
+        "unknown-queue",
+        "unknown-service-account",
+        "unknown-source",
+        "unresolved-reference",
+    }
+)
 #: The rules about unreadable text, which cannot be ignored.
 DECODING = frozenset(_DECODING)
 STAGES: dict[str, Stage] = {

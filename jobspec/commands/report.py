@@ -113,7 +113,7 @@ def _named(path: str) -> str:
 def _summary(page: ReportPage) -> str:
     """The page in a line: its rows, what was found, what changes."""
     counts = [counted(len(page.rows), page.noun)]
-    results = by_cause_of_all(page.results)
+    results = by_cause_of_all(page.results, for_people=True)
     for severity in SEVERITIES:
         number = sum(each.severity == severity for result in results for each in result.diagnostics)
         counts += [counted(number, severity)] if number else []

@@ -44,7 +44,7 @@ def report(
     *statistics*: for people, the number of findings of each rule in place of the findings.
     *folder*: the working folder in its repository, for `github` and `sarif`, whose paths begin at the root of that.
     """
-    files = by_cause_of_all(files)
+    files = by_cause_of_all(files, for_people=output in _FOR_PEOPLE)
     if output not in _FOR_PEOPLE:
         return _format(output, folder)(files, releases)
     lines: list[str] = []

@@ -324,7 +324,7 @@ class _Findings:
     """What is found, by cause, and the numbers of those of a row."""
 
     def __init__(self, results: Sequence[FileResult], sources: _Sources) -> None:
-        found = [[each, *each.related] for result in by_cause_of_all(results) for each in result.diagnostics]
+        found = [[each, *each.related] for result in by_cause_of_all(results, for_people=True) for each in result.diagnostics]
         number = Counter((same[0].severity, same[0].rule) for same in found)
         found.sort(key=lambda same: (SEVERITIES.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))
         self._numbers = {_identity(each): number for number, same in enumerate(found, 1) for each in same}

@@ -86,6 +86,40 @@ def test_one_cause_is_one_finding_with_its_other_places(tmp_path: Path) -> None:
     assert annotation.count("unknown field `replicaz`") == 1 and "and 2 more places" in annotation
 
 
+def test_what_is_missing_for_several_files_is_one_finding_for_people_and_one_a_file_for_programs(tmp_path: Path) -> None:
+    write(tmp_path, {f"{name}.yaml": JOB.replace("kubeflow.org/v1", "kubeflow.org/v1beta1") for name in "abc"})
+    done = run_here("validate", ".", "-o", "text", "-o", "json=all.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("does not know the kind PyTorchJob of kubeflow.org/v1beta1") == 1
+    assert "    also: b.yaml:1:13, c.yaml:1:13\n" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("3 documents: 3 invalid, 1 error (")
+    files = json.loads((tmp_path / "all.json").read_text())["files"]
+    assert [(each["valid"], [one["rule"] for one in each["diagnostics"]]) for each in files] == [(False, ["unknown-kind"])] * 3
+
+
+def test_a_policy_that_warns_of_several_files_is_one_finding(tmp_path: Path) -> None:
+    jobs = {f"{name}.yaml": JOB.replace("name: train", f"name: {name}") for name in "abc"}
+    write(tmp_path, {**jobs, "policy.yaml": _TEAM_POLICY})
+    lines = run_here("validate", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    said = "policy `team` (binding `team`) warns: every job has the label `team` (and 2 more places) [refused-by-policy]"
+    assert [each for each in lines if "refused-by-policy" in each] == [f"a.yaml:3:1: warning: {said}"]
+
+
+_TEAM_POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: team}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [kubeflow.org], apiVersions: ["*"], operations: [CREATE], resources: [pytorchjobs]}]}
+  validations: [{expression: "has(object.metadata.labels) && 'team' in object.metadata.labels", message: every job has the label `team`}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: team}
+spec: {policyName: team, validationActions: [Warn]}
+"""
+
+
 def test_an_alias_used_twice_is_one_finding(tmp_path: Path) -> None:
     head, _, master = JOB.partition("    Master:\n")
     write(tmp_path, {"job.yaml": f"{head}    Master: &pods\n{master.replace('image:', 'imag:')}    Worker: *pods\n"})
