@@ -28,6 +28,7 @@ SESSIONS = {
     "guides/repositories.md": ("kubectl",),
     "guides/secrets.md": (),
     "guides/upgrade.md": (),
+    "guides/validate.md": (),
     "explanation/names.md": (),
 }
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

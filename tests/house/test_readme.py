@@ -73,14 +73,6 @@ def test_kustomize_drops_the_image_as_the_readme_says(tmp_path: Path) -> None:
     assert quick_yaml.load(built)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"] == containers
 
 
-def test_the_complaints(tmp_path: Path) -> None:
-    job = quick_yaml.load(_before())
-    job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
-    text = quick_yaml.dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
-    (tmp_path / "job.yaml").write_text(text)
-    _assert_shown("jobspec validate job.yaml", run_here("validate", "job.yaml", cwd=tmp_path).stdout)
-
-
 @pytest.mark.parametrize(
     ("file", "containing"),
     [
