@@ -43,7 +43,7 @@ from jobspec.workloads import Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
     from typing import Any, Literal, TypeVar
 
     from jobspec.diagnostics import Data
@@ -154,6 +154,13 @@ class Cluster:
     def rules(self) -> list[Document]:
         """Those policies and their bindings."""
         return self.once("rules", lambda: [each for each in self.objects if each.group_kind in ADMISSION_POLICIES])
+
+    @property
+    def parameter_kinds(self) -> set[GroupKind]:
+        """The kinds of which these policies have parameters."""
+        from jobspec.kubernetes.admission.objects import parameter_kinds
+
+        return self.once("parameter_kinds", lambda: parameter_kinds(self.rules))
 
     @property
     def policies(self) -> PolicyObjects:
@@ -320,7 +327,7 @@ def objects_for(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     accepted = [each.seen for each in found if each.can_be_looked_up]
     if has_policies(accepted) or cluster.has_policies:
         others = [each.seen for each in judged if each.status != "invalid" and not each.can_be_looked_up]
-        accepted += parameters_in(others, [*accepted, *cluster.rules])
+        accepted += parameters_in(others, accepted, cluster.parameter_kinds)
     refused = [each.document for each in found if not each.can_be_looked_up]
     if not cluster.objects:
         return Objects(accepted, refused=refused, complete=cluster.complete)
@@ -348,11 +355,11 @@ def has_policies(documents: Iterable[Document]) -> bool:
     return any(each.group_kind in ADMISSION_POLICIES for each in documents)
 
 
-def parameters_in(documents: Iterable[Document], policies: Sequence[Document]) -> list[Document]:
-    """The documents that are of a kind which policies have for parameters."""
+def parameters_in(documents: Iterable[Document], policies: Sequence[Document], others: Set[GroupKind] = frozenset()) -> list[Document]:
+    """The documents that are of a kind which policies have for parameters, or of one of *others*."""
     from jobspec.kubernetes.admission.objects import parameter_kinds
 
-    wanted = parameter_kinds(policies)
+    wanted = parameter_kinds(policies) | others
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 

@@ -10,9 +10,9 @@ another one, over one that is as it should be, and to compare only. Beside it `k
 all of them, by overlays that make the same changes: it prints them, without a file for each, a hash in a name or a check. jobspec is
 measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which says
 what becomes of jobs, is measured beside its `--no-outcome`, `jobspec lint`, which validates, too, beside `jobspec validate`, and what
-`jobspec lint --fix` would fix beside `jobspec lint`. `jobspec expand` prints the objects of one job, and of one of a thousand nodes. A
-cold start is measured on the job of middle length, of those that `expand` takes: it needs the runtime of a TrainJob, too. Without a peer
-only what needs none is measured.
+`jobspec lint --fix` would fix beside `jobspec lint`. 500 jobs are judged behind 50 admission policies, which all match. `jobspec expand`
+prints the objects of one job, and of one of a thousand nodes. A cold start is measured on the job of middle length, of those that `expand`
+takes: it needs the runtime of a TrainJob, too. Without a peer only what needs none is measured.
 
 Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
 one that was deleted in the last minutes, and to look for another place then takes longer than all else.
@@ -61,6 +61,16 @@ PATCHES = (
 )
 VARIANTS = 1000
 NODES = 1000
+POLICIES = 50
+BEHIND_POLICIES = 500
+#: What the policies are for in turn, and what they want: variables, and an expression that holds.
+RULES = (
+    ("pods", {}, "object.spec.containers.all(c, !c.image.startsWith('registry-NUMBER/'))"),
+    ("jobs", {}, "size(object.metadata.name) < 63 + NUMBER"),
+    ("pods", {"all": "object.spec.containers"}, "variables.all.all(c, !has(c.env) || c.env.all(e, e.name != 'SECRET_NUMBER'))"),
+    ("jobs", {"labels": "object.metadata.?labels.orValue({})"}, "!('closed-NUMBER' in variables.labels) || request.operation == 'UPDATE'"),
+    ("pods", {}, "!has(object.spec.hostNetwork) || !object.spec.hostNetwork || 'net-NUMBER' in object.metadata.labels"),
+)
 Commands = dict[str, tuple[list[str], int]]
 
 
@@ -160,6 +170,32 @@ def write_many(folder: Path, jobs: list[Job]) -> Path:
     for number in range(NUMBER):
         (folder / f"{number}.yaml").write_text(jobs[number % len(jobs)].named(f"job-{number}"))
     return folder
+
+
+def write_behind_policies(folder: Path, jobs: list[Job]) -> Path:
+    """Jobs, each in a file, and policies that match all of them, or all of their pods."""
+    folder.mkdir()
+    for number in range(BEHIND_POLICIES):
+        (folder / f"{number}.yaml").write_text(jobs[number % len(jobs)].named(f"job-{number}"))
+    written = [each for number in range(POLICIES) for each in policy_with_binding(number)]
+    (folder / "policies.yaml").write_text(yaml.safe_dump_all(written))
+    return folder
+
+
+def policy_with_binding(number: int) -> Iterator[dict[str, Any]]:
+    """One of the policies, and the binding that puts it in force."""
+    which, variables, expression = RULES[number % len(RULES)]
+    resources = ["pods"] if which == "pods" else ["pytorchjobs", "trainjobs"]
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": resources}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "variables": [{"name": name, "expression": text} for name, text in variables.items()],
+        "validations": [{"expression": expression.replace("NUMBER", str(number)), "message": f"refused by rule {number}"}],
+    }
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": f"policy-{number}"}}
+    yield {**head, "kind": "ValidatingAdmissionPolicy", "spec": spec}
+    binding = {"policyName": f"policy-{number}", "validationActions": ["Deny"]}
+    yield {**head, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding}
 
 
 def write_kustomization(folder: Path, job: Path) -> Path:
@@ -372,6 +408,8 @@ def main() -> None:
         for path in write_large(folder / "large"):
             compare(f"one {path.stem} of {NODES:,} nodes, expanded", expanded(path), few)
         compare(f"{NUMBER:,} files, with lint", with_lint(many), few)
+        behind = write_behind_policies(folder / "behind-policies", jobs)
+        compare(f"{BEHIND_POLICIES} jobs behind {POLICIES} policies", with_outcomes(behind), few)
         misspelt = write_many(folder / "misspelt", [job.with_misspelling() for job in jobs])
         compare(f"{NUMBER:,} files with one mistake to fix in each", with_fixes(misspelt), few)
         sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}

@@ -135,7 +135,7 @@ class _Round:
                 unknown = str(error)
             for binding in policy.bindings:
                 try:
-                    if binding.constraints and not binding.constraints.match(self._request, self._objects):
+                    if binding.constraints and not binding.constraints.version_for(self._request, self._objects):
                         continue
                     if unknown:
                         raise NotKnown(unknown)
@@ -148,11 +148,10 @@ class _Round:
                     self._fail(policy, binding, CelFailure(f"failed to configure binding: {error}"), "")
 
     def _concerns(self, policy: Policy) -> bool:
-        if not policy.constraints.match(self._request, self._objects):
-            return False
-        if (version := policy.constraints.version_for(self._request)) != self._request.version:
+        version = policy.constraints.version_for(self._request, self._objects)
+        if version not in ("", self._request.version):
             raise NotKnown(f"it changes the object as {version}, and jobspec does not convert it back")
-        return True
+        return bool(version)
 
     def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None) -> None:
         text = (mapping(mutation, "applyConfiguration") or mapping(mutation, "jsonPatch"))["expression"]

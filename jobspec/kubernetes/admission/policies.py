@@ -125,7 +125,7 @@ def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     policies = concerned(request, objects, kinds.VALIDATING_POLICY)
     if not policies:
         return []
-    inputs = Inputs(request, objects)
+    inputs = Inputs(request._replace(plural=request.resource), objects)
     return list(dict.fromkeys(found for policy in policies for found in _of_policy(policy, inputs)))
 
 
@@ -145,12 +145,12 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
     for policy in policies:
         for binding in policy.bindings:
             try:
-                places = [each for each in (policy.constraints, binding.constraints) if each]
-                if not all(each.match(request, objects) for each in places):
+                version = policy.constraints.version_for(request, objects)
+                if not version or (binding.constraints and not binding.constraints.version_for(request, objects)):
                     continue
                 params = parameters(mapping(policy.spec, "paramKind"), binding.spec.get("paramRef"), request, objects)
                 assert inputs
-                seen = inputs.in_version(policy.constraints.version_for(request))
+                seen = inputs.in_version(version)
                 met = [Evaluation(policy, seen, each).matches() for each in params]
                 if any(each is True or (isinstance(each, CelFailure) and not each.is_unknown) for each in met):
                     yield Match(policy.name, binding.name)
@@ -261,14 +261,15 @@ def _of_policy(policy: Policy, inputs: Inputs) -> Iterator[Decision]:
     """The decisions by each binding of a policy whose rules may match."""
     unknown = ""
     try:
-        if not policy.constraints.match(inputs.request, inputs.objects):
+        version = policy.constraints.version_for(inputs.request, inputs.objects)
+        if not version:
             return
-        inputs = inputs.in_version(policy.constraints.version_for(inputs.request))
+        inputs = inputs.in_version(version)
     except NotKnown as error:
         unknown = str(error)
     for binding in policy.bindings:
         try:
-            if binding.constraints and not binding.constraints.match(inputs.request, inputs.objects):
+            if binding.constraints and not binding.constraints.version_for(inputs.request, inputs.objects):
                 continue
             if unknown:
                 raise NotKnown(unknown)
@@ -315,25 +316,22 @@ class _Constraints:
         versions = (request.version, *request.equivalent_versions)
         return not self._rules or any(rule.is_for(request, version) for rule in self._rules for version in versions)
 
-    def match(self, request: Request, objects: PolicyObjects) -> bool:
-        """Whether they match a request; raises NotKnown where that depends on what is not at hand, and all else matches."""
-        if any(rule.matches(request, version) for rule in self._excluded for version in self._versions(request)):
-            return False
-        return (
-            bool(self.version_for(request))
-            and _selects_object(self._of_object, request)
-            and _selects_namespace(self._of_namespace, request, objects)
-        )
+    def version_for(self, request: Request, objects: PolicyObjects) -> str:
+        """The version in which they are for a request, its own before others; empty where they are not for it.
 
-    def version_for(self, request: Request) -> str:
-        """The version in which they are for a request, its own before others; empty where in none."""
-        own, *others = self._versions(request)
+        Raises NotKnown where that depends on what is not at hand, and all else matches.
+        """
+        own = request.version
+        versions = (own, *(() if self._is_exact else request.equivalent_versions))
+        if any(rule.matches(request, version) for rule in self._excluded for version in versions):
+            return ""
         if not self._rules or any(rule.matches(request, own) for rule in self._rules):
-            return own
-        return next((version for rule in self._rules for version in others if rule.matches(request, version)), "")
-
-    def _versions(self, request: Request) -> tuple[str, ...]:
-        return (request.version, *(() if self._is_exact else request.equivalent_versions))
+            found = own
+        else:
+            found = next((version for rule in self._rules for version in versions if rule.matches(request, version)), "")
+        if found and _selects_object(self._of_object, request) and _selects_namespace(self._of_namespace, request, objects):
+            return found
+        return ""
 
 
 class _Rule:
@@ -360,17 +358,19 @@ class _Rule:
             and not self._groups.isdisjoint(("*", request.kind[0]))
             and not self._operations.isdisjoint(("*", request.operation))
             and not self._versions.isdisjoint(("*", version))
-            and self._scope in ("*", "Namespaced" if request.is_namespaced else "Cluster")
+            and (self._scope == "*" or self._scope == ("Namespaced" if request.is_namespaced else "Cluster"))
         )
 
 
 def _selects_object(selector: Data, request: Request) -> bool:
     sides = [each for each in (request.object, request.old) if each is not None]
-    return any(selects(selector, mapping(each, "metadata", "labels")) for each in sides)
+    return not selector or any(selects(selector, mapping(each, "metadata", "labels")) for each in sides)
 
 
 def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects) -> bool:
     """Whether the labels of the object's namespace are selected; of a namespace that is not at hand, its name alone is known."""
+    if not selector:
+        return True
     if request.kind == kinds.NAMESPACE:
         return selects(selector, {**mapping(request.object, "metadata", "labels"), NAMESPACE_NAME: request.name})
     required = requirements(selector)
@@ -497,16 +497,16 @@ class _PolicyExpression(NamedTuple):
     costs: dict[int, int]
     """The most that it costs where the largest value is of a size, by the bits of that."""
 
-    def most(self, values: Values) -> int:
-        """The most that it costs for some values."""
-        largest = values.largest
+    def at_most(self, largest: int) -> int:
+        """The most that it costs where no value is larger; sizes are rounded up, so that few costs are estimated."""
         bits = -(-largest.bit_length() // _FEW_BITS) * _FEW_BITS
-        if self.costs.get(bits, _LIMIT) > _SMALL_COST:
-            if bits not in self.costs:
-                self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
-            if self.costs[bits] > _SMALL_COST:
-                return most_for(self.program.checked, values.data, largest)
+        if bits not in self.costs:
+            self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
         return self.costs[bits]
+
+    def most_for(self, values: Values) -> int:
+        """The most that it costs for some values."""
+        return most_for(self.program.checked, values.data, values.largest)
 
 
 class _PolicyExpressions:
@@ -517,9 +517,13 @@ class _PolicyExpressions:
         self._unknown = unknown
         self._patches = policy.is_mutating
         self._types: dict[str, CelType] = {}
+        self.parts: set[str] = set()
+        """The variables that only name a part of what is given, such as `object.spec`."""
         self._compiled: dict[str, _PolicyExpression | str] = {}
         for name, text in self.of_variables.items():
             found = self.compiled(text)
+            if not isinstance(found, str) and names_of(found.program.tree.root):
+                self.parts.add(name)
             self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.checked.result)
         self._compiled = {}  # some were compiled without the variables after them
 
@@ -612,7 +616,8 @@ class Evaluation:
             return CelFailure(expression, is_unknown=True)
         for name in expression.variables:
             if name not in values.variables:
-                values.variables[name] = self.value(self._expressions.of_variables[name], values)
+                found = self.value(self._expressions.of_variables[name], values)
+                values.set(name, found, is_part=name in self._expressions.parts)
         if why := values.spend(expression):
             return CelFailure(why, is_unknown=True)
         try:
@@ -679,9 +684,7 @@ _LONGEST_MESSAGE = 5 * 1024
 # What a server spends at most, in steps of CEL. Follows k8s.io/apiserver pkg/apis/cel/config.go.
 
 _LIMIT, _BUDGET, _BUDGET_OF_CONDITIONS = 1_000_000, 10_000_000, 2_500_000
-#: What is cheap enough not to be estimated again for each object.
-_SMALL_COST = _LIMIT // 10
-#: Sizes of values are rounded up to a multiple of so many bits, so that few costs are estimated.
+#: Sizes of values are rounded up to a multiple of so many bits.
 _FEW_BITS = 2
 
 
@@ -692,8 +695,9 @@ class Values:
         self.given = given
         self.variables: dict[str, Any] = {}
         self._data = data
-        self._largest = largest
+        self._sizes = [largest]
         self._budget = budget
+        self._spent_on: list[_PolicyExpression] = []
         self._costs: list[int] = []
 
     @property
@@ -704,13 +708,25 @@ class Values:
     @property
     def largest(self) -> int:
         """The size of the largest text, list or map in them."""
-        return max(self._largest, largest_in(self.variables) if self.variables else 0)
+        return max(self._sizes)
+
+    def set(self, name: str, value: Any, *, is_part: bool) -> None:
+        """Set a variable, or why it has no value; *is_part*: it is a part of the other values."""
+        if not is_part:
+            from jobspec.kubernetes.cel.library import as_returned
+
+            self._sizes.append(largest_in(value))
+            value = as_returned(value)
+        self.variables[name] = value
 
     def spend(self, expression: _PolicyExpression) -> str:
         """Why a server may not evaluate an expression for what it costs; empty where it does."""
-        cost = expression.most(self)
-        self._costs.append(cost)
-        if cost > _LIMIT:
+        self._spent_on.append(expression)
+        self._costs.append(expression.at_most(self.largest))
+        if self._costs[-1] <= _LIMIT and sum(self._costs) <= self._budget:
+            return ""
+        self._costs[:] = [each.most_for(self) for each in self._spent_on]
+        if self._costs[-1] > _LIMIT:
             return f"may cost more than the {_LIMIT:,} steps that a server spends on an expression"
         return "may cost, with those before it, more than a server spends on a policy" if sum(self._costs) > self._budget else ""
 

@@ -425,16 +425,17 @@ class _Bound(_Estimation):
 
 def largest_in(value: Any) -> int:
     """The size of the largest text, list or map in a value."""
-    most, left = 1, [value]
-    while left:
-        each = left.pop()
-        if isinstance(each, (bytes, dict, list, str)):
-            most = max(most, len(each))
+    most, seen = 1, [value]
+    for each in seen:
         if isinstance(each, dict):
-            left += each
-            left += each.values()
+            seen += each
+            seen += each.values()
         elif isinstance(each, list):
-            left += each
+            seen += each
+        elif not isinstance(each, (bytes, str)):
+            continue
+        if len(each) > most:
+            most = len(each)
     return most
 
 

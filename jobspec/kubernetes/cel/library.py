@@ -29,12 +29,12 @@ _TYPES = {
 }
 
 
-def _as_returned(value: Any) -> Any:
+def as_returned(value: Any) -> Any:
     """A value whose durations and times are protobuf messages, as the library expects them back, also inside lists and maps."""
     if isinstance(value, list):
-        return [_as_returned(each) for each in value]
+        return [as_returned(each) for each in value]
     if isinstance(value, dict):
-        return {key: _as_returned(each) for key, each in value.items()}
+        return {key: as_returned(each) for key, each in value.items()}
     if isinstance(value, timedelta):
         made = Duration()
         made.FromTimedelta(value)
@@ -54,7 +54,7 @@ def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, 
     receiver, _, name = found[1].rpartition(".")
     is_member = receiver in _TYPES
     takes = [_TYPES[each] for each in ([receiver] if is_member else []) + (found[2].split(", ") if found[2] else [])]
-    overload = cel.Overload(call, _TYPES[result], takes, is_member, lambda *arguments: _as_returned(implementation(*arguments)))
+    overload = cel.Overload(call, _TYPES[result], takes, is_member, lambda *arguments: as_returned(implementation(*arguments)))
     return name if is_member else found[1], ", ".join(each.name() for each in takes), overload
 
 
@@ -73,7 +73,7 @@ _current = local()
 
 def _variable(name: str) -> Any:
     """The value of a variable of the expression that this thread evaluates. Raises ValueError where it has none."""
-    return _as_returned(_current.variables(name))
+    return _current.variables(name)
 
 
 @cache
@@ -119,7 +119,7 @@ class Program:
     def run(self, given: Mapping[str, Any] | cel.Activation, variables: Callable[[str], Any] | None = None) -> Any:
         """The value of the expression. Raises ValueError with the library's message where the evaluation fails.
 
-        *given*: the values of what it reads. *variables*: gives that of `variables.name`, or raises ValueError.
+        *given*: the values of what it reads. *variables*: gives that of `variables.name` by `as_returned`, or raises ValueError.
         """
         _current.variables = variables
         try:
