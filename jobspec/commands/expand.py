@@ -106,7 +106,8 @@ def _expanded(files: Sequence[AppliedFile], options: Options, world: World | Non
             if policies is not None:
                 made = changed_objects(made, policies, context).job
             objects = with_api_defaults(made.objects, context, target) if options.defaults else made.objects
-            found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
+            if not any(each.rule == "unresolved-reference" for each in expansion.diagnostics):  # without its runtime nobody knows
+                found.append(ExpandedJob(job, [*workload, *objects], target, made.counts))
             reported.setdefault(file.checked.result.path, []).extend(expansion.diagnostics)
     return found, reported
 
@@ -144,10 +145,12 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
 
 
 def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
-    """A file's result with the diagnostics of the expansion of its jobs, in place of those of the check about the same jobs."""
+    """A file's result with the diagnostics of the expansion of its jobs, in place of those of the check about the same jobs, whose hints stay."""
+    checked = {(each.rule, str(each.mark)): each for each in result.diagnostics}
     same = {(each.rule, str(each.mark)) for each in reported}
     kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]
-    return FileResult(result.path, result.documents, [*kept, *reported])
+    hints = [checked[key].hint if (key := (each.rule, str(each.mark))) in checked else each.hint for each in reported]
+    return FileResult(result.path, result.documents, [*kept, *(each.with_hint(hint) for each, hint in zip(reported, hints, strict=True))])
 
 
 def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:

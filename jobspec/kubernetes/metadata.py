@@ -44,7 +44,7 @@ def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: 
     yield from _names(metadata, names, start)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
-        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is not a valid namespace (RFC 1123 label): {why}")
+        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is not a valid namespace: {why}")
     yield from label_problems(metadata.get("labels"), _METADATA)
     yield from annotation_problems(metadata.get("annotations"), _METADATA)
     yield from _finalizers(metadata.get("finalizers"), builtin=builtin)
@@ -165,9 +165,11 @@ def bad_subdomain(name: str) -> str:
     """Why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
     if len(name) > 253:
         return f"it has {len(name)} characters, more than 253"
-    for part in name.split("."):
-        if not part or not _LOWER.issuperset(part.replace("-", "")) or part[0] == "-" or part[-1] == "-":
-            return "use lower-case letters, digits, `-` and `.`, starting and ending with a letter or digit"
+    if not _LOWER.issuperset(name.replace("-", "").replace(".", "")):
+        return "an RFC 1123 subdomain has only lower-case letters, digits, `-` and `.`"
+    if any(not part or part[0] == "-" or part[-1] == "-" for part in name.split(".")):
+        also = ", and so does each part between dots" if "." in name else ""
+        return f"an RFC 1123 subdomain starts and ends with a letter or digit{also}"
     return ""
 
 
@@ -176,8 +178,10 @@ def bad_label_name(name: str) -> str:
     """Why *name* is not a DNS label (RFC 1123); empty if it is one."""
     if len(name) > 63:
         return f"it has {len(name)} characters, more than 63"
-    if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
-        return "use lower-case letters, digits and `-`, starting and ending with a letter or digit"
+    if not _LOWER.issuperset(name.replace("-", "")):
+        return "an RFC 1123 label has only lower-case letters, digits and `-`"
+    if not name or name[0] == "-" or name[-1] == "-":
+        return "an RFC 1123 label starts and ends with a letter or digit"
     return ""
 
 

@@ -201,6 +201,10 @@ def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_reported_once(
     assert (alone.returncode, json.loads(alone.stdout)["items"]) == (1, [])
     assert "error: no TrainingRuntime `ours` in the files" in alone.stderr
     assert "warning" not in alone.stderr
+    (folder / "job.yaml").write_text(TRAINJOB.replace("name: torch-distributed", "name: torch_distributed"))
+    alone = run_here("expand", "job.yaml", "-o", "table", cwd=folder)
+    assert (alone.returncode, alone.stdout) == (1, "")
+    assert "hint: did you mean `torch-distributed`?" in alone.stderr
 
 
 def _on_a_terminal(columns: int, *arguments: str, cwd: Path) -> str:
