@@ -162,8 +162,6 @@ class _Round:
             return
         try:
             applies = mutation["patchType"] == "ApplyConfiguration"
-            if applies and self.pruned:
-                raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(self.pruned)}")
             patched = self._configured(found) if applies else _patched(self.object, found, self._release)
             wrong = self._undecodable(patched)
             if wrong and applies:
@@ -181,7 +179,7 @@ class _Round:
             self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
 
     def _configured(self, value: Any) -> Data:
-        return _configured(self.object, value, self._shape, is_builtin=self._is_builtin)
+        return _configured(self.object, value, self._shape, is_builtin=self._is_builtin, pruned=self.pruned)
 
     def _undecodable(self, patched: Data) -> str:
         """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
@@ -220,18 +218,23 @@ _ATOMIC = frozenset(
 _ATOMIC_MAPS = ("nodeSelector", "selector")
 
 
-def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool) -> Data:
-    """An object with a configuration applied. Raises ValueError with the server's words for one that does not fit."""
+def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool, pruned: Sequence[str]) -> Data:
+    """An object with a configuration applied. Raises ValueError with the server's words for one that does not fit.
+
+    *pruned*: what the object has that its schema does not.
+    """
     _check_types(value)
     patch = _plain(value)
     if shape is None:
-        return {**data, **_merged(data, patch, None, "")}
+        return {**data, **_merged(data, patch, None, "", is_builtin=is_builtin)}
     if problems := list(_undeclared(patch, shape, "", is_builtin=is_builtin)):
         raise ValueError(f"error applying patch: failed to convert patch object to typed object: {_together(problems)}")
     if atomics := list(_atomics(patch, shape, ())):
         message = f"may not mutate atomic arrays, maps or structs: {', '.join(f'.{spell(each)}' for each in atomics)}"
         raise ValueError(f"error applying patch: invalid ApplyConfiguration: {message}")
-    return {**data, **_merged(data, patch, shape, "")}
+    if pruned:
+        raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(pruned)}")
+    return {**data, **_merged(data, patch, shape, "", is_builtin=is_builtin)}
 
 
 def _together(problems: Sequence[str]) -> str:
@@ -288,16 +291,14 @@ def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = Fals
 
 
 def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *, is_builtin: bool, is_stored: bool) -> Iterator[str]:
-    """The same of a list; the keys of built-in objects have defaults, an empty text or zero."""
-    empty = {key: 0 if (item.fields or {})[key].type == "integer" else "" for key in shape.keys or ()} if is_builtin else {}
-    defaults, seen = {**empty, **_KEY_DEFAULTS}, set()
+    """The same of a list."""
+    seen = set()
     for index, each in enumerate(patch):
         if shape.keys and not isinstance(each, dict):
             what = "a null element" if each is None else "non-map elements"
             yield f"{place}: element {index}: associative list with keys may not have {what}"
             continue
-        found = {key: each.get(key, defaults.get(key)) for key in sorted(shape.keys)} if shape.keys else {}
-        known = ",".join(f"{key}={json.dumps(value)}" for key, value in found.items() if value is not None)
+        known = ",".join(f"{key}={json.dumps(value)}" for key, value in _key_of(each, shape, is_builtin=is_builtin))
         if shape.keys and not known:
             keys = " ".join(f'"{key}"' for key in shape.keys)
             omits = f"omits all key fields [{keys}] (and doesn't have default values for any key fields)"
@@ -308,6 +309,19 @@ def _undeclared_items(patch: list[Any], shape: Shape, item: Shape, place: str, *
             yield f"{place}: duplicate entries for key [{name}]"
         seen.add(name)
         yield from _undeclared(each, item, f"{place}[{name}]", is_builtin=is_builtin, is_stored=is_stored)
+
+
+#: The fields of keys that may be left out, with what they are then.
+_KEY_DEFAULTS = {"protocol": "TCP"}
+
+
+def _key_of(item: Data, shape: Shape, *, is_builtin: bool) -> list[tuple[str, Any]]:
+    """The fields by which a list knows an item, with their values; those of built-in objects have defaults, an empty text or zero."""
+    assert shape.items
+    fields = shape.items.fields or {}
+    empty = {key: 0 if fields[key].type == "integer" else "" for key in shape.keys or ()} if is_builtin else {}
+    found = {key: item.get(key, _KEY_DEFAULTS.get(key, empty.get(key))) for key in sorted(shape.keys or ())}
+    return [(key, value) for key, value in found.items() if value is not None]
 
 
 _SCALARS: dict[str, tuple[type, ...]] = {
@@ -373,56 +387,47 @@ def _atomics(patch: Any, shape: Shape | None, path: Path) -> Iterator[Path]:
             yield from _atomics(each, shape.items, (*path, index))
 
 
-def _merged(live: Any, patch: Any, shape: Shape | None, name: str) -> Any:
-    if isinstance(patch, dict) and isinstance(live, dict) and not (shape and _is_atomic(shape, name)):
+def _merged(live: Any, patch: Any, shape: Shape | None, name: str, *, is_builtin: bool) -> Any:
+    """A value with a part of a configuration; *name*: of its field."""
+    if not live or (shape and _is_atomic(shape, name)):
+        return patch
+    if isinstance(live, dict) and (patch is None or isinstance(patch, dict)):
         merged = dict(live)
-        for field, each in patch.items():
+        for field, each in (patch or {}).items():
             child = (shape.values or (shape.fields or {}).get(field)) if shape else None
-            merged[field] = _merged(live.get(field), each, child, field)
+            merged[field] = _merged(live.get(field), each, child, field, is_builtin=is_builtin)
         return merged
-    if isinstance(patch, list) and isinstance(live, list) and shape and shape.items and not _is_atomic(shape, name):
-        return _merged_list(live, patch, shape)
-    return live if patch is None and isinstance(live, (dict, list)) else patch
+    if isinstance(live, list) and (patch is None or isinstance(patch, list)) and shape and shape.items:
+        return _merged_list(live, patch or [], shape, is_builtin=is_builtin)
+    return patch
 
 
-#: The fields of keys that may be left out, with what they are then.
-_KEY_DEFAULTS = {"protocol": "TCP"}
+def _merged_list(live: list[Any], patch: list[Any], shape: Shape, *, is_builtin: bool) -> list[Any]:
+    """The items of both lists, in an order that keeps that of the patch, and else that of the object.
 
+    An item of the patch replaces those of the object that have its key, if they are several.
+    """
 
-def _merged_list(live: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
-    """The items of both lists, in an order that keeps that of the patch, and else that of the object."""
-    assert shape.items
-
-    def key_of(item: Any) -> Any:
-        if not shape.keys:
-            return repr(item)
-        return tuple(repr(item.get(key, _KEY_DEFAULTS.get(key))) for key in shape.keys)
+    def key_of(item: Any) -> str:
+        return repr(_key_of(item, shape, is_builtin=is_builtin) if shape.keys else item)
 
     old, new = [key_of(each) for each in live], [key_of(each) for each in patch]
-    by_key = dict(zip(old, live, strict=True))
+    by_key = {key: each for key, each in zip(old, live, strict=True) if old.count(key) == 1}
     merged: list[Any] = []
-    done: set[Any] = set()
-    shared = [key for key in new if key in by_key]
     at = other = 0
     while at < len(old) or other < len(new):
-        if at < len(old) and other < len(new) and old[at] != new[other] and old[at] in new and shared and shared[0] != old[at]:
+        shared = next((key for key in new[other:] if key in old), None)
+        if at < len(old) and other < len(new) and old[at] != new[other] and old[at] in new and shared not in (None, old[at]):
             at += 1  # it comes with a later one of the patch
-            continue
-        if at < len(old) and not (other < len(new) and old[at] == new[other]):
-            if old[at] not in new:
-                merged.append(live[at])
-                at += 1
-                continue
-            if old[at] in done:
-                at += 1
-        elif at < len(old):
+        elif at < len(old) and old[at] not in new:
+            merged.append(live[at])
             at += 1
-        if other < len(new):
-            key = new[other]
-            done.add(key)
-            merged.append(_merged(by_key[key], patch[other], shape.items, "") if key in by_key else patch[other])
-            other += 1
-            shared = shared[1:] if shared and shared[0] == key else shared
+        else:
+            if at < len(old) and old[at] in new[: other + 1]:
+                at += 1  # it is the one that is merged now, or a further one of its key
+            if other < len(new):
+                merged.append(_merged(by_key.get(new[other]), patch[other], shape.items, "", is_builtin=is_builtin))
+                other += 1
     return merged
 
 
