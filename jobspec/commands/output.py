@@ -194,31 +194,42 @@ def processors() -> int:
 def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """`[work(item) for item in items]`, in a process for each processor where the system can fork.
 
-    Each takes several items in a row at a turn, since neighbours often have much in common, such as the base of variants. The first item
-    is worked on before the others, so that what all need is loaded once.
+    Each takes several items in a row at a turn, since neighbours often have much in common, such as the base of variants, and the next
+    row when it is done. The first item is worked on before the others, so that what all need is loaded once.
     """
     share = min(processors(), 16)
     if not hasattr(os, "fork"):
         return [work(item) for item in items]
-    row = max(len(items) // (share * _TURNS), 1)
-    places = [[at for at in range(1, len(items)) if at // row % share == number] for number in range(share)]
-    done = [work(item) for item in items[:1]]
-    own, *others = [[items[at] for at in taken] for taken in places]
-    children = [_start(each, work) for each in others]
+    first = [work(item) for item in items[:1]]
+    size = max(len(items) // (share * _TURNS), 1)
+    starts = range(1, len(items), size)
+    left, filling = os.pipe()  # the numbers of the rows that nobody has taken, a byte each
+    os.write(filling, bytes(range(len(starts))))
+    os.close(filling)
+
+    def take() -> dict[int, list[R]]:
+        """The results of the rows that nobody else takes, by their first item."""
+        taken = {}
+        while number := os.read(left, 1):
+            start = starts[number[0]]
+            taken[start] = [work(item) for item in items[start : start + size]]
+        return taken
+
+    children = [_start(take) for _ in range(share - 1)]
     try:
-        parts = [[work(item) for item in own]]
+        found = take()
     finally:
+        os.close(left)
         answers = [_answer(*child) for child in children]
     for answer in answers:
         if isinstance(answer, Exception):
             raise answer
-        parts.append(answer)
-    found = {at: result for taken, part in zip(places, parts, strict=True) for at, result in zip(taken, part, strict=True)}
-    return [*done, *(found[at] for at in range(1, len(items)))]
+        found |= answer
+    return [*first, *(each for start in starts for each in found[start])]
 
 
-def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
-    """Fork a child that works on some items; returns its process id and the pipe for its results."""
+def _start(take: Callable[[], object]) -> tuple[int, int]:
+    """Fork a child that does a part of the work; returns its process id and the pipe for its results."""
     try:
         reading, writing = os.pipe()
         pid = os.fork()
@@ -230,17 +241,17 @@ def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
     try:
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_pickled(items, work))
+            pipe.write(_pickled(take))
     finally:
         os._exit(0)
 
 
-def _pickled(items: Sequence[T], work: Callable[[T], R]) -> bytes:
-    """The results of some items, or the error that ended the work on them or the pickling of its results."""
+def _pickled(take: Callable[[], object]) -> bytes:
+    """The results of a part of the work, or the error that ended it or the pickling of its results."""
     import pickle
 
     try:
-        return pickle.dumps([work(item) for item in items])
+        return pickle.dumps(take())
     except Exception as error:
         import traceback
 
@@ -248,7 +259,8 @@ def _pickled(items: Sequence[T], work: Callable[[T], R]) -> bytes:
         return pickle.dumps(error)
 
 
-def _answer(pid: int, reading: int) -> list[Any] | Exception:
+def _answer(pid: int, reading: int) -> Any:
+    """The results of a child, or an error."""
     import pickle
 
     with os.fdopen(reading, "rb") as pipe:
@@ -256,5 +268,4 @@ def _answer(pid: int, reading: int) -> list[Any] | Exception:
     os.waitpid(pid, 0)
     if not raw:
         return JobspecError("a worker process ended before it was done")
-    answer: list[Any] | Exception = pickle.loads(raw)  # noqa: S301 (our own child wrote it)
-    return answer
+    return pickle.loads(raw)  # noqa: S301 (our own child wrote it)

@@ -1,6 +1,7 @@
 """Work that is spread over processes."""
 
 import os
+import time
 from collections.abc import Callable
 
 import pytest
@@ -14,19 +15,34 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spreading, "processors", lambda: 2)
 
 
+def _patiently(number: int) -> tuple[int, int]:
+    """The number, and the process that had it, which gives others the time to start."""
+    time.sleep(0.01)
+    return number, os.getpid()
+
+
 def test_results_come_in_the_order_of_their_items_from_several_processes() -> None:
-    found = spread(range(7), lambda number: (number, os.getpid()))
-    assert [number for number, _ in found] == list(range(7))
+    found = spread(range(60), _patiently)
+    assert [number for number, _ in found] == list(range(60))
     assert len({pid for _, pid in found}) == 2
 
 
 def test_neighbours_are_worked_on_in_one_process() -> None:
-    found = spread(range(165), lambda number: (number, os.getpid()))
+    found = spread(range(165), _patiently)
     assert [number for number, _ in found] == list(range(165))
-    rows = [{pid for _, pid in found[start : start + 10]} for start in range(0, 165, 10)]
+    rows = [{pid for _, pid in found[start : start + 10]} for start in range(1, 165, 10)]
     assert [len(row) for row in rows] == [1] * 17
-    assert rows[0] != rows[1]
-    assert rows[::2] == rows[:1] * 9
+    assert len(set.union(*rows)) == 2
+
+
+def test_who_is_done_takes_what_others_have_not_begun() -> None:
+    own = os.getpid()
+
+    def work(_: int) -> int:
+        time.sleep(0.01 if os.getpid() == own else 0.2)
+        return os.getpid()
+
+    assert spread(range(33), work).count(own) > 20
 
 
 def test_the_first_item_is_worked_on_before_others_start() -> None:
@@ -40,16 +56,23 @@ def test_the_first_item_is_worked_on_before_others_start() -> None:
     assert spread([], work) == []
 
 
+_OWN = os.getpid()
+
+
 def _fails(number: int) -> int:
-    if number == 1:
+    time.sleep(0.1)
+    if os.getpid() != _OWN:
         raise ValueError("no good")
     return number
 
 
-@pytest.mark.parametrize(
-    ("work", "error", "said"), [(_fails, ValueError, "no good"), (lambda number: lambda: number, AttributeError, "pickle")]
-)
+def _makes_a_function(number: int) -> Callable[[], int]:
+    time.sleep(0.1)
+    return lambda: number
+
+
+@pytest.mark.parametrize(("work", "error", "said"), [(_fails, ValueError, "no good"), (_makes_a_function, AttributeError, "pickle")])
 def test_what_ends_a_worker_is_reported(work: Callable[[int], object], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as caught:
-        spread(range(2), work)
+        spread(range(9), work)
     assert "In a worker process" in caught.value.__notes__[0]
