@@ -181,17 +181,19 @@ def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str, 
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
-    """Whether a rule of a policy may be for objects of a kind: by the group, and in Kubernetes' own groups by the resource.
+    """Whether a rule of a policy may be for objects of a kind: by the group, and of Kubernetes' own kinds by the resource.
 
     A binding is always one of them, since its policy may be in another file.
     """
     group, name = kind
+    is_builtin = any((each.group, each.name) == kind for each in kinds.built_in())
+    own = ("*", kinds.plural_of(name))
     if kind in (kinds.VALIDATING_POLICY_BINDING, kinds.MUTATING_POLICY_BINDING):
         return True
 
     def is_for(rule: Any) -> bool:
         parts = [str(each).partition("/") for each in sequence(rule, "resources")]
-        is_of_kind = "." in group or any(own.startswith(("*", name.lower()[:-1])) and sub in ("", "*") for own, _, sub in parts)
+        is_of_kind = not is_builtin or any(resource in own and sub in ("", "*") for resource, _, sub in parts)
         return is_of_kind and any(each in ("*", group) for each in sequence(rule, "apiGroups"))
 
     specs = [mapping(each.data, "spec", "matchConstraints") for each in policies if each.group_kind in kinds.ADMISSION_POLICIES]
