@@ -39,7 +39,7 @@ class Builds:
         self.kustomizations = {file: data_of(text) for file, text in kustomizations.items()}
         """The data of each kustomization by its path."""
         by_folder = {os.path.dirname(file): data for file, data in self.kustomizations.items()}
-        self._charts = [os.path.normpath(each) for each in charts]
+        self._of_charts = tuple(os.path.join(os.path.normpath(each), part, "") for each in charts for part in _OF_CHARTS)
         self._roles: dict[str, Role] = {}
         for file, text in kustomizations.items():
             folder = os.path.dirname(file)
@@ -57,7 +57,7 @@ class Builds:
         A file that nobody names is a patch in `patches/`, and by its own name, of which beside or below a kustomization a part is enough.
         """
         path = os.path.normpath(path)
-        if any(path.startswith(os.path.join(chart, part, "")) for chart in self._charts for part in _OF_CHARTS):
+        if path.startswith(self._of_charts):
             return "Helm chart file"
         is_listed, folder = path in self._completed, os.path.dirname(path)
         if is_listed and self._roles.get(path) != "kustomize patch":

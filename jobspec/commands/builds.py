@@ -47,11 +47,11 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     if not applied:
         return found
     real |= {name: path for path, name in shown.items()}
+    homes = {name: os.path.dirname(path) for name, path in real.items()}
     decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
-    return {
-        name: each.applied(applied.get(_home(real[name], applied)), decrypts=bool(_home(real[name], decrypting)))
-        for name, each in found.items()
-    }
+    how = {home: applied.get(_innermost(home, applied)) for home in set(homes.values())}
+    decrypted = {home for home in how if _innermost(home, decrypting)}
+    return {name: each.applied(how[homes[name]], decrypts=homes[name] in decrypted) for name, each in found.items()}
 
 
 def _of_engines(paths: Iterable[str]) -> list[Document]:
@@ -64,8 +64,8 @@ def _of_engines(paths: Iterable[str]) -> list[Document]:
     return applying + [each for each in sources if each.group_kind in (CONFIG_MAP, SECRET)]
 
 
-_APPLYING = re.compile(r"\bkind\W+(?:Kustomization|Application|Project|ConfigMap)\b")
-_SOURCES = re.compile(r"\bkind\W+(?:ConfigMap|Secret)\b")
+_APPLYING = re.compile(r"kind\W+(?:Kustomization|Application|Project|ConfigMap)\b")
+_SOURCES = re.compile(r"kind\W+(?:ConfigMap|Secret)\b")
 
 
 def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> list[Document]:
@@ -76,13 +76,12 @@ def _with_words(path: str, words: Sequence[bytes], kinds: re.Pattern[str]) -> li
         return []
     text = decode(content, path)
     pieces = [piece for piece, _ in cut(text)] if isinstance(text, str) else []
-    wanted = [piece for piece in pieces if kinds.search(piece) and any(word.decode() in piece for word in words)]
+    wanted = [piece for piece in pieces if any(word.decode() in piece for word in words) and kinds.search(piece)]
     return [each for piece in wanted for each in read(piece, file=path)[0]]
 
 
-def _home(path: str, folders: Collection[str]) -> str:
-    """The innermost of some folders that a file is in; empty where it is in none."""
-    here = os.path.dirname(path)
+def _innermost(here: str, folders: Collection[str]) -> str:
+    """A folder, or the innermost one around it that is among some folders; empty where none is."""
     while here not in folders and here != os.path.dirname(here):
         here = os.path.dirname(here)
     return here if here in folders else ""

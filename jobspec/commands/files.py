@@ -125,7 +125,7 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     """The files with what they are in a build, but for those that are named and judged as they are."""
     asked = [each for each in found if is_judged_in_build(each, skip_unknown=skip_unknown)]
     folders = {os.path.dirname(each.path) for each in asked}
-    around = folders | {each for folder in folders for each in folders_around(folder)}
+    around = _with_those_around(folders)
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
     is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
@@ -153,6 +153,19 @@ def folders_around(path: str) -> Iterator[str]:
             return
         here = os.path.dirname(here)
     yield here
+
+
+def _with_those_around(folders: Iterable[str]) -> set[str]:
+    """Some folders, and those around each of them."""
+    found: set[str] = set()
+    for folder in folders:
+        if folder not in found:
+            found.add(folder)
+            for each in folders_around(folder):
+                if each in found:
+                    break
+                found.add(each)
+    return found
 
 
 def folders_above(folder: str) -> Iterator[str]:
@@ -204,7 +217,7 @@ def left_out(paths: Iterable[str]) -> list[Found]:
     found: list[Found] = []
     for path in paths:
         for here, folders, names in os.walk(path):
-            is_hidden = any(part.startswith(".") for part in os.path.relpath(here, path).split(os.sep) if part != os.curdir)
+            is_hidden = f"{os.sep}." in here[len(path.rstrip(os.sep)) :]
             folders[:] = sorted(name for name in folders if name not in _OF_TOOLS)
             if is_hidden:
                 files = [_below(here, name) for name in sorted(names) if name.lower().endswith(MANIFEST_ENDINGS)]
@@ -222,12 +235,7 @@ def skipped(path: str, why: str) -> Found:
 def without_ignored(found: Sequence[Found], folders: Sequence[str]) -> list[Found]:
     """The files, of which those that Git ignores are skipped and counted, unless it ignores all of them."""
     walked = [each.path for each in found if not each.named]
-    here = {os.path.dirname(each) for each in walked}
-    around = (
-        here
-        | {each for folder in here for each in folders_around(folder)}
-        | {each for folder in folders for each in folders_around(folder)}
-    )
+    around = _with_those_around({*folders, *map(os.path.dirname, walked)})
     if not any(os.path.isfile(os.path.join(each, ".gitignore")) for each in around):
         return list(found)
     import subprocess
