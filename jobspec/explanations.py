@@ -104,7 +104,7 @@ _OUTCOME = {
     "autoscaler-refused": "The server refuses the autoscaler that the operator creates first, so no pod follows. Fix the elastic policy.",
     "jobset-refused": "The server refuses the JobSet of an accepted TrainJob, so nothing runs; at most an event says why.",
     "no-pods-created": "The operator creates no pods for the job as written: it is suspended, or another controller manages it.",
-    "kind-not-queued": "Bypasses Kueue, whose default configuration does not queue the kind: the job starts at once, whatever the quota.",
+    "kind-not-queued": "Bypasses Kueue, whose configuration does not queue the kind: the job starts at once, whatever the quota.",
     "never-admitted": "Kueue never admits the job, however empty the cluster is: a queue is stopped, or no flavor has room or fits.",
     "never-fits": "The pods of the job together need more than a ResourceQuota of the namespace allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 #: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
 GroupKind = tuple[str, str]
@@ -76,6 +76,8 @@ QUEUE_KINDS: tuple[GroupKind, ...] = tuple(
 )
 #: The configuration of Kueue itself, which no server stores.
 QUEUE_CONFIGURATION: GroupKind = ("config.kueue.x-k8s.io", "Configuration")
+#: The key of the ConfigMap in which it is installed.
+QUEUE_CONFIGURATION_KEY = "controller_manager_config.yaml"
 #: The kinds of objects that an accepted pod waits for.
 MOUNTED_KINDS: tuple[GroupKind, ...] = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 #: The kinds of objects that controllers and kustomize make ConfigMaps and Secrets of.
@@ -288,6 +290,13 @@ class Kind:
 
 _ROWS = {("" if group == "core" else group, name): rest for group, name, *rest in map(str.split, _TABLE.strip().splitlines())}
 _found: dict[GroupKind, Kind] = {}
+
+
+def configures_queues(kind: GroupKind, data: Mapping[str, object]) -> bool:
+    """Whether an object is Kueue's configuration, or the ConfigMap in which that is installed."""
+    held = data.get("data") if kind == CONFIG_MAP else None
+    text = held.get(QUEUE_CONFIGURATION_KEY) if isinstance(held, dict) else None
+    return kind == QUEUE_CONFIGURATION or (isinstance(text, str) and f"{QUEUE_CONFIGURATION[0]}/" in text)
 
 
 def group_kind(api_version: str, kind: str) -> GroupKind:

@@ -23,6 +23,7 @@ from jobspec.kinds import (
     WEBHOOK_LOOKUPS,
     WRAPPING_KINDS,
     Name,
+    configures_queues,
     group_kind,
 )
 from jobspec.workloads import is_workload
@@ -444,11 +445,16 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated([*of_text, *diagnostics]))
-    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or each.document.group_kind not in MOUNTED)]
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.complete.every or _is_shared(each.seen))]
     if has_policies(shared):
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
     return Checked(result, documents, shared, pending, comments=manifests.comments)
+
+
+def _is_shared(document: Document) -> bool:
+    """Whether jobs of other files refer to an object, which need not be there while others may exist in the cluster."""
+    return document.group_kind not in MOUNTED or configures_queues(document.group_kind, document.data)
 
 
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:

@@ -124,8 +124,8 @@ def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Clus
     return world_of(kept, closed=closed)
 
 
-#: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, priority and runtime classes.
-_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", CLUSTER[0])
+#: The groups of what Kueue looks at besides its own objects: namespaces, LimitRanges and nodes, classes, templates of device claims.
+_OTHERS = ("", "scheduling.k8s.io", "node.k8s.io", "resource.k8s.io", CLUSTER[0])
 
 
 def jobs_of(planned: Plan) -> list[tuple[Document, Sequence[Document]]]:

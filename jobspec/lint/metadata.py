@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Data, Edit, Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
+from jobspec.kinds import CONFIG_MAP, NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.operators.kueue.versions import is_queued
+from jobspec.operators.kueue.versions import not_queued
 from jobspec.workloads import PREFERRED_TOPOLOGY, QUEUE, REPLICATED_JOBS, REQUIRED_TOPOLOGY, is_workload, items_at, value_at
 
 _LONGEST = 20
@@ -80,11 +80,20 @@ def legacy_operator(job: LintedJob) -> Iterator[Finding]:
     hint = "`jobspec migrate FILE --to TrainJob --in-place` converts it"
     if "training-operator" not in job.documents.cluster.installed:
         yield Finding(("kind",), "the cluster has no training-operator: its server knows no PyTorchJob", hint, severity="warning")
-    elif kueue and not is_queued(job.given.group_kind, kueue) and job.get("metadata", "labels", QUEUE):
-        message = f"Kueue {kueue} ignores PyTorchJobs unless its integration is switched on: the job bypasses its queue"
-        yield Finding(("kind",), message, hint, severity="warning")
+    elif kueue and job.get("metadata", "labels", QUEUE) and (bypasses := not_queued(job.given.group_kind, kueue, _configuration(job))[0]):
+        yield Finding(("kind",), bypasses, hint, severity="warning")
     else:
         yield Finding(("kind",), "PyTorchJob is legacy: Kubeflow Trainer's TrainJob replaces it", hint)
+
+
+def _configuration(job: LintedJob) -> Data:
+    """Kueue's own configuration, where it is among the files."""
+    given = [each.data for kind in (CONFIG_MAP, QUEUE_CONFIGURATION) for each in job.documents.of_kind(kind)]
+    if not given:
+        return {}
+    from jobspec.operators.kueue.world import world_of
+
+    return world_of(given).configuration
 
 
 def ineffective_annotation(job: LintedJob) -> Iterator[Finding]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
+    from jobspec.operators.kueue.world import World
 
     Started = tuple[ExpandedRole, "TrainingProgram"]
     Words = Sequence[MarkedTree]
@@ -393,9 +394,8 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
     """Why no node of a pinned cluster can run pods of a job, however little else runs there."""
     from jobspec.kubernetes.pods.defaults import filled_in
     from jobspec.operators.kueue.topology import no_node_for
-    from jobspec.operators.kueue.world import World, world_of
 
-    world: World = cluster.once("world", lambda: world_of(each.data for each in cluster.objects))
+    world = _world_in(cluster)
     is_queued = value_at(job.job.data, ("metadata", "labels", QUEUE))
     added = [it for flavor in world.flavors.values() for it in flavor.tolerations] if is_queued else []
     for role in job.roles if world.nodes else ():
@@ -408,26 +408,37 @@ def unschedulable(job: ExpandedJob, cluster: Cluster) -> Iterator[Finding]:
             yield Finding(role.pod_tree.get("spec", "containers"), message, hint, rule="unschedulable", severity="warning")
 
 
+def _world_in(cluster: Cluster) -> World:
+    """The queues and nodes of a pinned cluster."""
+    from jobspec.operators.kueue.world import world_of
+
+    return cluster.once("world", lambda: world_of(each.data for each in cluster.objects))
+
+
 def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster, policies: PolicyObjects) -> Iterator[Finding]:
     """Why Kueue never admits a job, or does not queue it; objects that *policies* do not list may exist in the cluster."""
+    from dataclasses import replace
+
     from jobspec.operators.kueue.admission import ask
-    from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, RELEASE, is_queued, not_queued
+    from jobspec.operators.kueue.versions import RELEASE, not_queued
     from jobspec.operators.kueue.workload import workload_of
     from jobspec.operators.kueue.world import world_of
 
     place = ("metadata", "labels", Key(QUEUE))
     target = cluster.target
-    release = target.get(QUEUES, RELEASE)
-    if not is_queued(job.group_kind, release):
-        weight: Severity = "warning" if cluster.installed.get(QUEUES) else "info"
-        yield Finding(place, not_queued(job.kind, release), NOT_QUEUED_HINT, rule="kind-not-queued", severity=weight)
     closed = all(policies.complete.lack(kind, job.namespace) for kind in QUEUE_KINDS)
     world = world_of(policies.queues(), others=policies, closed=closed)
-    answer = ask(workload_of(job, context, target, world), world, {})
+    bypasses, hint = not_queued(job.group_kind, target.get(QUEUES, RELEASE), world.configuration)
+    if bypasses:
+        weight: Severity = "warning" if cluster.installed.get(QUEUES) or world.configuration else "info"
+        yield Finding(place, bypasses, hint, rule="kind-not-queued", severity=weight)
+    workload = workload_of(job, context, target, world)
+    answer = ask(workload, replace(world, nodes=_world_in(cluster).nodes), {})
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
         return  # whoever applies a job without a namespace says which queue of the name it is in
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
-    severity: Severity = "error" if is_queued(job.group_kind, release) else "warning"  # Kueue may let it start at once
+    may_start = bool(bypasses) or ask(workload, world, {}).verdict != "never"  # past Kueue, or once there are other nodes
+    severity: Severity = "warning" if may_start else "error"
     message = f"never admitted by Kueue: {answer.reason}"
     yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobspec.diagnostics import counted
-from jobspec.operators.kueue.versions import NOT_QUEUED_HINT, is_queued, not_queued
+from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import plus, spelt
 from jobspec.reports.text import BOLD, paint, visible, wrapped
@@ -48,7 +48,7 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     """One line for each job and pod set, behind it each flavor that was tried; then the quotas as bars."""
     lines: list[str] = []
     for each in asked:
-        lines += [*([""] if lines else []), *_of_job(each, how)]
+        lines += [*([""] if lines else []), *_of_job(each, world, how)]
     bars = list(_bars(asked, world))
     wide = [max(len(row[at]) for row in bars) for at in range(3)] if bars else []
     lines += ["", paint("quotas", BOLD, colour=how.colour)] if bars else []
@@ -58,7 +58,7 @@ def text_report(asked: Sequence[Asked], world: World, how: TextOptions) -> str:
     return "\n".join([*lines, ""])
 
 
-def _of_job(each: Asked, how: TextOptions) -> Iterator[str]:
+def _of_job(each: Asked, world: World, how: TextOptions) -> Iterator[str]:
     job, answer = each.job, each.answer
     name = paint(visible(f"{job.kind} {_name(each)}"), BOLD, colour=how.colour)
     if answer is None:
@@ -66,7 +66,7 @@ def _of_job(each: Asked, how: TextOptions) -> Iterator[str]:
         return
     queue = visible(f"{answer.workload.queue} → {answer.cluster_queue}" if answer.cluster_queue else answer.workload.queue)
     yield f"{name}: {_coloured(answer.verdict, verdict_text(answer), how)} in queue {queue} ({job.file})"
-    for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]):
+    for said in filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]):
         yield from _indented(said, "  ", how)
     for pods in answer.pod_sets:
         yield f"  {pods.name}, {counted(pods.count, 'pod')}: {_coloured(pods.verdict, _flavors(pods), how)}"
@@ -100,11 +100,10 @@ def verdict_text(answer: QueueAnswer) -> str:
     return "waits for others" if answer.verdict == "waits" else answer.verdict
 
 
-def remark_on_kind(each: Asked, release: str) -> str:
+def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:
     """Why jobs of a kind bypass Kueue; empty for one that it queues."""
-    if is_queued(each.job.group_kind, release):
-        return ""
-    return f"kind-not-queued: {not_queued(each.job.kind, release)}; {NOT_QUEUED_HINT}"
+    bypasses, hint = not_queued(each.job.group_kind, how.release, world.configuration)
+    return f"kind-not-queued: {bypasses}; {hint}" if bypasses else ""
 
 
 def _name(each: Asked) -> str:
@@ -219,7 +218,7 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
             lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "bypasses Kueue", "no queue-name label"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
-        why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, how.release)]))
+        why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]))
         lines.append(_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:
             tried = [f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried]

@@ -391,3 +391,59 @@ def test_lint_holds_flavors_and_quotas_against_the_nodes_of_the_cluster(tmp_path
     assert ("queues.yaml", "flavor-without-nodes", "warning") in _rules("lint", "queues.yaml", cwd=tmp_path)
     write(tmp_path, {"queues.yaml": flavor % "cpu" + queue})
     assert ("queues.yaml", "quota-without-nodes", "info") in _rules("lint", "queues.yaml", cwd=tmp_path)
+
+
+_RACKS = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Cluster
+metadata: {name: prod}
+spec:
+  releases: {kubernetes: "1.37", trainer: "2.3.0", kueue: "0.19.2"}
+  complete: [ClusterQueue.kueue.x-k8s.io, LocalQueue.kueue.x-k8s.io, ResourceFlavor.kueue.x-k8s.io]
+  objects:
+    - apiVersion: kueue.x-k8s.io/v1beta2
+      kind: ClusterQueue
+      metadata: {name: research}
+      spec:
+        namespaceSelector: {}
+        resourceGroups: [{coveredResources: [cpu], flavors: [{name: racks, resources: [{name: cpu, nominalQuota: 64}]}]}]
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: team, namespace: nlp}, spec: {clusterQueue: research}}
+    - apiVersion: kueue.x-k8s.io/v1beta2
+      kind: ResourceFlavor
+      metadata: {name: racks}
+      spec: {nodeLabels: {pool: cpu}, topologyName: racks}
+    - {apiVersion: kueue.x-k8s.io/v1beta2, kind: Topology, metadata: {name: racks}, spec: {levels: [{nodeLabel: rack}]}}
+  nodes:
+    - {count: 2, labels: {pool: cpu, rack: one}, allocatable: {cpu: "8", pods: "110"}}
+    - {count: 1, labels: {pool: cpu, rack: two}, allocatable: {cpu: "8", pods: "110"}}
+"""
+_IN_ONE_RACK = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: close, namespace: nlp, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer: {numNodes: 2, command: [torchrun, train.py], resourcesPerNode: {limits: {cpu: 5}}}
+  runtimePatches:
+    - manager: example.com/racks
+      trainingRuntimeSpec:
+        template:
+          spec:
+            replicatedJobs:
+              - name: node
+                template: {spec: {template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}}}}
+"""
+
+
+def test_a_topology_has_the_nodes_of_the_cluster(tmp_path: Path) -> None:
+    """What more nodes would let in is a warning; what no node changes is an error."""
+    for nodes, severity, words in [
+        (2, None, ""),
+        (4, "warning", "3 of 4"),
+        (20, "error", "cpu: 100 wanted, 64 at most"),
+    ]:
+        write(tmp_path, {"prod.yaml": _RACKS, "job.yaml": _IN_ONE_RACK.replace("numNodes: 2", f"numNodes: {nodes}")})
+        done = run_here("validate", "job.yaml", "--cluster", "prod.yaml", "-o", "json", cwd=tmp_path)
+        found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"] if each["rule"] == "never-admitted"]
+        assert [each["severity"] for each in found] == ([severity] if severity else []), done.stdout
+        assert all(words in each["message"] for each in found), found

@@ -64,8 +64,8 @@ class PolicyObjects:
 
     def queues(self) -> list[Data]:
         """The objects of Kueue, and its configuration."""
-        wanted = (*kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION)
-        return [each for (kind, _), named in self._by_place.items() if kind in wanted for each in named.values()]
+        found = [(kind, each) for (kind, _), named in self._by_place.items() for each in named.values()]
+        return [each for kind, each in found if kind in kinds.QUEUE_KINDS or kinds.configures_queues(kind, each)]
 
     @property
     def change_objects(self) -> bool:
@@ -143,7 +143,7 @@ def decides(document: Document, *, complete: CompleteKinds) -> bool:
     if kind == kinds.SERVICE_ACCOUNT and not complete.every and kind not in complete.pinned:
         return bool(mapping(document.data, "metadata", "annotations"))
     wanted = (*kinds.MOUNTED_KINDS, *kinds.GENERATING_KINDS) if complete.every else ()
-    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION, *wanted)
+    return kind in (*kinds.POLICY_KINDS, *kinds.QUEUE_KINDS, *wanted) or kinds.configures_queues(kind, document.data)
 
 
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, complete: CompleteKinds) -> PolicyObjects | None:

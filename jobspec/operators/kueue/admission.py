@@ -14,7 +14,7 @@ from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
 from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
-from jobspec.operators.kueue.workload import QueuedWorkload, inadmissible
+from jobspec.operators.kueue.workload import QueuedWorkload, added, claimed, inadmissible
 from jobspec.operators.kueue.world import GATES, CellQuota, Flavor, Group, is_pending, plus, spelt
 
 TYPE_CHECKING = False
@@ -195,8 +195,9 @@ def _unheard(workload: QueuedWorkload, world: World, local: Data | None, name: s
     selected, why = _selects(queue, workload.namespace, world)
     if not selected:
         return why, "unknown" if selected is None else "never"
-    if any(structs(each.spec, "resourceClaims") for each in workload.pod_sets):
-        return "device claims are not evaluated", "unknown"
+    claims = [claimed(each, workload.namespace, world) for each in workload.pod_sets]
+    if refused := next((each for each in claims if each.problem), None):
+        return refused.problem, "never" if refused.is_certain else "unknown"
     return inadmissible(workload, world), "never"
 
 
@@ -321,7 +322,7 @@ class _Assignment:
         self.sets = [
             _Assigned(each, count, {name: it * count for name, it in charged.items()} | ({"pods": count} if covers_pods else {}))
             for each, count in zip(workload.pod_sets, counts, strict=True)
-            for charged in [self._world.charged(each.requests)]
+            for charged in [added(self._world.charged(each.requests), claimed(each, workload.namespace, self._world).devices)]
         ]
         self.is_skipped = False
         self._placed: list[tuple[str, _Assigned]] = []

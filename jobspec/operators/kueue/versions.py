@@ -5,7 +5,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 
 from __future__ import annotations
 
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, texts
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.targets import is_at_least
@@ -30,24 +30,31 @@ _PRIORITY_SOURCES = {
 
 RELEASE = "0.19.2"
 """The newest release whose behaviour is known."""
-KINDS: tuple[GroupKind, ...] = (PYTORCHJOB, TRAINJOB, JOBSET, JOB)
-"""The kinds of jobs of which Workloads can be said."""
+_FRAMEWORKS = {
+    PYTORCHJOB: "kubeflow.org/pytorchjob",
+    TRAINJOB: "trainer.kubeflow.org/trainjob",
+    JOBSET: "jobset.x-k8s.io/jobset",
+    JOB: "batch/job",
+}
+"""The kinds of jobs of which Workloads can be said, with their names among `integrations.frameworks` of Kueue's configuration."""
+KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 
 
-def is_queued(kind: GroupKind, release: str) -> bool:
-    """Whether the default configuration of a release queues a kind: since 0.19 no PyTorchJob."""
-    return kind in KINDS and (kind != PYTORCHJOB or not is_at_least(release, "0.19.0"))
+def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str, str]:
+    """Why Kueue does not queue a kind, and the hint; both empty for a kind that it queues.
 
-
-NOT_QUEUED_HINT = (
-    "`jobspec migrate FILE --to TrainJob --in-place` converts it; or name `kubeflow.org/pytorchjob` among `integrations.frameworks` of"
-    " Kueue's configuration"
-)
-
-
-def not_queued(kind: str, release: str) -> str:
-    """The message for a job of a kind that the default configuration of a release does not queue."""
-    return f"bypasses Kueue: Kueue {release} does not queue {kind}s by default"
+    *configuration*: its own, where that is given, which queues Jobs alone unless it names frameworks. The default one queues no PyTorchJobs
+    since 0.19.
+    """
+    framework = _FRAMEWORKS.get(kind, "")
+    way = f"name `{framework}` among `integrations.frameworks` of Kueue's configuration"
+    hint = f"`jobspec migrate FILE --to TrainJob --in-place` converts it; or {way}" if kind == PYTORCHJOB else way
+    if configuration:
+        named = texts(mapping(configuration, "integrations"), "frameworks") or [_FRAMEWORKS[JOB]]
+        return ("", "") if framework in named else (f"bypasses Kueue: its configuration does not queue {kind[1]}s", hint)
+    if kind == PYTORCHJOB and is_at_least(release, "0.19.0"):
+        return f"bypasses Kueue: Kueue {release} does not queue {kind[1]}s by default", hint
+    return "", ""
 
 
 def writes_runtime_patches(release: str) -> bool:

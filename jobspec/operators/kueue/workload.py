@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, marked, set_by
-from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text
+from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, layers_in, pods_at_once
-from jobspec.operators.kueue.world import World, amount
+from jobspec.operators.kueue.world import World, amount, plus
 from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.targets import Target
 from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
+
+_CLAIM_TEMPLATE: GroupKind = ("resource.k8s.io", "ResourceClaimTemplate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,62 @@ def adjusted(pods: QueuedPodSet, namespace: str, world: World) -> QueuedPodSet:
     if isinstance(spec.get("resources"), dict):
         spec = _with_requests(spec, bounds["Pod"]["default"], bounds["Pod"]["defaultRequest"])
     return replace(pods, template={**pods.template, "spec": spec})
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedDevices:
+    """The devices that a pod claims, as quotas count them, or why they cannot be counted."""
+
+    devices: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+    is_certain: bool = True
+    """Whether Kueue admits no such pods; else what it looks at is not at hand."""
+
+
+_MAPPINGS = "`resources.deviceClassMappings` of Kueue's configuration"
+
+
+def claimed(pods: QueuedPodSet, namespace: str, world: World) -> ClaimedDevices:
+    """The devices that each pod claims by templates, under the names that Kueue's configuration gives their classes in quotas.
+
+    Follows `GetResourceRequestsForResourceClaimTemplates`, sigs.k8s.io/kueue pkg/dra, 0.19.2, with the default feature gates.
+    """
+    found: dict[str, int] = {}
+    mappings = structs(mapping(world.configuration, "resources"), "deviceClassMappings")
+    by_class = {name: each for each in reversed(mappings) for name in texts(each, "deviceClassNames")}
+    for claim in structs(pods.spec, "resourceClaims"):
+        name = text(claim, "resourceClaimTemplateName")
+        if own := text(claim, "resourceClaimName"):
+            return ClaimedDevices(problem=f"Kueue supports no `resourceClaimName`, here `{own}`, only templates of claims")
+        template = world.others.find(_CLAIM_TEMPLATE, namespace, name)
+        if name and not (template and world.configuration):
+            missing = "Kueue's configuration" if template else f"the ResourceClaimTemplate `{name}`"
+            return ClaimedDevices({}, f"claims of devices count by {_MAPPINGS}: {missing} is not among the files", is_certain=False)
+        for request in structs(template or {}, "spec", "spec", "devices", "requests"):
+            asked = mapping(request, "exactly") or request  # older versions of the API have its fields in the request
+            mapped, count = by_class.get(text(asked, "deviceClassName")), number(asked, "count")
+            if wrong := _uncountable(request, asked):
+                return ClaimedDevices(problem=f"Kueue counts no claims with `{wrong}`, as the ResourceClaimTemplate `{name}` has")
+            if mapped is None:
+                return ClaimedDevices(problem=f"the DeviceClass `{text(asked, 'deviceClassName')}` is not among {_MAPPINGS}")
+            if structs(asked, "selectors") or structs(mapped, "sources"):
+                why = f"the claim `{name}` counts by the devices of ResourceSlices, which are not read"
+                return ClaimedDevices({}, why, is_certain=False)
+            found = added(found, {text(mapped, "name"): amount(text(mapped, "name"), 1 if count is None else count)})
+    return ClaimedDevices(found)
+
+
+def _uncountable(request: Data, asked: Data) -> str:
+    """The field of a request for devices that Kueue does not support; empty for one that it counts."""
+    if request.get("firstAvailable"):
+        return "firstAvailable"
+    mode = text(asked, "allocationMode") or "ExactCount"
+    return "adminAccess" if asked.get("adminAccess") is True else f"allocationMode: {mode}" if mode != "ExactCount" else ""
+
+
+def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """The amounts of both together."""
+    return {name: plus(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
 
 
 def _with_requests(holder: Data, limits: Data, requests: Data) -> Data:

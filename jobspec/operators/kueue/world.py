@@ -10,7 +10,7 @@ from functools import cached_property
 
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
-from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, CompleteKinds
+from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.operators.kueue.versions import as_v1beta2
@@ -110,7 +110,7 @@ class World:
     objects: Mapping[tuple[str, str, str], Data]
     """Kueue's objects by kind, namespace and name, as v1beta2 has them."""
     others: PolicyObjects
-    """Namespaces, priority and runtime classes, LimitRanges."""
+    """Namespaces, priority and runtime classes, LimitRanges, templates of device claims."""
     nodes: Sequence[AlikeNodes] | None
     """None where nobody knows of nodes."""
     closed: bool = True
@@ -454,7 +454,7 @@ def _flavor(name: str, spec: Data) -> Flavor:
     return Flavor(name, string_map(spec, "nodeLabels"), structs(spec, "nodeTaints"), tolerations, text(spec, "topologyName"))
 
 
-_OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass")
+_OTHERS = ("Namespace", "LimitRange", "PriorityClass", "RuntimeClass", "ResourceClaimTemplate")
 
 
 def world_of(objects: Iterable[Data], *, others: PolicyObjects | None = None, closed: bool = True) -> World:
@@ -469,8 +469,8 @@ def world_of(objects: Iterable[Data], *, others: PolicyObjects | None = None, cl
         if str(each.get("apiVersion")).startswith(f"{GROUP}/"):
             namespace = text(metadata, "namespace") if kind in ("LocalQueue", "Workload") else ""
             kueue[kind, namespace, text(metadata, "name")] = as_v1beta2(each)
-        elif kind == QUEUE_CONFIGURATION[1] and str(each.get("apiVersion")).startswith(QUEUE_CONFIGURATION[0]):
-            configuration = each
+        elif configures_queues(group_kind(str(each.get("apiVersion")), kind), each):
+            configuration = _configuration(each)
         elif kind in _OTHERS:
             found_others.append(each)
         elif kind == "Node" and each.get("apiVersion") == "v1":
@@ -482,6 +482,16 @@ def world_of(objects: Iterable[Data], *, others: PolicyObjects | None = None, cl
             found += map(_shape, shapes)
     around = others or PolicyObjects(found_others, complete=CompleteKinds(every=closed))
     return World(kueue, around, found if nodes else None, closed, configuration)
+
+
+def _configuration(data: Data) -> Data:
+    """Kueue's configuration, in a ConfigMap its text; empty where that cannot be read."""
+    if data["kind"] == QUEUE_CONFIGURATION[1]:
+        return data
+    from jobspec.documents.reader import read
+
+    documents, problems = read(text(mapping(data, "data"), QUEUE_CONFIGURATION_KEY), file=QUEUE_CONFIGURATION_KEY)
+    return documents[0].data if documents and not problems else {}
 
 
 def _allocatable(data: Data) -> dict[str, int]:
