@@ -129,6 +129,7 @@ _MIGRATION = {
     "migration-change": "The migrated job behaves differently where the two kinds differ, though no setting is lost.",
     "migration-note": "A value changes, and nothing that the job runs reads it.",
     "pods-change": "After the upgrade the operator creates other pods for the job, or handles its failures and its end differently.",
+    "recreated-first": "A job that is suspended during the upgrade never starts afterwards: what its operator made cannot be changed.",
     "refused-before": "The manifest has an error before the upgrade already, so that its pods cannot be compared.",
     "release-pair": "Two components do not work together in these releases, whatever the manifests say.",
     "release-step": "The upgrade needs another release in between, or something that its release notes ask for.",

@@ -100,7 +100,11 @@ CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB:
 NODE = CONTAINERS[kinds.TRAINJOB]
 
 #: Where a job says that it waits: it is suspended, or others manage it.
-_SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
+_SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {
+    kinds.PYTORCHJOB: ("spec", "runPolicy"),
+    kinds.TRAINJOB: ("spec",),
+    kinds.JOBSET: ("spec",),
+}
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
@@ -158,6 +162,12 @@ def suspension(job: Document) -> list[Diagnostic]:
     return [job.problem("no-pods-created", message, suspend_of(job.group_kind), severity="info")]
 
 
+def suspended(job: Document) -> Document:
+    """The job once it is suspended; what is no job stays as it is."""
+    place = _SUSPEND_PATHS.get(job.group_kind)
+    return job if place is None else job.changed(_with(job.data, (*place, "suspend"), True))
+
+
 def resumed(job: Document) -> Document:
     """The job once it is resumed."""
     return _held_without(job, "suspend")
@@ -172,6 +182,11 @@ def _held_without(job: Document, *fields: str) -> Document:
     place = _SUSPEND_PATHS[job.group_kind]
     held = value_at(job.data, place) or {}
     return job.changed(_without(job.data, place, fields)) if any(field in held for field in fields) else job
+
+
+def _with(data: Any, path: tuple[str, ...], value: Any) -> Any:
+    """A mapping with another value at a path."""
+    return {**(data or {}), path[0]: _with((data or {}).get(path[0]), path[1:], value)} if path else value
 
 
 def _without(data: dict[str, Any], place: tuple[str, ...], fields: Collection[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, has_
 from jobspec.documents.reader import read
 from jobspec.kinds import COMPONENTS, PROJECT_FILE
 from jobspec.migrate.files import File, migrate_project, to_release
-from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needs_suspension, release_problems
+from jobspec.migrate.upgrade import JudgedJob, UpgradeState, announced, changes, needed_first, release_problems
 from jobspec.pipeline import Checked
 from jobspec.reports.formats import FORMATS
 from jobspec.targets import CHOSEN, RELEASES, complete, is_at_least, is_release, known_releases, nearest_known
@@ -200,15 +200,19 @@ def _migration_of_file(path: str, old: JudgedManifests, new: JudgedManifests) ->
     (migrated,) = to_release([File(path, text, file.documents)], old.side.cluster, Cluster(cluster.target))
     if not migrated.is_changed or has_error(migrated.diagnostics):
         return ""
-    way = _rewrites(path, cluster.target["trainer"])
-    return f"{way}; {_ONLY_SUSPENDED}" if needs_suspension(file.documents, read(migrated.text, file=path)[0], cluster) else way
+    needed = needed_first(file.documents, read(migrated.text, file=path)[0], old.side.cluster.target, cluster)
+    return "; ".join(filter(None, [_rewrites(path, cluster.target["trainer"]), _NEEDED[needed]]))
 
 
 def _rewrites(path: str, release: str) -> str:
     return f"`jobspec migrate {path} --to trainer={release} --in-place` rewrites it"
 
 
-_ONLY_SUSPENDED = "a job that runs takes that change only while it is suspended: let it finish first, or suspend it"
+_NEEDED = {
+    "": "",
+    "suspended": "a job that runs takes that change only while it is suspended: let it finish first, or suspend it",
+    "recreated": "an existing job refuses that change, suspended or not: let it finish first, or recreate it",
+}
 
 
 def _migration_of_project(path: str, release: str) -> str:

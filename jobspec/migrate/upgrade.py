@@ -7,22 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from jobspec.cluster import Cluster, StoredObjects, judge
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error, joined
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import as_document, text
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.kubernetes.structural import filled
-from jobspec.migrate.facts import Difference, compared, job_facts, with_whole_items
+from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
 from jobspec.migrate.jobs import NOTE, meaning_in, report_of
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, Target, is_at_least
-from jobspec.workloads import REPLICATED_JOBS, is_workload, value_at
+from jobspec.workloads import REPLICATED_JOBS, is_workload, suspended, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from jobspec.diagnostics import Severity
 
 RULE = "pods-change"
@@ -140,7 +142,23 @@ def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
     if seen.nodes != then.nodes:
         message = f"the number of pods that train is {then.nodes}; before: {seen.nodes}"
         changed.insert(0, _as_change(old.document.problem(RULE, message, ("metadata", "name")), "warning"))
-    return changed
+    return [*changed, *_recreated_first(old.document, seen, then, new.target)]
+
+
+def _recreated_first(job: Document, before: JobFacts, after: JobFacts, target: Target) -> Iterator[Diagnostic]:
+    """That a TrainJob which is suspended during the upgrade never starts: the trainer applies its JobSet anew, and may not change it.
+
+    A JobSet that runs is left alone: `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
+    """
+    made = [next((each for each in side.objects if text(each, "kind") == "JobSet"), None) for side in (before, after)]
+    if not all(made):
+        return
+    old, new = (suspended(as_document(each, job)) for each in made if each)
+    (judged,) = judge([new], Cluster(target).updating(StoredObjects([old])))
+    if has_error(judged.diagnostics):
+        message = "a job suspended or queued during the upgrade never starts: the change of its JobSet is refused"
+        hint = "let it start before the upgrade, or recreate it afterwards"
+        yield job.problem("recreated-first", message, ("metadata", "name"), hint=hint, severity="warning")
 
 
 def _without_consequences(found: Sequence[Difference]) -> list[Difference]:
@@ -168,17 +186,27 @@ def _shared(several: Sequence[Diagnostic], count: int) -> Diagnostic:
     return first.with_message(f"{first.message} ({f'all {count}' if len(several) == count else f'{len(several)} of {count}'} jobs)")
 
 
-def needs_suspension(before: Sequence[Document], after: Sequence[Document], cluster: Cluster) -> bool:
-    """Whether the cluster after the upgrade refuses that jobs which run are changed from what they were *before* to what they are *after*.
+def needed_first(
+    before: Sequence[Document], after: Sequence[Document], old: Target, cluster: Cluster
+) -> Literal["", "suspended", "recreated"]:
+    """What jobs need before the cluster after the upgrade lets them change from what they were *before* to what they are *after*.
 
-    Of the stored ones, it has dropped the fields that it does not know.
+    The stored ones have the defaults of the *old* releases, and no longer the fields that the cluster does not know.
     """
-    stored = StoredObjects(map(partial(_pruned, target=cluster.target), filter(is_workload, before)))
-    updating = cluster.updating(stored)
-    return any(has_error(each.diagnostics) for each in judge(list(filter(is_workload, after)), updating))
+    stored = [_filled(_filled(each, old), cluster.target) for each in before if is_workload(each)]
+    wanted = [each for each in after if is_workload(each)]
+    if not _refuses(stored, wanted, cluster):
+        return ""
+    return "recreated" if _refuses(list(map(suspended, stored)), list(map(suspended, wanted)), cluster) else "suspended"
 
 
-def _pruned(document: Document, *, target: Target) -> Document:
+def _refuses(stored: Sequence[Document], wanted: Sequence[Document], cluster: Cluster) -> bool:
+    """Whether a cluster refuses that stored objects are updated."""
+    return any(has_error(each.diagnostics) for each in judge(wanted, cluster.updating(StoredObjects(stored))))
+
+
+def _filled(document: Document, target: Target) -> Document:
+    """An object as a release stores it."""
     shape = shapes.load(document.api_version, document.kind, target)
     return document.changed(filled(document.data, shape)) if shape else document
 

@@ -48,6 +48,7 @@ WARNINGS = frozenset(
         "pod-waits",
         "policy-type",
         "ranks-missing",
+        "recreated-first",
         "release-step",
         "restarts-forever",
         "rule-not-evaluated",
