@@ -49,8 +49,9 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
         if lost := lost_parent(found, data, shape):
             return [lost]
         found = with_releases(found, data, (api_version, kind), target)
+    checks_prefix = old is None or not _has_any_prefix(known, target["kubernetes"])
     if old is not None:
-        found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
+        found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=checks_prefix)
     if is_judged(known, api_version):
         untyped, release = _UNTYPED.get((known.group, known.name)), target["kubernetes"]
         if untyped:
@@ -60,10 +61,35 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     meta = data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return found
+    if meta and not checks_prefix:
+        meta = {name: each for name, each in meta.items() if name != "generateName"}
     has_old_name = (known.group, known.name) == kinds.SERVICE and not is_at_least(target["kubernetes"], "1.36")
     names = "old-label" if has_old_name else known.names
     start = _signer(data) if (known.group, known.name) == kinds.CLUSTER_TRUST_BUNDLE else ""
     return [*found, *metadata_problems(meta or {}, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
+
+
+_ANY_PREFIX = frozenset(
+    (
+        *(
+            "CronJob",
+            "CSIDriver",
+            "CustomResourceDefinition",
+            "DaemonSet",
+            "Deployment",
+            "HorizontalPodAutoscaler",
+            "Lease",
+            "NetworkPolicy",
+        ),
+        *("PodTemplate", "PriorityClass", "ReplicaSet", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
+    )
+)
+"""The kinds whose `generateName` is validated in new objects only; in updates it has to fit into a URL, as that of custom resources."""
+
+
+def _has_any_prefix(known: kinds.Kind, release: str) -> bool:
+    """Whether an update of a kind can have any `generateName`: of a Job since 1.37."""
+    return known.name in _ANY_PREFIX or ((known.group, known.name) == kinds.JOB and is_at_least(release, "1.37"))
 
 
 def _signer(data: Any) -> str:

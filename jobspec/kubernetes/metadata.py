@@ -334,7 +334,7 @@ _FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Problems:
     """The problems of changes from the *old* metadata to the *new*; absent fields keep their values.
 
-    `generateName` of a custom resource can be anything that fits into a URL; `metadata_problems` checks that of *builtin* kinds.
+    `generateName` can be anything that fits into a URL; `metadata_problems` checks that of most *builtin* kinds.
     """
     if not isinstance(new, dict) or not isinstance(old, dict):
         return
