@@ -668,13 +668,15 @@ class Evaluation:
                 yield from self._reads(self._expressions.of_variables[name])
 
     def _hint(self, text: str, values: Values) -> str:
-        """The part of an expression that is false, and what it reads."""
-        parts = _conjuncts(text)
-        false = next((each for each in parts if self.value(each, values) is False), text) if len(parts) > 1 else text
+        """The part of an expression that is false, and the values of what it compares and reads."""
+        parts = _split(text, ("&&",))
+        false = next((each for each in parts if self.value(each, values) is False), text) if parts[1:] else text
+        sides = _split(false, _COMPARISONS)
         expression = self._expressions.compiled(false)
-        read = () if isinstance(expression, str) else dict.fromkeys(expression.reads)
-        seen = [(names, value_at(values.data, names)) for names in read]
-        shown = [f"`{'.'.join(names)}` is {_shown(value)}" for names, value in seen if isinstance(value, str | int | float)]
+        seen = {each: self.value(each, values) for each in sides if sides[1:] and not re.fullmatch(_PLAIN_LITERAL, each)}
+        read = () if isinstance(expression, str) else expression.reads
+        seen |= {".".join(names): value_at(values.data, names) for names in read}
+        shown = [f"`{in_one_line(name)}` is {_shown(value)}" for name, value in seen.items() if isinstance(value, str | int | float)]
         return f"this is false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 
 
@@ -900,18 +902,25 @@ def reads_unknown(failure: CelFailure) -> str:
     return failure.message or "reads what is known only when the object is sent, such as the user"
 
 
+_COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
+_PLAIN_LITERAL = r"""-?[0-9.]+|"[^"]*"|'[^']*'|true|false|null"""
+
+
 @lru_cache(maxsize=2000)
-def _conjuncts(text: str) -> list[str]:
-    """The parts of an expression that are joined by `&&`, where that is what it is at the top."""
-    depth, starts, plain = 0, [0], without_literals(text)
+def _split(text: str, operators: tuple[str, ...]) -> list[str]:
+    """The parts of an expression that one of some operators joins, the longest of which come first, where it does so at the top."""
+    depth, parts, start, plain = 0, [], 0, without_literals(text)
     for at, character in enumerate(plain):
         depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and (character == "?" or plain.startswith("||", at)):
+        if depth or at < start:
+            continue
+        if (character == "?" and plain[at - 1] != ".") or plain.startswith("||", at):
             return [text]
-        if depth == 0 and plain.startswith("&&", at):
-            starts.append(at + 2)
-    ends = [start - 2 for start in starts[1:]] + [len(text)]
-    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        found = next((each for each in operators if plain.startswith(each, at)), None)
+        if found:
+            parts.append(text[start:at].strip())
+            start = at + len(found)
+    return [*parts, text[start:].strip()]
 
 
 def value_at(data: Any, names: Names) -> Any:

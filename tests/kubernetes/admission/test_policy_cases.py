@@ -12,6 +12,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds
 from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.pipeline import Source, check_files, load
 from tests.support.cases import assert_reported, expectations, target_of
@@ -80,3 +81,29 @@ def test_what_a_policy_is_for_loads_the_cel_library_and_nothing_else_does() -> N
         return subprocess.run([sys.executable, "-c", script, "validate", path], capture_output=True, check=False).returncode == 1
 
     assert [loads(name) for name in ("quotas.yaml", "validating-warns.yaml")] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        (
+            "has(object.data) && size(object.data.a) > variables.least",
+            "`size(object.data.a) > variables.least`; `size(object.data.a)` is 2",
+        ),
+        ("object.metadata.?labels.hasValue() && true", "`object.metadata.?labels.hasValue()`"),
+        ("'a && b' == object.data.a || false", "`'a && b' == object.data.a || false`; `object.data.a` is \"xy\""),
+    ],
+)
+def test_the_hint_names_the_part_that_is_false_and_its_values(expression: str, hint: str) -> None:
+    group = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "p"}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "variables": [{"name": "least", "expression": "3"}],
+        "validations": [{"expression": expression}],
+    }
+    policy = {**group, "kind": "ValidatingAdmissionPolicy", "spec": spec}
+    binding = {**group, "kind": "ValidatingAdmissionPolicyBinding", "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "xy"}}
+    (found,) = decisions(Request(data, namespace="n"), PolicyObjects([policy, binding]))
+    assert found.hint.startswith(f"this is false: {hint}")
