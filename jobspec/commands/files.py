@@ -305,7 +305,7 @@ def content_of(found: Found) -> bytes:
     if found.span is None:
         return _whole(found)
     start, end = found.span
-    if found.content is not None or (found.in_build and found.in_build.build):
+    if found.content is not None or _opened(found.path) is not None or (found.in_build and found.in_build.build):
         return _whole(found)[start:end]
     with open(found.path, "rb") as file:
         file.seek(start)
@@ -463,7 +463,7 @@ def mentions(path: str, *words: bytes) -> bool:
 
 def _read(path: str) -> bytes:
     """The first bytes of a file, by fewer calls of the system than a file object needs; or its text in an editor."""
-    if OPENED and (text := OPENED.get(os.path.realpath(path))) is not None:
+    if (text := _opened(path)) is not None:
         return text
     file = os.open(path, os.O_RDONLY)
     try:
@@ -475,6 +475,10 @@ def _read(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(file)
+
+
+def _opened(path: str) -> bytes | None:
+    return OPENED.get(os.path.realpath(path)) if OPENED else None
 
 
 def reader(files: Iterable[Found]) -> Callable[[str], str]:

@@ -20,7 +20,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import decode, is_json, read
 from jobspec.editor.places import EditorText, Outline
-from jobspec.editor.workspace import Workspace
+from jobspec.editor.workspace import Snapshot, Workspace, text_of
 from jobspec.explanations import DECODING
 from jobspec.kubernetes.structural import filled
 from jobspec.lint.linted import Documents, LintedJob, linted_job
@@ -60,15 +60,17 @@ REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
 
 
 class ClientView:
-    """A workspace as one client sees it: its files by URI, and places as it counts them."""
+    """A workspace at one moment as one client sees it: its files by URI, and places as it counts them."""
 
     def __init__(self, files: Workspace, encoding: str) -> None:
         self.files = files
         self.encoding = encoding
+        self.texts = files.texts
+        self.snapshot = files.snapshot or Snapshot(Cluster(), (), {})
 
     def text(self, name: str) -> EditorText:
         """The text of a file by its name in diagnostics."""
-        return EditorText(self.files.text(self.files.place(name)), self.encoding)
+        return EditorText(text_of(self.files.place(name), self.texts), self.encoding)
 
     def uri(self, name: str) -> str:
         """The URI of a file."""
@@ -98,11 +100,11 @@ class ClientView:
 
     def all_documents(self) -> list[Document]:
         """All documents of the workspace, as they were last checked."""
-        return [each for file in self.files.checked for each in file.documents]
+        return [each for file in self.snapshot.checked for each in file.documents]
 
     def valid_documents(self) -> list[Document]:
         """Those of them in files that a server accepts."""
-        return [each for file in self.files.checked if file.result.valid for each in file.documents]
+        return [each for file in self.snapshot.checked if file.result.valid for each in file.documents]
 
     def at(self, params: lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParams) -> tuple[str, Document, Path, Mark] | None:
         """The file of a request, and the document, the path and the place of the key or value at its position; None between them."""
@@ -119,8 +121,7 @@ class ClientView:
 
     def jobs(self, name: str) -> list[LintedJob]:
         """The jobs of a file with their pods; without the jobs that cannot be expanded."""
-        assert self.files.context
-        cluster = self.files.context.cluster
+        cluster = self.snapshot.cluster
         found = [each for each in self.documents(name) if is_workload(each)]
         if not found:
             return []
@@ -136,7 +137,7 @@ class ClientView:
 
     def variants(self, name: str) -> list[tuple[Any, PlannedVariant]]:
         """The variants that are made of a file, each with its project."""
-        plans = self.files.plans.values()
+        plans = self.snapshot.plans.values()
         return [(plan, each) for plan in plans for each in plan.variants if name in _files_of(each) or name == plan.files.project.path]
 
 
@@ -173,8 +174,7 @@ def hover(view: ClientView, params: lsp.HoverParams) -> lsp.Hover | None:
 def _field_text(view: ClientView, document: Document, path: Path) -> str:
     try:
         root, _, _ = place_of(document.kind, [])
-        assert view.files.context
-        target = view.files.context.cluster.target
+        target = view.snapshot.cluster.target
         page = explain.page(root, steps_of(_root(document.api_version, document.kind)(target), path), target[root.component])
     except (JobspecError, KeyError):
         return ""
@@ -236,7 +236,7 @@ def overlay_named(view: ClientView, name: str, named: str) -> OverlayFile | None
     if named in shipped():
         return shipped_file(named)
     path = os.path.normpath(os.path.join(os.path.dirname(name), named))
-    content = view.files.text(view.files.place(path)).encode(errors="surrogatepass")
+    content = view.text(path).text.encode(errors="surrogatepass")
     documents = read(content.decode(errors="replace"), file=path)[0] if content else []
     return OverlayFile(path, content) if documents and documents[0].group_kind == kinds.OVERLAY else None
 
@@ -326,9 +326,8 @@ def _opening(structure: Structure) -> str:
 
 def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Structure:
     """What the schema of the kind that a line is in says of a path; nothing where it has none."""
-    assert view.files.context
     try:
-        structure = _root(outline.top(line, "apiVersion"), outline.top(line, "kind"))(view.files.context.cluster.target)
+        structure = _root(outline.top(line, "apiVersion"), outline.top(line, "kind"))(view.snapshot.cluster.target)
     except JobspecError:
         return {}
     for step in path:
@@ -347,8 +346,7 @@ def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
 
 def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
     """The values that fit at a path: names of what is in the workspace, and those that the schema lists."""
-    assert view.files.context
-    target = view.files.context.cluster.target
+    target = view.snapshot.cluster.target
     if path == ("kind",):
         known = (*kinds.with_schema(), *kinds.built_in())
         version = outline.top(line, "apiVersion")
@@ -393,8 +391,7 @@ def _of_project(view: ClientView, name: str, path: Path) -> Iterator[Offer]:
 
 def _flags(view: ClientView) -> Iterator[tuple[str, str]]:
     """The flags of all contracts that settings or projects declare."""
-    assert view.files.context
-    for cluster in (view.files.context.cluster, *(each.cluster for each in view.files.plans.values())):
+    for cluster in (view.snapshot.cluster, *(each.cluster for each in view.snapshot.plans.values())):
         for contract in cluster.contracts.values():
             for flag, about in contract.flags.items():
                 yield flag, str(about.get("description") or about.get("type") or "")
@@ -474,7 +471,7 @@ def _paths_of(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
 
 def _in_projects(view: ClientView, name: str) -> Iterator[Mark]:
     """Where projects name a file."""
-    for path in view.files.plans:
+    for path in view.snapshot.plans:
         here = os.path.relpath(name, os.path.dirname(path) or os.curdir)
         for document in view.documents(path):
             for at in (*_paths_of(document.data, here), *_paths_of(document.data, f"./{here}")):
@@ -564,11 +561,10 @@ def _queues(view: ClientView) -> World | None:
 
 def _asked(view: ClientView, name: str, world: World) -> list[Asked]:
     """What becomes in its queue of each job in a valid file, or of each variant of a project."""
-    assert view.files.context
     documents = view.valid_documents()
-    plan = view.files.plans.get(name)
+    plan = view.snapshot.plans.get(name)
     jobs = jobs_of(plan) if plan else [(each, documents) for each in documents if each.file == name]
-    return asked_of(jobs, view.files.context.cluster.target, world)
+    return asked_of(jobs, view.snapshot.cluster.target, world)
 
 
 def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -576,9 +572,8 @@ def inlay_hints(view: ClientView, params: lsp.InlayHintParams) -> list[lsp.Inlay
     name = view.name(params.text_document.uri)
     text = view.text(name)
     found: dict[int, list[str]] = {}
-    assert view.files.context
     for job in view.jobs(name) if name else ():
-        shape = shapes.load(job.given.api_version, job.given.kind, view.files.context.cluster.target)
+        shape = shapes.load(job.given.api_version, job.given.kind, view.snapshot.cluster.target)
         if shape:
             for path, said in _defaults(job.given.data, filled(job.given.data, shape, prune=False), ()):
                 found.setdefault(job.given.marks.nearest(path).place().line, []).append(said)
@@ -661,9 +656,8 @@ def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     def is_wanted(each: Diagnostic) -> bool:
         return one is None or _identity(each) in [list(known) for known in one]
 
-    before = view.text(name)
-    after = view.files.fixed(name, is_wanted)
-    edits = [] if after == before.text else [edit_of(before, after)]
+    before, after = view.files.fixed(name, is_wanted)
+    edits = [] if after == before else [edit_of(EditorText(before, view.encoding), after)]
     change = lsp.WorkspaceEdit(changes={about["uri"]: edits})
     return lsp.CodeAction(action.title, kind=action.kind, is_preferred=action.is_preferred, edit=change, data=action.data)
 
@@ -706,8 +700,7 @@ def rendered_text(view: ClientView, command: str, name: str) -> tuple[str, str]:
     from jobspec.reports.queue import TextOptions as How
     from jobspec.reports.queue import text_report
 
-    assert view.files.context
-    cluster = view.files.context.cluster
+    cluster = view.snapshot.cluster
     if command == RENDERED:
         tree = api.render_project(name)
         if not tree.valid:

@@ -71,6 +71,17 @@ class EditorServer(LanguageServer):
         self._changes += 1
         self._look = asyncio.get_running_loop().create_task(self._look_at(self._changes))
 
+    def refresh(self) -> None:
+        """Have the client ask once more for what it asked of its documents, since other files have changed."""
+        about = self.client_capabilities.workspace
+        for capability, ask in (
+            (about and about.diagnostics, self.workspace_diagnostic_refresh),
+            (about and about.code_lens, self.workspace_code_lens_refresh),
+            (about and about.inlay_hint, self.workspace_inlay_hint_refresh),
+        ):
+            if capability and capability.refresh_support:
+                ask(None)
+
     async def diagnostics(self) -> dict[str, list[Diagnostic]]:
         """The diagnostics of the texts as they are now, by the name of the file."""
         while True:
@@ -89,14 +100,16 @@ class EditorServer(LanguageServer):
         files = self.files
 
         def look() -> dict[str, list[Diagnostic]]:
-            if change != self._changes:
-                raise Cancelled
-            try:
-                found = files.results(files.open_names, is_cancelled=lambda: change != self._changes)
-            except (JobspecError, OSError):  # a file may be gone since the last look
-                files.look_again()
-                found = files.results(files.open_names, is_cancelled=lambda: change != self._changes)
-            return files.by_file(found)
+            said = ""
+            while change == self._changes:
+                try:
+                    return files.by_file(files.results(files.open_names, is_cancelled=lambda: change != self._changes))
+                except (JobspecError, OSError) as error:
+                    if str(error) == said:
+                        raise
+                    said = str(error)  # of a file that is gone: while Git switches branches, each look misses another one
+                    files.look_again()
+            raise Cancelled
 
         try:
             found = await self.in_thread(look)
@@ -181,7 +194,7 @@ def server() -> EditorServer:
     return made
 
 
-# What the client says of its documents.
+# What the client says of its documents: taken over at once, before anything else is done with the documents as they are now.
 
 
 def _initialize(server: EditorServer, params: lsp.InitializeParams) -> None:
@@ -193,11 +206,11 @@ def _initialize(server: EditorServer, params: lsp.InitializeParams) -> None:
     server.is_resolving = bool(resolving and "edit" in resolving.properties)
 
 
-async def _opened(server: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
+def _opened(server: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
     server.write(params.text_document.uri, params.text_document.text)
 
 
-async def _changed(server: EditorServer, params: lsp.DidChangeTextDocumentParams) -> None:
+def _changed(server: EditorServer, params: lsp.DidChangeTextDocumentParams) -> None:
     uri = params.text_document.uri
     text = server.view.text(server.view.name(uri))
     for each in params.content_changes:
@@ -205,13 +218,14 @@ async def _changed(server: EditorServer, params: lsp.DidChangeTextDocumentParams
     server.write(uri, text.text)
 
 
-async def _closed(server: EditorServer, params: lsp.DidCloseTextDocumentParams) -> None:
+def _closed(server: EditorServer, params: lsp.DidCloseTextDocumentParams) -> None:
     server.write(params.text_document.uri, None)
 
 
-async def _changed_on_disk(server: EditorServer, _: Any) -> None:
+def _changed_on_disk(server: EditorServer, _: Any) -> None:
     server.files.look_again()
     server.changed()
+    server.refresh()
 
 
 # What the client asks.
@@ -230,16 +244,17 @@ async def _actions(server: EditorServer, params: lsp.CodeActionParams) -> list[l
 
 
 async def _resolved(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAction:
-    return action if action.edit else await server.in_thread(lambda: features.resolved(server.view, action))
+    view = server.view
+    return action if action.edit else await server.in_thread(lambda: features.resolved(view, action))
 
 
 def _answering(feature: Callable[[ClientView, Any], Any]) -> Any:
-    """A handler that answers with a feature. Features about jobs wait for the check of the latest texts; others use the last one."""
+    """A handler that answers with a feature, of the texts as they were checked last; completion and symbols do not wait for a check."""
 
     async def answer(server: EditorServer, params: Any) -> Any:
-        if feature in (features.lenses, features.inlay_hints) or server.files.context is None:
+        if feature not in (features.completion, features.symbols) or server.files.snapshot is None:
             await server.diagnostics()
-        return await asyncio.to_thread(feature, server.view, params) if server.files.context else None
+        return await asyncio.to_thread(feature, server.view, params)
 
     return answer
 
@@ -248,8 +263,15 @@ def _showing(command: str) -> Any:
     """Gives the text that a command shows, and shows it where the client can."""
 
     async def show(server: EditorServer, name: str) -> str:
+        await server.diagnostics()
+        view = server.view
+
+        def rendered() -> tuple[str, str]:
+            with view.files.reading():
+                return features.rendered_text(view, command, name)
+
         try:
-            title, text = await server.in_thread(lambda: features.rendered_text(server.view, command, name))
+            title, text = await server.in_thread(rendered)
         except JobspecError as error:
             server.say(str(error))
             return ""

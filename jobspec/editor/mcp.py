@@ -12,7 +12,8 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
-from threading import RLock
+from functools import wraps
+from threading import Lock
 from typing import Any
 
 from jobspec import __version__, api, data
@@ -22,7 +23,7 @@ from jobspec.commands.files import CONFINED_TO, Found
 from jobspec.commands.options import Options
 from jobspec.commands.queue import answers
 from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError
-from jobspec.editor.workspace import Workspace
+from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
 from jobspec.reports.queue import beyond
@@ -55,7 +56,7 @@ def run(options: Options) -> int:
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     judging = (tools.check, tools.lint, tools.fix)
     for tool in (*judging, tools.expand, tools.queue, tools.explain, tools.fields, tools.render, tools.diff, tools.migrate):
-        server.tool(annotations=reads)(tool)
+        server.tool(annotations=reads)(_one_at_a_time(tool))
     sys.addaudithook(_Confined(os.getcwd()))
     server.run()
     return 0
@@ -66,6 +67,20 @@ _INSTRUCTIONS = (
     "with `fields` and `explain` before writing them; `lint` what was written, as a file of the folder or as text, before handing it "
     "over; `fix` gives the safe fixes as a diff."
 )
+
+
+def _one_at_a_time(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """The same tool, whose calls wait for those of all tools: the SDK answers calls that an agent sends together in several threads."""
+
+    @wraps(tool)
+    def answer(*arguments: Any, **named: Any) -> Any:
+        with _TURN:
+            return tool(*arguments, **named)
+
+    return answer
+
+
+_TURN = Lock()
 
 
 class Tools:
@@ -91,8 +106,7 @@ class Tools:
         """The safe fixes of a file, as a diff that `git apply` takes, and what is left to fix by hand."""
         name = self._name(path)
         with _Written(self._files, name, text):
-            before = self._files.text(name)
-            after = self._files.fixed(name)
+            before, after = self._files.fixed(name)
         return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
 
     def expand(self, path: str = "", text: str = "", overlays: Sequence[str] = (), kind: str = "") -> dict[str, Any]:
@@ -188,11 +202,7 @@ class Tools:
         return None if os.path.isdir(name) else [name]
 
     def _cluster(self) -> Any:
-        """What manifests meet, by the settings of the folder."""
-        if self._files.context is None:
-            _asked(lambda: self._files.results([]))
-        assert self._files.context
-        return self._files.context.cluster
+        return _asked(self._files.cluster)
 
     def _manifest(self, path: str, text: str) -> tuple[str, str]:
         """The name and the text of what is asked about."""
@@ -201,11 +211,11 @@ class Tools:
             return name, text
         if not path or not os.path.isfile(name):
             raise _error(f"{path or 'neither path nor text'}: no such file")
-        return name, self._files.text(name)
+        return name, text_of(name, {})
 
     def _overlays(self, names: Sequence[str]) -> list[str]:
         """Overlays as the Python API takes them: shipped ones by name, those of the folder as text."""
-        return [self._files.text(self._name(each)) if "/" in each or each.endswith((".yaml", ".yml")) else each for each in names]
+        return [text_of(self._name(each), {}) if "/" in each or each.endswith((".yaml", ".yml")) else each for each in names]
 
     def _name(self, path: str) -> str:
         """The name of a file in the folder, which no link leads out of."""
@@ -218,15 +228,12 @@ _FEW = 3  # objects that are shown in full
 
 
 class _Written:
-    """A text in place of a file's, for one question; others wait until then."""
-
-    _turn = RLock()
+    """A text in place of a file's, for one question."""
 
     def __init__(self, files: Workspace, name: str, text: str) -> None:
         self._files, self._name, self._text = files, name, text
 
     def __enter__(self) -> None:
-        self._turn.acquire()
         self._files.look_again()  # what the agent has written meanwhile counts
         if self._text:
             self._files.write(self._name, self._text)
@@ -234,7 +241,6 @@ class _Written:
     def __exit__(self, *_: object) -> None:
         if self._text:
             self._files.write(self._name, None)
-        self._turn.release()
 
 
 def _is_below(name: str, folder: str) -> bool:

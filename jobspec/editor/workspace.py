@@ -2,12 +2,17 @@
 
 The server works in the folder, so that files have the names which the command line gives them. What was found out about a file, or about a
 variant of a project, stays until a text, an object or a setting changes that it depends on.
+
+One thread checks; others take over texts and ask meanwhile. What they share, the open texts and the last snapshot, is never changed, but
+replaced as a whole.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -23,9 +28,10 @@ from jobspec.commands.options import Options, read
 from jobspec.commands.project import Plan, judged_variant, reported_once
 from jobspec.commands.validate import is_project, verdict_on
 from jobspec.data import path_of_file
-from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Rule
 from jobspec.documents.document import ENGINES
 from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.reader import decode
 from jobspec.kinds import MANIFEST_ENDINGS
 from jobspec.lint.linting import lint
 from jobspec.pipeline import PART, Checked
@@ -41,24 +47,37 @@ class Cancelled(Exception):
     """The texts have changed meanwhile."""
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a check of a workspace found out; whoever answers a question keeps one for all of the answer."""
+
+    cluster: Cluster
+    """What the files meet."""
+    checked: Sequence[Checked]
+    """The files as they were checked."""
+    plans: Mapping[str, Plan]
+    """The projects among them, by path, with their variants."""
+
+
 class Workspace:
     """The files of a folder and the open texts, with what is known of them."""
 
     def __init__(self, root: str, *, builds: bool = True) -> None:
         """*root* is the working folder; empty where there is none, and each open file is judged alone. *builds*: kustomize may run."""
         self.root = root and os.path.realpath(root)
-        self.checked: Sequence[Checked] = ()
-        """The files as they were last checked."""
-        self.plans: dict[str, Plan] = {}
-        """The projects among them, by path, with their variants."""
-        self.settings: ReportFilter | None = None
-        self.context: RunContext | None = None
-        self.found: Sequence[Found] = ()
+        self.texts: Mapping[str, str] = {}
+        """The open texts, by real path."""
+        self.snapshot: Snapshot | None = None
+        """What the last whole check found out; None before the first one."""
         self.options = read([os.curdir, *(() if builds else ("--no-build",))], lint_options()) or Options()
         """The command line that judges the folder."""
-        self._texts: dict[str, str] = {}
         self._lock = Lock()
-        self._is_stale = True
+        self._wanted: object = object()
+        self._read: object = None
+        """What was wanted when files and settings were last looked for: something else since then where they may be others."""
+        self._settings: ReportFilter | None = None
+        self._context: RunContext | None = None
+        self._found: Sequence[Found] = ()
         self._fingerprint: Any = None
         self._files: dict[Any, tuple[Checked, Any]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
@@ -68,26 +87,19 @@ class Workspace:
     def write(self, path: str, text: str | None) -> None:
         """Set the text of an open file; None where it is closed, and the file on disk counts again."""
         real = os.path.realpath(path)
-        before = self._texts.get(real)
-        if text is None:
-            self._texts.pop(real, None)
-        else:
-            self._texts[real] = text
+        before = self.texts.get(real)
+        self.texts = {name: each for name, each in self.texts.items() if name != real} if text is None else {**self.texts, real: text}
         if before is None or text is None or os.path.basename(real) in SETTINGS or _of_engines(before) != _of_engines(text):
             self.look_again()
 
     def look_again(self) -> None:
         """Files, settings or what is built of them may have changed on disk."""
-        self._is_stale = True
-
-    def text(self, path: str) -> str:
-        """The text of a file, as it is open or else on disk; empty where it cannot be read."""
-        return self._texts.get(os.path.realpath(path), "") or reader([])(path)
+        self._wanted = object()
 
     @property
     def open_names(self) -> list[str]:
         """The open files, by the names that diagnostics have for them."""
-        return [self.name(each) for each in list(self._texts)]
+        return [self.name(each) for each in self.texts]
 
     def name(self, path: str) -> str:
         """The name of a file in diagnostics: from the working folder, where it is in it."""
@@ -101,6 +113,11 @@ class Workspace:
 
     # The verdict.
 
+    def cluster(self) -> Cluster:
+        """What the files meet, by the settings of the folder."""
+        with self._lock:
+            return self._run_context().cluster
+
     def results(
         self, asked: Collection[str] | None = None, *, advice: bool = True, is_cancelled: Callable[[], bool] = lambda: False
     ) -> list[FileResult]:
@@ -108,34 +125,32 @@ class Workspace:
 
         *advice*: what lint finds, too. Raises Cancelled, and JobspecError where settings or a project keep the command line from running.
         """
-        with self._lock:
-            self._begin()
-            known = _Known(self, is_cancelled)
-            rules = chosen(self.settings) if advice else None
+        with self.reading() as (context, texts):
+            found = [*self._found, *self._unsaved(texts)]
+            known = _Known(self, found, is_cancelled, chosen(self._settings))
 
             def judge(files: Sequence[Checked], context: RunContext, _: Collection[str] | None) -> list[FileResult]:
                 about = None if asked is None else self._about(files, asked)
                 results = [each.result for each in files]
                 if advice:
-                    results = lint(files, context.cluster, rules or (), run=known.one_by_one, only=about)
+                    results = lint(files, context.cluster, known.rules, run=known.one_by_one, only=about)
                 return results if about is None else [each for each in results if each.path in about]
 
-            assert self.context
-            verdict = verdict_on(
-                [*self.found, *self._unsaved()],
+            reported, _, _ = verdict_on(
+                found,
                 self.options,
-                self.context,
-                self.settings,
+                context,
+                self._settings,
                 judge,
                 outcome=True,
-                rules=rules,
+                rules=known.rules if advice else None,
                 advise=known.advise if advice else None,
                 kept=known.checked,
             )
             known.keep()
-            self.plans = known.plans  # at once: others read them while files are judged
-            self.checked = list({(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}.values())
-        return [each.by_cause() for each in verdict[0]]
+            checked = {(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}
+            self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)
+        return [each.by_cause() for each in reported]
 
     def by_file(self, results: Sequence[FileResult]) -> dict[str, list[Diagnostic]]:
         """Diagnostics by the name of the file in which they are shown: a file outside of the folder is shown in what was made of it."""
@@ -143,72 +158,74 @@ class Workspace:
         for result in results:
             for each in result.diagnostics:
                 name = os.path.normpath(each.mark.file)
-                is_file = os.path.isfile(name) or os.path.realpath(name) in self._texts
+                is_file = os.path.isfile(name) or os.path.realpath(name) in self.texts
                 found.setdefault(name if is_file else os.path.normpath(result.path), []).append(each)
         return found
 
-    def fixed(self, name: str, is_wanted: Callable[[Diagnostic], bool] = lambda _: True) -> str:
-        """The text of a file with the fixes of what *is_wanted*, as `--fix` makes them; the unchanged text where there are none."""
-        with self._lock:
-            self._begin()
-            assert self.context
-            rules = chosen(self.settings)
+    def fixed(self, name: str, is_wanted: Callable[[Diagnostic], bool] = lambda _: True) -> tuple[str, str]:
+        """The text of a file, and the same with the fixes of what *is_wanted*, as `--fix` makes them."""
+        with self.reading() as (context, texts):
+            rules = chosen(self._settings)
 
             def judge(files: Sequence[Checked], context: RunContext, about: Collection[str]) -> list[FileResult]:
                 return lint(files, context.cluster, rules, only=about)
 
-            found = [*(files_to_fix(self.options, self.context, self.settings) if self.found else ()), *self._unsaved()]
-            checker = CandidateChecker(found, self.context, judge, self.options)
-            fixed = fixed_files(found, checker, self.settings, lambda path, each: os.path.normpath(path) == name and is_wanted(each))
-        return next((each.after.text for each in fixed if os.path.normpath(each.found.path) == name), self.text(self.place(name)))
+            found = [*(files_to_fix(self.options, context, self._settings) if self._found else ()), *self._unsaved(texts)]
+            checker = CandidateChecker(found, context, judge, self.options)
+            fixed = fixed_files(found, checker, self._settings, lambda path, each: os.path.normpath(path) == name and is_wanted(each))
+            before = text_of(self.place(name), texts)
+        return before, next((each.after.text for each in fixed if os.path.normpath(each.found.path) == name), before)
 
-    def _begin(self) -> None:
-        """Take the texts as they are now for those that commands read."""
-        OPENED.clear()
-        OPENED.update({path: text.encode(errors="surrogatepass") for path, text in list(self._texts.items())})
-        self._refresh()
+    @contextmanager
+    def reading(self) -> Iterator[tuple[RunContext, Mapping[str, str]]]:
+        """Have whatever reads files get the open texts; gives these, and the run context. Others wait until then.
+
+        Raises JobspecError where settings keep the command line from running.
+        """
+        with self._lock:
+            wanted, texts = self._wanted, self.texts  # in this order: a text that is not among these is looked for the next time
+            OPENED.update({path: text.encode(errors="surrogatepass") for path, text in texts.items()})
+            try:
+                if wanted is not self._read:
+                    self._found = self._find(self._run_context().cluster) if self.root else []
+                    self._read = wanted
+                assert self._context
+                yield self._context, texts
+            finally:
+                OPENED.clear()
 
     def _about(self, files: Sequence[Checked], asked: Collection[str]) -> set[str]:
         """The results that matter for some files: their own, those that may refer to them, and projects."""
         results = [each.result for each in files]
         own = [each for each in results if os.path.normpath(each.path.partition(PART)[0]) in asked]
-        refers = referring(own, lambda name: reader(self.found)(name.partition(PART)[0]))
+        refers = referring(own, lambda name: reader(self._found)(name.partition(PART)[0]))
         return {each.path for each in own} | {each.path for each in results if any(map(is_project, each.documents)) or refers(each)}
 
-    def _refresh(self) -> None:
-        """Look for the files and settings again, where they may be others."""
-        if not self._is_stale:
-            return
-        self._is_stale = False  # before anything is read, since what changes meanwhile has to be read again
-        try:
-            self._read_again()
-        except BaseException:
-            self._is_stale = True
-            raise
-
-    def _read_again(self) -> None:
-        self.settings = settings_of(self.options)
-        fingerprint = (repr(self.settings and self.settings.contracts), [(each, _stamps(each)) for each in kept_schemas()])
-        if self.context is None or fingerprint != self._fingerprint:
+    def _run_context(self) -> RunContext:
+        """What files are checked with, by the settings as they are now."""
+        self._settings = settings_of(self.options)
+        rules = [each.name for each in chosen(self._settings)]
+        fingerprint = (rules, repr(self._settings and self._settings.contracts), [(each, _stamps(each)) for each in kept_schemas()])
+        if self._context is None or fingerprint != self._fingerprint:
             context = load_run_context(self.options)
-            self.context = context.with_cluster(with_contracts(context.cluster, self.settings))
+            self._context = context.with_cluster(with_contracts(context.cluster, self._settings))
             self._fingerprint = fingerprint
             self._files.clear()
             self._variants.clear()
-        self.found = self._find(self.context.cluster) if self.root else []
+        return self._context
 
     def _find(self, cluster: Cluster) -> list[Found]:
         """The files that `jobspec lint .` judges; none where there are no manifests."""
         if not any(name.endswith(MANIFEST_ENDINGS) for _, _, names in os.walk(os.curdir) for name in names):
             return []
-        exclude = self.settings.exclude if self.settings else ()
+        exclude = self._settings.exclude if self._settings else ()
         return find_for(self.options, build=self.options.build, kubernetes=cluster.target["kubernetes"], exclude=exclude)
 
-    def _unsaved(self) -> list[Found]:
+    def _unsaved(self, texts: Mapping[str, str]) -> list[Found]:
         """The open files that are not on disk yet, or outside of the folder."""
-        known = {os.path.normpath(each.path) for each in self.found}
+        known = {os.path.normpath(each.path) for each in self._found}
         new = []
-        for real, text in list(self._texts.items()):
+        for real, text in texts.items():
             name = self.name(real)
             is_inside = not os.path.isabs(name)
             is_hidden = is_inside and any(part.startswith(".") for part in name.split(os.sep))
@@ -221,17 +238,21 @@ class Workspace:
 class _Known:
     """The results of one check of a workspace: reused from the last check where nothing changed, else made new."""
 
-    def __init__(self, workspace: Workspace, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(self, workspace: Workspace, found: Sequence[Found], is_cancelled: Callable[[], bool], rules: Sequence[Rule]) -> None:
         self._workspace = workspace
         self._is_cancelled = is_cancelled
+        self.rules = rules
         self.plans: dict[str, Plan] = {}
+        plans = workspace.snapshot.plans.values() if workspace.snapshot else ()
+        paths = {each.path for each in (*found, *(each for plan in plans for each in plan.read))}
+        self._stamps = {path: _stamp(path) for path in paths}  # before anything is read: what changes meanwhile is read the next time
         self._files: dict[Any, tuple[Checked, Any]] = {}
         self._variants: dict[Any, tuple[FileResult, Any]] = {}
 
     def checked(self, file: Found, cluster: Cluster, check: Callable[[Found], Checked]) -> Checked:
         """The check of a file in a cluster, or its earlier result."""
         held = (file.in_build, tuple(cluster.objects))
-        where = (file.path, file.named, file.part, file.first_line, _stamp(file.path) if file.content is None else file.content)
+        where = (file.path, file.named, file.part, file.first_line, self._stamps[file.path] if file.content is None else file.content)
         key = (*where, id(held[0]), tuple(map(id, held[1])))
         known = self._workspace._files.get(key)
         if known is None:
@@ -245,11 +266,10 @@ class _Known:
         self.plans[planned.files.project.path] = planned
         if not all(each.valid for each in planned.results):
             return [], []
-        rules = chosen(self._workspace.settings)
-        judged = [self._variant(each, planned, rules) for each in planned.variants]
+        judged = [self._variant(each, planned) for each in planned.variants]
         return [row for each in judged for row in each.documents], reported_once((each.diagnostics for each in judged), reported)
 
-    def _variant(self, variant: PlannedVariant, planned: Plan, rules: Sequence[Any]) -> FileResult:
+    def _variant(self, variant: PlannedVariant, planned: Plan) -> FileResult:
         assert planned.project
         spec, spelled, path = planned.project.spec, planned.project.spelled, planned.files.project.path
         files = {variant.base.file, *(each.tree.mark.file for each in variant.overlays)} - {path}
@@ -258,12 +278,12 @@ class _Known:
         cluster = planned.met_by(variant)
         held = cluster.objects
         contracts = repr([(image, each.program, each.flags) for image, each in cluster.contracts.items()])
-        stamps = [(each, _stamp(each)) for each in sorted(files)]
+        stamps = [(each, self._stamps[each] if each in self._stamps else os.path.exists(each) and object()) for each in sorted(files)]
         key = (path, variant.name, repr(variant.values), said, *stamps, *map(id, held), contracts)
         known = self._workspace._variants.get(key)
         if known is None:
             self._stop()
-            known = self._workspace._variants[key] = (judged_variant(variant, cluster, rules)[1], held)
+            known = self._workspace._variants[key] = (judged_variant(variant, cluster, self.rules)[1], held)
         self._variants[key] = known
         return known[0]
 
@@ -294,6 +314,18 @@ def _said(tree: MarkedTree, spelled: Spelling) -> Iterator[str]:
             yield from _said(each, spelled)
     else:
         yield f"{spelled(tree)!r} {type(tree.value)}"
+
+
+def text_of(path: str, texts: Mapping[str, str]) -> str:
+    """The text of a file, as it is open or else on disk; empty where it cannot be read."""
+    if (text := texts.get(os.path.realpath(path))) is not None:
+        return text
+    try:
+        with open(path, "rb") as file:
+            decoded = decode(file.read(), path)
+    except OSError:
+        return ""
+    return decoded if isinstance(decoded, str) else ""
 
 
 def _stamp(path: str) -> Any:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,11 @@ from pygls import uris  # noqa: E402
 from pygls.lsp.client import LanguageClient  # noqa: E402
 
 LIMIT = 30  # seconds to wait for an answer
+_REFRESHED = {
+    "diagnostics": lsp.WORKSPACE_DIAGNOSTIC_REFRESH,
+    "codeLens": lsp.WORKSPACE_CODE_LENS_REFRESH,
+    "inlayHint": lsp.WORKSPACE_INLAY_HINT_REFRESH,
+}
 
 
 class Editor:
@@ -40,8 +45,11 @@ class Editor:
             self.edit(Path(uris.to_fs_path(uri) or "").relative_to(self.folder).as_posix(), edits)
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
-    async def start(self, *, asks: bool, encoding: str, resolves: bool = True) -> Any:
-        """Start the server; *asks*: diagnostics are asked for, and not waited for; *resolves*: so are the edits of a chosen fix."""
+    async def start(self, *, asks: bool, encoding: str, resolves: bool = True, refreshes: Callable[[str], object] | None = None) -> Any:
+        """Start the server; *asks*: diagnostics are asked for, and not waited for; *resolves*: so are the edits of a chosen fix.
+
+        *refreshes*: hears of what the server wants to be asked again.
+        """
         await self.client.start_io(sys.executable, "-m", "jobspec", "lsp")
         about = lsp.TextDocumentClientCapabilities(
             diagnostic=lsp.DiagnosticClientCapabilities() if asks else None,
@@ -49,8 +57,17 @@ class Editor:
                 resolve_support=lsp.ClientCodeActionResolveOptions(["edit"]) if resolves else None
             ),
         )
+        within = None
+        if refreshes:
+            within = lsp.WorkspaceClientCapabilities(
+                diagnostics=lsp.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
+                code_lens=lsp.CodeLensWorkspaceClientCapabilities(refresh_support=True),
+                inlay_hint=lsp.InlayHintWorkspaceClientCapabilities(refresh_support=True),
+            )
+            for what, method in _REFRESHED.items():
+                self.client.feature(method)(lambda _, what=what: refreshes(what))
         general = lsp.GeneralClientCapabilities(position_encodings=[lsp.PositionEncodingKind(encoding)])
-        capabilities = lsp.ClientCapabilities(text_document=about, general=general)
+        capabilities = lsp.ClientCapabilities(text_document=about, workspace=within, general=general)
         answer = await self.client.initialize_async(lsp.InitializeParams(capabilities, root_uri=self.uri("")))
         self.client.initialized(lsp.InitializedParams())
         return answer
@@ -132,10 +149,17 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(folder: Path, *, asks: bool = True, encoding: str = "utf-16", resolves: bool = True) -> AsyncIterator[Editor]:
+async def editor(
+    folder: Path,
+    *,
+    asks: bool = True,
+    encoding: str = "utf-16",
+    resolves: bool = True,
+    refreshes: Callable[[str], object] | None = None,
+) -> AsyncIterator[Editor]:
     """A client in a folder, whose server ends with it."""
     made = Editor(folder)
-    await made.start(asks=asks, encoding=encoding, resolves=resolves)
+    await made.start(asks=asks, encoding=encoding, resolves=resolves, refreshes=refreshes)
     try:
         yield made
         await asyncio.wait_for(made.client.shutdown_async(None), LIMIT)

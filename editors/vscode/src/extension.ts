@@ -40,7 +40,7 @@ async function start(): Promise<void> {
     { command, args: ["lsp"] },
     {
       documentSelector: [{ scheme: "file", language: "yaml" }, { scheme: "file", language: "json", pattern: "**/*.json" }],
-      synchronize: { fileEvents: workspace.createFileSystemWatcher("**/*.{yaml,yml,json,toml}") },
+      synchronize: { fileEvents: workspace.createFileSystemWatcher("**/{*.yaml,*.yml,*.json,*.toml,.jobspecignore,.gitignore}") },
     },
   );
   try {

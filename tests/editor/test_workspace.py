@@ -1,0 +1,362 @@
+"""What is asked while files are judged and texts change: each test holds one of them at the moment that matters."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from jobspec.editor import workspace
+from jobspec.editor.workspace import Cancelled, Workspace
+from tests.support.editor import editor, lsp
+from tests.support.manifests import JOB, PROJECT_HEAD, write
+from tests.support.processes import run_here
+
+from jobspec.editor import features, language_server, mcp  # isort: skip (which import what may be missing)
+from jobspec.editor.features import ClientView  # isort: skip
+
+PROJECT = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [cpu]}}]\n"
+TWO = f"{PROJECT_HEAD}  variants: [{{name: a, base: job.yaml, overlays: [cpu]}}, {{name: b, base: job.yaml, overlays: [cpu]}}]\n"
+
+
+@contextmanager
+def _held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, Event]]:
+    """A function of the workspace's module that waits: the events that it has begun, and that it may go on, which it may in the end."""
+    begun, goes_on, function = Event(), Event(), getattr(workspace, name)
+
+    def waiting(*arguments: Any, **named: Any) -> Any:
+        begun.set()
+        goes_on.wait(60)
+        return function(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(workspace, name, waiting)
+        try:
+            yield begun, goes_on
+        finally:
+            goes_on.set()
+
+
+def _at_texts(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
+    """Do something once, as soon as the texts for the next question are taken."""
+
+    class Opened(dict[str, bytes]):
+        def update(self, *arguments: Any, **named: Any) -> None:
+            super().update(*arguments, **named)
+            monkeypatch.undo()
+            act()
+
+    monkeypatch.setattr(workspace, "OPENED", Opened())
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path) -> Iterator[None]:
+    """The servers work in the folder."""
+    with chdir(tmp_path):
+        yield
+
+
+def _variants(files: Workspace) -> list[str]:
+    return [each.name for _, each in ClientView(files, "utf-16").variants("job.yaml")]
+
+
+def test_who_asks_during_a_check_sees_the_last_one_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
+    files = Workspace(".")
+    files.results()
+    view = ClientView(files, "utf-16")
+    files.write("jobspec.yaml", TWO)
+    with ThreadPoolExecutor(1) as pool, _held(monkeypatch, "judged_variant") as (begun, goes_on):
+        check = pool.submit(files.results)
+        assert begun.wait(60)
+        assert _variants(files) == ["a"]
+        goes_on.set()
+        check.result()
+    assert _variants(files) == ["a", "b"]
+    assert [each.name for _, each in view.variants("job.yaml")] == ["a"]
+    assert "name: b" not in view.text("jobspec.yaml").text
+
+
+def test_a_cancelled_check_leaves_the_last_one(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
+    files = Workspace(".")
+    files.results()
+    files.write("job.yaml", f"{JOB}# more\n")
+    with pytest.raises(Cancelled):
+        files.results(is_cancelled=lambda: True)
+    assert _variants(files) == ["a"]
+
+
+def _rules(files: Workspace) -> set[str]:
+    return {each.rule for result in files.results() for each in result.diagnostics}
+
+
+def test_settings_that_are_written_when_a_check_begins_count_in_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace(":v1", ""), "pyproject.toml": "[tool.jobspec]\n"})
+    files = Workspace(".")
+    _at_texts(monkeypatch, lambda: files.write("pyproject.toml", '[tool.jobspec]\nignore = ["unpinned-image"]\n'))
+    assert "unpinned-image" in _rules(files)
+    assert "unpinned-image" not in _rules(files)
+
+
+def test_rules_that_settings_no_longer_ignore_are_found_in_variants(tmp_path: Path) -> None:
+    settings = '[tool.jobspec]\nignore = ["unpinned-image"]\n'
+    write(tmp_path, {"job.yaml": JOB.replace(":v1", ""), "jobspec.yaml": PROJECT, "pyproject.toml": settings})
+    files = Workspace(".")
+    assert "unpinned-image" not in _rules(files)
+    files.write("pyproject.toml", "[tool.jobspec]\n")
+    assert "unpinned-image" in _rules(files)
+
+
+def test_a_base_that_is_written_after_it_was_read_is_judged_in_the_next_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
+    files, lint = Workspace("."), workspace.lint
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        write(tmp_path, {"job.yaml": JOB.replace(":v1", "")})
+        return lint(*arguments, **named)
+
+    monkeypatch.setattr(workspace, "lint", late)
+    assert "unpinned-image" not in _rules(files)
+    files.look_again()
+    assert "unpinned-image" in _rules(files)
+
+
+def test_a_file_that_is_closed_unsaved_is_as_on_disk(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    files = Workspace(".")
+    files.write("job.yaml", "a: 1\n")
+    files.results()
+    files.write("job.yaml", None)
+    assert ClientView(files, "utf-16").text("job.yaml").text == JOB
+
+
+def test_a_fix_changes_the_text_that_it_is_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that are typed between the question and the fix are neither lost nor written twice."""
+    write(tmp_path, {"job.yaml": JOB})
+    files, text, uri = Workspace("."), JOB.replace("replicas", "replicaz"), (tmp_path / "job.yaml").as_uri()
+    files.write("job.yaml", text)
+    view = ClientView(files, "utf-16")
+    action = lsp.CodeAction("Fix all", kind=lsp.CodeActionKind.SourceFixAll, data={"uri": uri})
+    with ThreadPoolExecutor(2) as pool, _held(monkeypatch, "chosen") as (begun, goes_on):
+        check = pool.submit(files.results)
+        assert begun.wait(60)
+        fixing = pool.submit(features.resolved, view, action)  # waits for the check
+        files.write("job.yaml", f"# typed\n\n{text}")
+        goes_on.set()
+        check.result()
+        edit = fixing.result().edit
+    assert edit
+    assert edit.changes
+    (one,) = edit.changes[uri]
+    lines = f"# typed\n\n{text}".split("\n")
+    start, end = one.range.start.line, one.range.end.line
+    assert "\n".join([*lines[:start], *one.new_text.rstrip("\n").split("\n"), *lines[end:]]) == f"# typed\n\n{JOB}"
+
+
+def test_large_files_are_judged_as_they_are_open(tmp_path: Path) -> None:
+    def job(name: str) -> str:
+        return JOB.replace("  name: train\n", f"  name: {name}\n  annotations: {{note: {'x' * 700_000}}}\n", 1)
+
+    write(tmp_path, {"jobs.yaml": "---\n".join(map(job, "abc"))})
+    text = "# typed\n" * 99 + "---\n".join(map(job, "abc")).replace("replicas", "replicaz")
+    files = Workspace(".")
+    files.results()
+    files.write("jobs.yaml", text)
+    (one,) = [each for result in files.results() for each in result.diagnostics if each.rule == "unknown-field"]
+    assert [each.mark.line for each in (one, *one.related)] == [
+        number for number, line in enumerate(text.split("\n"), 1) if "replicaz" in line
+    ]
+
+
+# The server, in this process.
+
+
+class _Sent:
+    """What the server sends."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    def write(self, data: bytes) -> None:
+        """Take a message."""
+        self.messages.append(json.loads(data.partition(b"\r\n\r\n")[2]))
+
+    def close(self) -> None:
+        """Nothing is left to close."""
+
+
+def _serve(folder: Path, talk: Callable[[Any, Callable[[Any], None], _Sent], Awaitable[None]]) -> list[dict[str, Any]]:
+    """Talk to a server; what it sent."""
+    sent = _Sent()
+
+    async def serve() -> None:
+        made = language_server.server()
+        made.protocol.set_writer(sent)  # type: ignore[arg-type]
+        hear: Callable[[Any], None] = made.protocol.handle_message
+        hear(lsp.InitializeRequest(1, lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())))
+        await talk(made, hear, sent)
+        made._pool.shutdown()
+        made._shown.cleanup()
+
+    asyncio.run(serve())
+    return sent.messages
+
+
+def _open(path: Path, text: str) -> Any:
+    item = lsp.TextDocumentItem(path.as_uri(), "yaml", 1, text)
+    return lsp.DidOpenTextDocumentNotification(lsp.DidOpenTextDocumentParams(item))
+
+
+def _change(path: Path, text: str) -> Any:
+    document = lsp.VersionedTextDocumentIdentifier(version=2, uri=path.as_uri())
+    change = lsp.TextDocumentContentChangeWholeDocument(text)
+    return lsp.DidChangeTextDocumentNotification(lsp.DidChangeTextDocumentParams(document, [change]))
+
+
+def _published(messages: list[dict[str, Any]]) -> list[tuple[int, list[str]]]:
+    found = [each["params"] for each in messages if each.get("method") == "textDocument/publishDiagnostics"]
+    return [(each["version"], [one["code"] for one in each["diagnostics"] if one["severity"] == 1]) for each in found]
+
+
+def test_a_text_that_comes_when_a_check_ends_is_not_shown_its_findings(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+
+    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+        is_done, ends, in_thread = asyncio.Event(), asyncio.Event(), made.in_thread
+
+        async def held(work: Callable[[], Any]) -> Any:
+            found = await in_thread(work)
+            is_done.set()
+            await ends.wait()
+            return found
+
+        made.in_thread = held
+        hear(_open(path, JOB.replace("replicas", "replicaz")))
+        await is_done.wait()
+        ends.set()
+        hear(_change(path, JOB))
+        await made.diagnostics()
+
+    assert _published(_serve(tmp_path, talk)) == [(2, [])]
+
+
+def test_files_that_go_while_they_are_looked_for_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while Git switches branches: each look misses another file. The same error twice is one."""
+    path, find = tmp_path / "job.yaml", workspace.find_for
+    missing = iter("abcde")
+
+    def find_for(*arguments: Any, **named: Any) -> Any:
+        for name in missing:
+            open(name)  # noqa: SIM115 (which fails)
+        return find(*arguments, **named)
+
+    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+        hear(_open(path, JOB))
+        await made.diagnostics()
+
+    write(tmp_path, {"job.yaml": JOB})
+    monkeypatch.setattr(workspace, "find_for", find_for)
+    messages = _serve(tmp_path, talk)
+    assert _published(messages) == [(1, [])]
+    assert [each for each in messages if each.get("method") == "window/showMessage"] == []
+    write(tmp_path, {"pyproject.toml": "[tool.jobspec]\nignore = 3\n"})
+    (said,) = [each for each in _serve(tmp_path, talk) if each.get("method") == "window/showMessage"]
+    assert "pyproject.toml" in said["params"]["message"]
+
+
+def test_a_command_shows_what_is_typed(tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    async def talk(made: Any, hear: Callable[[Any], None], _: _Sent) -> None:
+        hear(_open(tmp_path / "jobspec.yaml", PROJECT))
+        await made.diagnostics()
+        hear(_change(tmp_path / "jobspec.yaml", TWO))
+        shown.append(await made.protocol.fm.commands[features.RENDERED]("jobspec.yaml"))
+
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": PROJECT})
+    _serve(tmp_path, talk)
+    assert "# rendered/b/" in shown[0]
+
+
+# The server, as a client sees it.
+
+
+def test_an_emptied_text_stays_empty(tmp_path: Path) -> None:
+    async def ask() -> list[str]:
+        async with editor(tmp_path) as client:
+            client.open("job.yaml")
+            client.write("job.yaml", "")
+            client.insert("job.yaml", 0, "a: {")
+            found = [each.code for each in await client.asked("job.yaml")]
+            write(tmp_path, {"job.yaml": "a: {"})
+            return found
+
+    write(tmp_path, {"job.yaml": JOB})
+    found = asyncio.run(ask())
+    (file,) = json.loads(run_here("lint", ".", "-o", "json", cwd=tmp_path).stdout)["files"]
+    assert found == [each["rule"] for each in file["diagnostics"]]
+
+
+def test_a_definition_is_where_it_is_after_the_last_key(tmp_path: Path) -> None:
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: images\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: 'a:1'}]\n  volumes:\n"
+    pod += "    - {name: data, persistentVolumeClaim: {claimName: images}}\n"
+
+    async def ask() -> list[int]:
+        async with editor(tmp_path) as client:
+            client.open("claim.yaml", claim)
+            client.open("pod.yaml", pod)
+            await client.asked("pod.yaml")
+            found = []
+            for number in range(3):
+                client.insert("claim.yaml", 0, "# typed\n")
+                places = await client.client.text_document_definition_async(lsp.DefinitionParams(**client.at("pod.yaml", "images")))
+                found += [each.range.start.line - number for each in places]  # type: ignore[union-attr]
+            return found
+
+    assert asyncio.run(ask()) == [4, 4, 4]
+
+
+def test_a_client_is_told_to_ask_again_where_files_have_changed_on_disk(tmp_path: Path) -> None:
+    async def ask() -> list[str]:
+        asked: list[str] = []
+        async with editor(tmp_path, refreshes=asked.append) as client:
+            client.open("job.yaml", JOB)
+            await client.asked("job.yaml")
+            client.changed_on_disk()
+            await client.asked("job.yaml")
+        return sorted(asked)
+
+    assert asyncio.run(ask()) == ["codeLens", "diagnostics", "inlayHint"]
+
+
+# The tools for agents.
+
+
+def test_tools_that_are_called_at_once_do_not_see_the_texts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "CONFINED_TO", [])
+    write(tmp_path, {"job.yaml": JOB})
+    tools = mcp.Tools()
+    lint, expand = map(mcp._one_at_a_time, (tools.lint, tools.expand))
+    with ThreadPoolExecutor(2) as pool, _held(monkeypatch, "lint") as (begun, goes_on):
+        linted = pool.submit(lint, "job.yaml", JOB.replace("name: train", "name: other"))
+        assert begun.wait(60)
+        expanded = pool.submit(expand, "job.yaml")
+        goes_on.set()
+        assert linted.result()["documents"][0]["name"] == "other"
+        assert expanded.result()["names"] == ["Pod train-master-0", "Service train-master-0"]
+
+
+def test_a_text_of_an_earlier_question_is_not_a_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "CONFINED_TO", [])
+    write(tmp_path, {"job.yaml": JOB})
+    tools = mcp.Tools()
+    tools.lint("job.yaml", JOB.replace("name: train", "name: other"))
+    assert tools.expand("job.yaml")["names"] == ["Pod train-master-0", "Service train-master-0"]
