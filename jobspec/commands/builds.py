@@ -185,7 +185,8 @@ def _outputs(to_build: Sequence[kustomize.RootKustomization], command: Sequence[
 
 
 def _output(root: kustomize.RootKustomization, work: str, cache: str, command: Sequence[str]) -> kustomize.Output | BuildFailure:
-    kept = os.path.join(cache, _fingerprint(root, command) + ".yaml")
+    fingerprint = _fingerprint(root, command)
+    kept = os.path.join(cache, f"{fingerprint}.yaml")
     try:
         os.utime(kept)
         return kustomize.Output(kept)
@@ -195,6 +196,8 @@ def _output(root: kustomize.RootKustomization, work: str, cache: str, command: S
         text = f"# {work}\n{_printed(root, work, command)}"
     except BuildFailure as failure:
         return failure
+    if _fingerprint(root, command) != fingerprint:  # somebody has written a file meanwhile
+        return kustomize.Output(text=text)
     try:
         os.makedirs(cache, exist_ok=True)
         new = f"{kept}.{os.getpid()}"

@@ -325,6 +325,22 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
 
 
 @builder
+def test_what_is_built_of_a_file_that_changes_meanwhile_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shutil.which("kustomize")
+    command = f"{real} build" if real else f"{shutil.which('kubectl')} kustomize"
+    shim, folder = tmp_path / "bin" / "kustomize", tmp_path / "repository"
+    writes = f"[ -e {folder}/changing ] && {shutil.which('sed')} -i s/replicas:/replicaz:/ {folder}/job.yaml"
+    write(tmp_path, {"bin/kustomize": f'#!/bin/sh\n{writes}\nexec {command} "$2"\n'})
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(shim.parent))
+    write(folder, {"job.yaml": JOB, "kustomization.yaml": "resources: [job.yaml]\nnamePrefix: a-\n", "changing": ""})
+    assert [rule for _, _, rule in _found(folder, ".")[0]] == ["unknown-field"]
+    (folder / "changing").unlink()
+    write(folder, {"job.yaml": JOB})
+    assert [rule for _, _, rule in _found(folder, ".")[0]] == []
+
+
+@builder
 def test_each_cause_in_a_platform_repository_is_reported_once(tmp_path: Path) -> None:
     """Tenants with their policies, what SOPS encrypts, a base with two overlays, a project of four variants, a job in no namespace."""
     folder = tmp_path / "platform"
