@@ -594,15 +594,22 @@ class _Assignment:
 
     # What it means.
 
+    @property
+    def fits(self) -> bool:
+        """Whether all pod sets have flavors, and those with a topology nodes for pods."""
+        return self.mode == _FIT and all(each.placement is None or each.placement.leaves for each in self.sets)
+
     def answer(self, *, is_empty: bool) -> QueueAnswer:
         """What the assignment says."""
-        fits, requested = self.mode == _FIT, self.requested()
+        fits, requested = self.fits, self.requested()
         borrowed = self._borrowed(requested) if fits else []
         nothing: Verdict = "preempts" if self.preempted else "never" if is_empty else "waits"
         sets = [self._of_pod_set(each, {it.cell for it in borrowed}, nothing) for each in self.sets]
         whole: Verdict = "borrows" if borrowed else "fits" if fits else nothing
         reason = "" if fits or self.preempted else next((it for each in self.sets if each.mode < _FIT for it in each.reasons), "")
-        if fits and any(each.is_unknown for each in self.sets):
+        if self.mode == _FIT and not fits:
+            reason = "it starts with fewer pods than a slice: Kueue places none, and the server refuses that, again and again"
+        elif fits and any(each.is_unknown for each in self.sets):
             whole, reason = "unknown", "the nodes of its topology are not given"
         notes: list[str] = []
         if fits or self.preempted:
@@ -624,10 +631,10 @@ class _Assignment:
 
     def _of_pod_set(self, each: _Assigned, borrowed: Set[Cell], nothing: Verdict) -> PodSetAnswer:
         verdict = nothing
-        if self.mode == _FIT:
+        if self.fits:
             own = not borrowed.isdisjoint((it.flavor, name) for name, it in each.flavors.items() if it.borrow)
             verdict = "unknown" if each.is_unknown else "borrows" if own else "fits"
-        flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.mode == _FIT or self.preempted else {}
+        flavors = {name: it.flavor for name, it in sorted(each.flavors.items())} if self.fits or self.preempted else {}
         placement = each.placement if flavors else None
         return PodSetAnswer(each.pods.name, each.count, verdict, flavors, self.attempts[each.pods.name], placement)
 
