@@ -466,8 +466,11 @@ def _can_be_changed(judged: Judged, cluster: Cluster) -> bool:
     return all(each.rule not in _UNDECODABLE and each.stage != "decoding" for each in found)
 
 
-#: Rules about violations of a CRD's schema by objects that can be decoded.
-_BY_CRD = ("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsupported-choice", "rule-broken", "duplicate-item")
+#: Rules about custom resources that can be decoded: violations of the CRD's schema, and of what labels and the like may be.
+_BY_CRD = (
+    *("missing-field", "out-of-range", "wrong-size", "wrong-format", "unsupported-choice", "rule-broken", "duplicate-item"),
+    "invalid-metadata",
+)
 #: What Go cannot decode to the type of a built-in kind.
 _UNDECODABLE = ("unknown-field", "unknown-kind", "wrong-type")
 
