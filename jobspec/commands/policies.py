@@ -11,10 +11,10 @@ from jobspec.commands.options import Options
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError, counted, lines_of
 from jobspec.documents.document import Document
-from jobspec.kinds import ADMISSION_POLICIES, MUTATING_POLICY, VALIDATING_POLICY
+from jobspec.kinds import ADMISSION_POLICIES, KYVERNO_POLICY, MUTATING_POLICY, VALIDATING_POLICY
 from jobspec.kinds import find as find_kind
 from jobspec.kubernetes.admission.objects import PolicyObjects, data_of
-from jobspec.kubernetes.admission.policies import Request, matching
+from jobspec.kubernetes.admission.policies import Request, is_in_force, kyverno_binding, matching
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
@@ -30,7 +30,7 @@ def explained(options: Options) -> Iterator[str]:
     wrong = [each for each in found if each.severity == "error" and each.stage in ("decoding", "schema")]
     if wrong:
         raise JobspecError(lines_of(wrong))
-    policies = [each for each in files[0].documents if each.group_kind in (VALIDATING_POLICY, MUTATING_POLICY)]
+    policies = [each for each in files[0].documents if each.group_kind in (VALIDATING_POLICY, MUTATING_POLICY, KYVERNO_POLICY)]
     if not policies:
         raise JobspecError(f"{options.name}: there is no admission policy in it")
     documents = [each for file in files for each in file.documents]
@@ -59,18 +59,24 @@ def _requests(file: Checked, files: Sequence[Checked], cluster: Cluster) -> Iter
 
 
 def _of_policy(policy: Document, objects: PolicyObjects, requests: Sequence[tuple[str, str, Request]]) -> Iterator[str]:
-    bindings = objects.in_namespace((policy.group_kind[0], f"{policy.kind}Binding"), "")
-    own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
-    yield f"{policy.kind} `{policy.name}` ({policy.file}): {counted(len(own), 'binding')}"
-    if not own:
-        yield "  it has no effect without a binding"
+    if policy.group_kind == KYVERNO_POLICY:
+        kind, own = VALIDATING_POLICY, [kyverno_binding(policy.data["spec"])] if is_in_force(policy.data) else []
+        yield f"Kyverno's {policy.kind} `{policy.name}` ({policy.file})"
+        if not own:
+            yield "  it is not for objects that are sent to the server"
+    else:
+        kind, bindings = policy.group_kind, objects.in_namespace((policy.group_kind[0], f"{policy.kind}Binding"), "")
+        own = [(name, each["spec"]) for name, each in bindings if each["spec"].get("policyName") == policy.name]
+        yield f"{policy.kind} `{policy.name}` ({policy.file}): {counted(len(own), 'binding')}"
+        if not own:
+            yield "  it has no effect without a binding"
     for name, spec in own:
         actions = ", ".join(spec.get("validationActions") or ("changes objects",))
         yield f"  binding `{name}` ({actions})"
         found = [
             (place, what, match.unknown)
             for place, what, request in requests
-            for match in matching(request, objects, policy.group_kind)
+            for match in matching(request, objects, kind)
             if (match.policy, match.binding) == (policy.name, name)
         ]
         for place, what, unknown in found:

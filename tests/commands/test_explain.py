@@ -422,6 +422,13 @@ def test_a_policy_matches_the_pods_that_a_suspended_job_will_have(tmp_path: Path
     assert "2 pods of PyTorchJob `a`: Worker" in run_here("explain", str(suspended)).stdout
 
 
+def test_a_policy_of_kyverno_lists_what_it_matches() -> None:
+    path = ROOT / "tests" / "cases" / "policies" / "kyverno.yaml"
+    lines = [line.partition("  /")[0].strip() for line in run_here("explain", str(path)).stdout.splitlines()]
+    assert lines[:3] == [f"Kyverno's ValidatingPolicy `kyverno-no-host-network` ({path})", "binding `Kyverno` (Deny)", "Pod `alone`"]
+    assert "it is not for objects that are sent to the server" in lines
+
+
 def test_a_file_without_a_policy_is_not_explained() -> None:
     path = ROOT / "tests" / "cases" / "guides" / "simple.yaml"
     done = run_here("explain", str(path))

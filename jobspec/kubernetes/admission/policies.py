@@ -224,8 +224,12 @@ _SAME = ("failurePolicy", "matchConstraints", "matchConditions", "variables", "v
 
 def _of_kyverno(name: str, spec: Data) -> Policy:
     """Kyverno's policy as one of the server's; its functions, such as `resource.Get`, make an expression that is not evaluated."""
-    actions = sequence(spec, "validationActions") or ["Deny"]
-    return Policy(name, {field: spec[field] for field in _SAME if field in spec}, [Binding("Kyverno", {"validationActions": actions})])
+    return Policy(name, {field: spec[field] for field in _SAME if field in spec}, [Binding(*kyverno_binding(spec))])
+
+
+def kyverno_binding(spec: Data) -> tuple[str, Data]:
+    """What puts Kyverno's policy in force, as a binding has it: its own actions, `Deny` where it names none."""
+    return "Kyverno", {"validationActions": sequence(spec, "validationActions") or ["Deny"]}
 
 
 def is_in_force(policy: Data) -> bool:
