@@ -25,12 +25,12 @@ from jobspec.targets import Target
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*\b|< ?[A-Za-z][\w .-]*>|<path:[^<>]*>|\{\{.*?\}\}|\{[\w.-]*\}|ENC\[[^]]*\]"
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b(?:NAMESPACE|PROJECT|IMAGE|REGION|CLUSTER|HOSTNAME|PORT|RELEASE-NAME|REPLACEME|CHANGEME)\b"
-    r"|__[A-Z][A-Z0-9_]*__|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.|_)$"
+    r"|__[A-Z][A-Z0-9_]*__|\b[A-Z]{2,}(?: [A-Z]{2,})+\b|^(?:\.\.\.(?:.*\.\.\.)?|_)$"
 )
 #: Texts that are placeholders only in fields that are not strings.
 _WORDS = re.compile(r"[A-Z][A-Z0-9_-]+|(?i:.*\b(?:your[-_ ]|(?:enter|replace|insert)[-_ ]?(?:your|this|with|me)).*)")
 _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
-_ALONE = re.compile(r"\s*(?:- )?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?)(?:\|.*)?\s*")
+_ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?|%[dqstv])(?:\|.*)?\s*")
 #: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
@@ -305,11 +305,11 @@ def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str]) -> b
     """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of an annotation."""
     if found.rule == "wrong-type" and found.field.startswith("metadata.annotations["):
         return "annotations" in completed
+    if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size"):
+        return "selector" in completed
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
     return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace)
-        or ("selector" in completed and found.field == "spec.selector")
-        or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
+        ("namespace" in completed and is_namespace) or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
     )
 
 

@@ -54,7 +54,8 @@ class Builds:
     def role(self, path: str) -> Role | None:
         """What a file is; None where it may be a manifest: it is listed as one, too.
 
-        A file that nobody names is a patch in `patches/`, and by its own name, of which beside or below a kustomization a part is enough.
+        A file that nobody names is a patch in `patches/`, where kubeadm and Talos have theirs, too, and by its own name, of which beside or
+        below a kustomization a part is enough.
         """
         path = os.path.normpath(path)
         if path.startswith(self._of_charts):
@@ -63,8 +64,8 @@ class Builds:
         if is_listed and self._roles.get(path) != "kustomize patch":
             return None
         if path not in self._roles and not is_listed:
-            if folder in self._folders_of_patches and os.path.basename(folder) == "patches":
-                return "kustomize patch"
+            if os.path.basename(folder) == "patches":
+                return "kustomize patch" if folder in self._folders_of_patches else "patch"
             name = os.path.basename(path)
             if _PATCH.search(name) and any(each in self._folders for each in _around(folder)):
                 return "kustomize patch"

@@ -129,7 +129,7 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
     is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
-    if not is_built and not any("patch" in os.path.basename(each.path) or mentions(each.path, *ENGINES) for each in asked):
+    if not is_built and not any("patch" in each.path or mentions(each.path, *ENGINES) for each in asked):
         return found
     from jobspec.commands.builds import in_builds
 

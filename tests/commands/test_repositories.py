@@ -46,7 +46,7 @@ def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
 def test_what_builds_fill_in_is_not_missing() -> None:
     found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     assert {path: errors for path, (_, errors) in found.items() if errors} == {"alone/binding.yaml": ["missing-field"]}
-    assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field"]
+    assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field", "wrong-size"]
 
 
 def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
@@ -437,12 +437,15 @@ def test_what_people_and_programs_fill_in_by_habit(arguments: list[str]) -> None
         "pods/executor.yaml": "a template: 2 required fields not set",
         "pods/sleep.yaml": "placeholders: 4 values not checked",
         "shell/webhook.yaml": "placeholders: 3 values not checked",
-        "shell/pull-secret.yaml": "placeholders: 2 values not checked",
+        "printf/user-data.yaml": "a template, not checked: 1 line has a placeholder, such as `%s`",
+        "shell/pull-secret.yaml": "placeholders: 3 values not checked",
         "templates/claim.yaml": "a template: 3 required fields not set",
         **({"limits/namespace.yaml": "placeholders: 1 value not checked"} if arguments else {}),
     }
     reasons = {each["path"]: row["reason"] for each in files for row in each["documents"] if row.get("reason")}
     assert reasons["patches-unnamed/exclude-job.yaml"] == "kustomize patch"
+    assert reasons["kind/patches/kube-scheduler.yaml"] == "patch"
+    assert _reported(folder / "kind", ".") == {"patches/kube-scheduler.yaml": ("patch", [])}
 
 
 @builder
