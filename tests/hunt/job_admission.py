@@ -13,14 +13,12 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.targets import choose
 from tests.hunt import admission_policies, mutating_policies
 from tests.hunt.admission_policies import Data, World
 from tests.hunt.finds import Find
 from tests.support import quick_yaml
 from tests.support.server import Server
 
-_TARGET = choose([])
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
 _PLURALS = {"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "MutatingAdmissionPolicy": "mutatingadmissionpolicies"}
 _PATHS = {
@@ -160,8 +158,8 @@ def _sent(server: Server, objects: list[Data], random: Random, tally: Counter[st
             return None
         others.append(runtime)
     text = quick_yaml.dump_all([job, *others])
-    cluster = Cluster(_TARGET, closed=True)
-    checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), _TARGET), cluster)
+    cluster = Cluster(server.target, closed=True)
+    checked = pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), cluster.target), cluster)
     found = pipeline.foresee(checked, cluster).result.diagnostics
     if any(each.rule == "policy-not-evaluated" for each in found):
         tally["not evaluated"] += 1
