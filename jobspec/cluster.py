@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from jobspec.kubernetes.admission.policies import Decision, Request
     from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.programs.command_lines import Contract
+    from jobspec.schemas.shapes import Shape
 
     T = TypeVar("T")
     #: `unknown`: the document is not a manifest, or of a kind that jobspec does not know.
@@ -492,6 +493,7 @@ def _request(judged: Judged, policies: PolicyObjects, cluster: Cluster, kind: Gr
         plural=cluster.custom_kinds.plural(document) if cluster.custom_kinds else "",
         equivalent_versions=_other_versions(document, cluster),
         converted=lambda data, version: _converted(data, version, document, cluster),
+        shape_in=lambda version: _shape_in(version, document, cluster),
     )
     if not concerned(written, policies, kind):
         return None
@@ -608,6 +610,18 @@ def _converted(data: Data, version: str, document: Document, cluster: Cluster) -
 
         return converted(data, version)
     return None
+
+
+def _shape_in(version: str, document: Document, cluster: Cluster) -> Shape | None:
+    """The structure of a document's kind in another version; None where it is not known."""
+    from jobspec.kubernetes.custom_kinds import CustomKind
+    from jobspec.schemas import shapes
+
+    there = document.changed({**document.data, "apiVersion": f"{document.group_kind[0]}/{version}"})
+    if cluster.custom_kinds and cluster.custom_kinds.defines(document):
+        found = cluster.custom_kinds.find(there, cluster.target, lambda _: ())
+        return found.shape if isinstance(found, CustomKind) else None
+    return shapes.load(there.api_version, there.kind, cluster.target)
 
 
 def _of_decision(document: Document, decision: Decision) -> Diagnostic:

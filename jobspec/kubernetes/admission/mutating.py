@@ -2,7 +2,8 @@
 
 Follows k8s.io/apiserver pkg/admission/plugin/policy/mutating (`dispatchInvocations`, the patchers and `findAtomics`), structured-merge-diff
 v6 (`Merge`) and json-patch v4, 1.36. A server has no fixed order of policies, whose effects should not depend on it; here it is that of
-their names. Plugins in between, such as webhooks, are not asked again.
+their names. Plugins in between, such as webhooks, are not asked again. Policies that see an object in several versions change a copy each,
+of which a server keeps the last: they are not evaluated.
 """
 
 from __future__ import annotations
@@ -99,20 +100,25 @@ class _Round:
     def run(self, policies: Sequence[Policy], only: Container[Key] | None = None) -> None:
         """Invoke policies, each with all its bindings and parameters; *only*: no others than these."""
         invoked: set[Key] = set()
-        for policy, binding, params in list(self._invocations(policies)):
+        invocations = list(self._invocations(policies))
+        several = len({version for *_, version in invocations}) > 1
+        for policy, binding, params, version in invocations:
+            if several and version != self._request.version:
+                why = f"it changes the object as {version}, other policies as another version, and a server keeps the last change alone"
+                self._fail(policy, binding, CelFailure(why, is_unknown=True), "")
+                continue
             metadata = mapping(params, "metadata")
             key = (policy.name, binding.name, str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
             if only is not None and key not in only:
                 continue
             before = self.object
-            evaluation = Evaluation(policy, self._inputs(), params)
-            matches = evaluation.matches()
+            matches = Evaluation(policy, self._inputs(version), params).matches()
             if isinstance(matches, CelFailure):
                 self._fail(policy, binding, matches, "a match condition")
             if matches is not True:
                 continue
             for each in policy.spec["mutations"]:
-                self._mutate(each, policy, binding, params)
+                self._mutate(each, policy, binding, params, version)
             if self.object != before:
                 self.steps.append((policy.name, self.object))
                 self.again |= invoked
@@ -122,14 +128,16 @@ class _Round:
         if self.steps:
             self.again |= invoked
 
-    def _inputs(self) -> Inputs:
-        return Inputs(self._request._replace(object=self.object), self._objects)
+    def _inputs(self, version: str) -> Inputs:
+        return Inputs(self._request._replace(object=self.object).in_version(version), self._objects)
 
-    def _invocations(self, policies: Sequence[Policy]) -> Iterator[tuple[Policy, Binding, Data | None]]:
+    def _invocations(self, policies: Sequence[Policy]) -> Iterator[tuple[Policy, Binding, Data | None, str]]:
+        """Policies with their bindings and parameters, each with the version in which it sees the object."""
         for policy in policies:
-            unknown = ""
+            version = unknown = ""
             try:
-                if not self._concerns(policy):
+                version = self._version_for(policy)
+                if not version:
                     continue
             except NotKnown as error:
                 unknown = str(error)
@@ -141,52 +149,51 @@ class _Round:
                         raise NotKnown(unknown)
                     reference = binding.spec.get("paramRef")
                     for params in parameters(mapping(policy.spec, "paramKind"), reference, self._request, self._objects):
-                        yield policy, binding, params
+                        yield policy, binding, params, version
                 except NotKnown as error:
                     self._fail(policy, binding, CelFailure(str(error), is_unknown=True), "")
                 except Refused as error:
                     self._fail(policy, binding, CelFailure(f"failed to configure binding: {error}"), "")
 
-    def _concerns(self, policy: Policy) -> bool:
+    def _version_for(self, policy: Policy) -> str:
         version = policy.constraints.version_for(self._request, self._objects)
         if version not in ("", self._request.version):
-            raise NotKnown(f"it changes the object as {version}, and jobspec does not convert it back")
-        return bool(version)
+            seen = self._request.in_version(version).object
+            if self._request.shape_in(version) is None or self._request.converted(seen, self._request.version) is None:
+                raise NotKnown(f"it changes the object as {version}, and jobspec does not convert it back")
+        return version
 
-    def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None) -> None:
+    def _mutate(self, mutation: Data, policy: Policy, binding: Binding, params: Data | None, version: str) -> None:
         text = (mapping(mutation, "applyConfiguration") or mapping(mutation, "jsonPatch"))["expression"]
-        evaluation = Evaluation(policy, self._inputs(), params)
+        inputs = self._inputs(version)
+        evaluation = Evaluation(policy, inputs, params)
         found = evaluation.value(text, evaluation.values)
         if isinstance(found, CelFailure):
             self._fail(policy, binding, found, f"`{in_one_line(text)}`", evaluation.path_of(text))
             return
         try:
             applies = mutation["patchType"] == "ApplyConfiguration"
-            patched = self._configured(found) if applies else _patched(self.object, found, self._release)
-            wrong = self._undecodable(patched)
+            shape = self._shape if version == self._request.version else self._request.shape_in(version)
+            seen, is_builtin = inputs.request.object, self._is_builtin
+            if applies:
+                patched = _configured(seen, found, shape, is_builtin=is_builtin, pruned=self.pruned)
+            else:
+                patched = _patched(seen, found, self._release)
+            wrong = _undecodable(patched, shape) if shape and is_builtin else ""
             if wrong and applies:
-                of_kind = f"{self._request.kind[0]}/{self._request.version}, Kind={self._request.kind[1]}"
+                of_kind = f"{self._request.kind[0]}/{version}, Kind={self._request.kind[1]}"
                 raise ValueError(f"unable to convert unstructured object to {of_kind}: {wrong}")
             if wrong:
                 raise _Breaks(f"Internal error occurred: {wrong}")
-            self.pruned = (
-                list(_undeclared(patched, self._shape, "", is_stored=True)) if self._shape and not applies and not self._is_builtin else ()
-            )
-            self.object = self._settle(patched)
+            self.pruned = list(_undeclared(patched, shape, "", is_stored=True)) if shape and not applies and not is_builtin else ()
+            if patched != seen:
+                own = self._request.converted(patched, self._request.version) if version != self._request.version else patched
+                assert own is not None
+                self.object = self._settle(own)
         except ValueError as error:
             self._fail(policy, binding, CelFailure(str(error)), "")
         except _Breaks as error:
             self.decisions.append(Decision(policy.name, binding.name, str(error), "error"))
-
-    def _configured(self, value: Any) -> Data:
-        return _configured(self.object, value, self._shape, is_builtin=self._is_builtin, pruned=self.pruned)
-
-    def _undecodable(self, patched: Data) -> str:
-        """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
-        if self._shape is None or not self._is_builtin:
-            return ""
-        problems = schema_problems(patched, self._shape, typed=True)
-        return next((each.message for each in problems if each.rule in ("wrong-type", "unknown-field")), "")
 
     @property
     def _is_builtin(self) -> bool:
@@ -199,6 +206,12 @@ class _Round:
             self.decisions.append(Decision(policy.name, binding.name, why, "info", False, hint="it may change the object"))
         elif policy.fails:
             self.decisions.append(Decision(policy.name, binding.name, failure.message, "error", path=path))
+
+
+def _undecodable(patched: Data, shape: Shape) -> str:
+    """Why a server cannot decode a changed object of a built-in kind; empty where it can."""
+    problems = schema_problems(patched, shape, typed=True)
+    return next((each.message for each in problems if each.rule in ("wrong-type", "unknown-field")), "")
 
 
 # Apply a configuration: an object with the fields that it sets, merged as server-side apply merges them.

@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Severity
     from jobspec.kubernetes.cel.library import Program
+    from jobspec.schemas.shapes import Shape
 
 Operation = Literal["CREATE", "UPDATE"]
 #: The names on the way to a value in an expression, from a variable on.
@@ -50,7 +51,9 @@ class Request(NamedTuple):
     equivalent_versions: tuple[str, ...] = ()
     """Further versions of the group in which the server has the same object."""
     converted: Callable[[Data, str], Data | None] = lambda *_: None
-    """Gives an object as such a version has it; None where jobspec does not convert it."""
+    """Gives an object as one of the versions has it; None where jobspec does not convert it."""
+    shape_in: Callable[[str], Shape | None] = lambda _: None
+    """Gives the structure of the kind in such a version."""
     sent_version: str = ""
     """The version in which the object is sent, where that is another one."""
 

@@ -73,11 +73,14 @@ def as_v1beta2(data: Data) -> Data:
 
 
 def converted(data: Data, version: str) -> Data | None:
-    """An object of Kueue as a version has it; None for what only a server converts: some kinds from v1beta2 back."""
+    """An object of Kueue as a version has it; None for what only a server converts: Workloads and MultiKueueClusters from v1beta2 back."""
     if f"{GROUP}/{version}" == _NEW:
         return as_v1beta2(data)
-    is_same = data["kind"] not in _CHANGES or (data["kind"] == "LocalQueue" and not data.get("status"))
-    return {**data, "apiVersion": _OLD} if is_same else None
+    if data["kind"] in _CHANGES and data["kind"] not in _BACK:
+        return None
+    part, names = _BACK.get(data["kind"], ("", {}))
+    made = {part: _renamed(each, {name: (names[name], each.get(name)) for name in names})} if (each := data.get(part)) else {}
+    return {**data, "apiVersion": _OLD, **made}
 
 
 def _cluster_queue(spec: Data, status: Data) -> tuple[Data, Data]:
@@ -120,6 +123,14 @@ _CHANGES = {
     "LocalQueue": _local_queue,
     "MultiKueueCluster": _multi_kueue_cluster,
     "Workload": _workload,
+}
+
+
+#: The kinds that v1beta1 has with some fields of one part under other names, or without them.
+_BACK: dict[str, tuple[str, dict[str, str]]] = {
+    "AdmissionCheck": ("spec", {}),
+    "ClusterQueue": ("spec", {"cohortName": "cohort", "concurrentAdmissionPolicy": ""}),
+    "LocalQueue": ("status", {"flavorsUsage": "flavorUsage"}),
 }
 
 
