@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.commands.options import Options
     from jobspec.diagnostics import DocumentResult
     from jobspec.kustomize import InBuild
+    from jobspec.rules.ignores import ReportFilter
 
 
 STDIN = "<stdin>"
@@ -101,17 +102,20 @@ def find(
     return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
 
-def find_for(options: Options, *, build: bool, kubernetes: str, exclude: Sequence[Patterns] = (), encrypted: bool = True) -> list[Found]:
+def find_for(
+    options: Options, settings: ReportFilter | None, *, build: bool = False, kubernetes: str = "", encrypted: bool = False
+) -> list[Found]:
     """The files of a command line, and what helm renders of its charts for a release of Kubernetes.
 
     Without a path it means the project here, or else the working folder, unless there are charts. Files in folders that Git ignores, that
-    a `.jobspecignore` names or that *exclude* matches are skipped. The others are as in `find`.
+    a `.jobspecignore` names or that the *settings* exclude are skipped. The others are as in `find`.
     """
     default = [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     paths = options.paths or ([] if options.helm else default)
     found = find(paths, markdown=options.markdown, skip_unknown=options.skip_unknown, build=build, encrypted=encrypted)
     if walked := [each for each in paths if os.path.isdir(each)]:
-        found = without_excluded(without_ignored(found, walked), [*exclude, *_ignore_files(walked)])
+        excluded = [*(settings.exclude if settings else ()), *_ignore_files(walked)]
+        found = without_excluded(without_ignored(found, walked), excluded)
         found += left_out(walked)
     if not options.helm:
         return found

@@ -70,7 +70,7 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
 
 def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
     """The files of a command line that are manifests, none of which builds make."""
-    found = find_for(options, build=False, kubernetes="", exclude=settings.exclude if settings else ())
+    found = find_for(options, settings, encrypted=True)
     return [each for each in plans_in(found, options, run_context.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import by_file, load_run_context
+from jobspec.commands.files import STDIN, Found, content_of, find_for, reader, source_of
+from jobspec.commands.inputs import by_file, load_run_context, settings_of
 from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import plan as plan_project
@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Import manifests into the project of the working folder, with bases below `--to`; 1 where an error was found."""
     complete_earlier([os.curdir])
-    found = find(options.paths)
+    found = find_for(options, settings_of(options))
     project = _project(options)
     if isinstance(project, FileResult):
         return _report([project], options, Cluster(), found)

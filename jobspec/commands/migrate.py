@@ -10,9 +10,9 @@ from typing import TextIO
 
 from jobspec import pipeline, targets
 from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
+from jobspec.commands.files import STDIN, Found, content_of, find_for, reader, source_of
 from jobspec.commands.fixing import complete_interrupted, show
-from jobspec.commands.inputs import load_run_context, project_among
+from jobspec.commands.inputs import load_run_context, project_among, settings_of
 from jobspec.commands.options import Option, Options, add_paths, cluster_option, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import plan, read_project
@@ -65,7 +65,7 @@ def run(options: Options) -> int:
     if project:
         return _of_project(project, options, release, gang_scheduler)
     run_context = load_run_context(options)
-    found = find(options.paths)
+    found = find_for(options, settings_of(options))
     is_completed = complete_interrupted(found, "--in-place", writes=options.in_place)
     before = _source(options, found, run_context.cluster) if release else run_context.cluster
     checked = _checked(found, options, before)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from jobspec import rendering
-from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load_run_context, project_among, require_workload
+from jobspec.commands.files import find_for, reader
+from jobspec.commands.inputs import load_run_context, project_among, require_workload, settings_of
 from jobspec.commands.options import PROJECT_HERE, Option, Options, add_paths, declare, input_options, kind_options, outcome_option
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files
@@ -53,7 +53,7 @@ def _render_manifests(options: Options) -> int:
         raise JobspecError("--to needs the name of a folder")
     run_context = load_run_context(options)
     target, releases = run_context.cluster.target, run_context.cluster.releases
-    found = find(options.paths, skip_unknown=options.skip_unknown)
+    found = find_for(options, settings_of(options))
     checked = check_files(found, run_context, skip_unknown=options.skip_unknown, outcome=options.outcome)
     rendered = rendering.rendered(checked, target, companions_once=bool(run_context.overlays))
     results = [*run_context.remarks, *require_workload(run_context.overlays, run_context.wrong or rendered.results)]

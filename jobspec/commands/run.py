@@ -12,11 +12,11 @@ from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from jobspec.commands.files import Found, find, reader, unbuilt
-from jobspec.commands.inputs import load_run_context
-from jobspec.commands.options import Option, Options, add_paths, declare, input_options
+from jobspec.commands.files import Found, reader, unbuilt
+from jobspec.commands.inputs import load_run_context, settings_of
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options, repository_options
 from jobspec.commands.output import deliver, takes_colour
-from jobspec.commands.validate import check_files
+from jobspec.commands.validate import check_files, files_for
 from jobspec.diagnostics import JobspecError, counted
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ),
     ]
     kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
-    declare(add_paths(parser), [*input_options(), command, arguments, *limits, kill], paths="PATH [PATH ...]")
+    declare(add_paths(parser), [*input_options(), *repository_options(), command, arguments, *limits, kill], paths="PATH [PATH ...]")
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
@@ -53,7 +53,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 def run(options: Options) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
     run_context = load_run_context(options)
-    found = find(options.paths)
+    found = files_for(options, run_context, settings_of(options), encrypted=False)
     checked = check_files(found, run_context, skip_unknown=True)
     results = [*run_context.remarks, *(run_context.wrong or [each.result for each in checked])]
     if not all(each.valid for each in results):

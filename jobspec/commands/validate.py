@@ -217,7 +217,7 @@ def _unjudged(base: FileResult) -> FileResult:
 def files_for(options: Options, run_context: RunContext, settings: ReportFilter | None, *, encrypted: bool = True) -> list[Found]:
     """The files of a command line, with what is built of them unless they are compared with stored objects."""
     build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
-    return find_for(options, build=build, kubernetes=kubernetes, exclude=settings.exclude if settings else (), encrypted=encrypted)
+    return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted)
 
 
 def marked_files(checked: Iterable[Checked]) -> list[str]:

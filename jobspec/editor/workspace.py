@@ -218,8 +218,8 @@ class Workspace:
         """The files that `jobspec lint .` judges; none where there are no manifests."""
         if not any(name.endswith(MANIFEST_ENDINGS) for _, _, names in os.walk(os.curdir) for name in names):
             return []
-        exclude = self._settings.exclude if self._settings else ()
-        return find_for(self.options, build=self.options.build, kubernetes=cluster.target["kubernetes"], exclude=exclude)
+        build, kubernetes = self.options.build, cluster.target["kubernetes"]
+        return find_for(self.options, self._settings, build=build, kubernetes=kubernetes, encrypted=True)
 
     def _unsaved(self, texts: Mapping[str, str]) -> list[Found]:
         """The open files that are not on disk yet, or outside of the folder."""

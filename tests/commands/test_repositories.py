@@ -405,11 +405,42 @@ def test_every_command_on_a_folder_takes_the_same_jobs(tmp_path: Path) -> None:
     assert sorted(re.findall(r"^(?:PyTorchJob|TrainJob) (?:\S+/)?(\S+):", asked("queue", "--queues", "tenants"), re.MULTILINE)) == built
 
 
-@pytest.mark.parametrize(("command", "options"), [("expand", ["--no-build"]), ("run", [])])
-def test_what_is_not_built_is_named_with_the_command_that_builds_it(command: str, options: list[str]) -> None:
-    done = run_here(command, "teams/vision/dev", *options, cwd=REPOSITORIES / "platform")
+@pytest.mark.parametrize("command", ["expand", "run"])
+def test_what_is_not_built_is_named_with_the_command_that_builds_it(command: str) -> None:
+    done = run_here(command, "teams/vision/dev", "--no-build", cwd=REPOSITORIES / "platform")
     assert done.returncode == 2
     assert done.stderr.endswith(f"; build them first: kustomize build teams/vision/dev | jobspec {command} -\n")
+
+
+@builder
+def test_what_kustomize_builds_of_a_job_is_run() -> None:
+    command = "python -c 'import os; print(os.environ[\"MASTER_ADDR\"])'"
+    done = run_here("run", "teams/vision/dev", "--command", command, cwd=REPOSITORIES / "platform")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith("jobspec: the job has succeeded\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("render",), "unfinished"),
+        (("migrate", "--to", "TrainJob", "--diff"), "unfinished"),
+        (("import", "--preview"), "unfinished"),
+        (("run", "--command", "true"), "run takes one training job"),
+    ],
+)
+@pytest.mark.parametrize("ignore_file", [".gitignore", ".jobspecignore"])
+def test_ignored_files_of_a_folder_are_in_no_command(command: tuple[str, ...], said: str, ignore_file: str, tmp_path: Path) -> None:
+    committed(tmp_path, {"jobs/train.yaml": JOB})
+    write(tmp_path, {"jobs/unfinished.yaml": JOB.replace("name: train", "name: unfinished")})
+
+    def printed() -> str:
+        done = run_here(command[0], "jobs", *command[1:], cwd=tmp_path)
+        return done.stdout + done.stderr
+
+    assert said in printed()
+    write(tmp_path, {ignore_file: "unfinished.yaml\n"})
+    assert said not in printed()
 
 
 @pytest.mark.parametrize("command", [("expand", "-o", "table"), ("migrate", "--to", "TrainJob", "--diff"), ("render",)])
