@@ -539,8 +539,8 @@ class FileResult:
 def by_cause_of_all(files: Iterable[FileResult], *, for_people: bool = False) -> list[FileResult]:
     """The results with one diagnostic for each cause; an info in the same words in several files is in the first of these alone.
 
-    *for_people*: so is what one missing object or one policy causes in several files, whose documents may be invalid without a diagnostic
-    of their own then. What was not judged is counted in each file.
+    *for_people*: so is what one missing object, one policy or one Pod Security level causes in several files, whose documents may be
+    invalid without a diagnostic of their own then. What was not judged is counted in each file.
     """
     results = [each.by_cause() for each in files]
     shared = [one for each in results for one in each.diagnostics if _is_shared(one, for_people=for_people)]
@@ -561,7 +561,7 @@ def _is_shared(found: Diagnostic, *, for_people: bool) -> bool:
         return found.severity == "info" and found.rule != "unjudged-template"
     from jobspec.explanations import CAUSED_ELSEWHERE
 
-    return found.rule in CAUSED_ELSEWHERE
+    return found.rule in CAUSED_ELSEWHERE or isinstance(found.message, Reasons)
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:

@@ -132,7 +132,7 @@ class Manifests:
 class Checked:
     """A file's result, and its documents."""
 
-    __slots__ = ("comments", "documents", "objects", "pending", "result", "unforeseen")
+    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "unforeseen")
 
     def __init__(
         self,
@@ -142,6 +142,7 @@ class Checked:
         pending: Sequence[Pending] = (),
         unforeseen: Sequence[Document] = (),
         *,
+        refused: Sequence[Document] = (),
         comments: bool = False,
     ) -> None:
         self.result = result
@@ -150,6 +151,8 @@ class Checked:
         self.objects = objects
         """The accepted objects that documents of other files can refer to."""
         self.pending = pending
+        self.refused = refused
+        """The refused objects that jobs of other files can name."""
         self.unforeseen = unforeseen
         """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
         self.comments = comments
@@ -162,17 +165,17 @@ class Checked:
 
     def with_documents(self, documents: Sequence[Document]) -> Checked:
         """The same with other documents."""
-        return Checked(self.result, documents, self.objects, self.pending, self.unforeseen, comments=self.comments)
+        return Checked(self.result, documents, self.objects, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
 
     def without_objects(self, kinds: Collection[GroupKind]) -> Checked:
         """The same without the objects of some kinds for other files."""
         kept = [each for each in self.objects if each.group_kind not in kinds]
-        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, comments=self.comments)
+        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
 
     def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
         """The same with another result."""
         unforeseen = self.unforeseen if unforeseen is None else unforeseen
-        return Checked(result, self.documents, self.objects, self.pending, unforeseen, comments=self.comments)
+        return Checked(result, self.documents, self.objects, self.pending, unforeseen, refused=self.refused, comments=self.comments)
 
 
 #: The kinds of objects that decide on objects of other files.
@@ -449,7 +452,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     if has_policies(shared):
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
-    return Checked(result, documents, shared, pending, comments=manifests.comments)
+    refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in WEBHOOK_LOOKUPS]
+    return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments)
 
 
 def _is_shared(document: Document) -> bool:
@@ -495,7 +499,10 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
         for document in file.objects:
             for name in names_of(document):
                 holders.setdefault(name, []).append((number, document))
-    if not holders:
+    refused: dict[Name, list[Document]] = {}
+    for name, document in ((name, each) for file in files for each in file.refused for name in names_of(each)):
+        refused.setdefault(name, []).append(document)
+    if not holders and not refused:
         return list(files)
     folders = folders or [""] * len(files)
 
@@ -505,7 +512,10 @@ def resolve(files: Sequence[Checked], cluster: Cluster, folders: Sequence[str] =
         found = [*holders.get(name, ()), *holders.get((kind, "*", own), ())]
         return [each for at, each in found if at != number and _reaches(each, folders[at], folders[number])]
 
-    return [_resolved(file, lambda name, number=number: of_name(name, number), cluster) for number, file in enumerate(files)]  # type: ignore[misc]
+    return [
+        _resolved(file, lambda name, number=number: of_name(name, number), refused, cluster)  # type: ignore[misc]
+        for number, file in enumerate(files)
+    ]
 
 
 def _reaches(document: Document, folder: str, other: str) -> bool:
@@ -513,7 +523,9 @@ def _reaches(document: Document, folder: str, other: str) -> bool:
     return folder == other or bool(document.namespace) or document.group_kind not in (LIMIT_RANGE, RESOURCE_QUOTA)
 
 
-def _resolved(file: Checked, of_name: Callable[[Name], Sequence[Document]], cluster: Cluster) -> Checked:
+def _resolved(
+    file: Checked, of_name: Callable[[Name], Sequence[Document]], refused: Mapping[Name, Sequence[Document]], cluster: Cluster
+) -> Checked:
     result = file.result
     for judged, own in file.pending:
         answer, found = judged, []
@@ -521,7 +533,10 @@ def _resolved(file: Checked, of_name: Callable[[Name], Sequence[Document]], clus
             found += new  # a found object may refer to further ones
             objects = own.with_others(found)
             answer = reviewed(judged, objects, cluster, policies_for(objects, cluster))
-        if found:
+        if broken := [each for name in answer.wanted if not of_name(name) for each in refused.get(name, ())]:
+            objects = own.with_others(found, refused=broken)
+            answer = reviewed(judged, objects, cluster, policies_for(objects, cluster))
+        if found or broken:
             result = _replaced(result, judged, answer)
     return file.with_result(result)
 

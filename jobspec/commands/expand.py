@@ -145,7 +145,7 @@ def _queued(job: Document, context: Sequence[Document], target: Target, world: W
 
 
 def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
-    """A file's result with the diagnostics of the expansion of its jobs, in place of those of the check about the same jobs, whose hints stay."""
+    """A file's result with the diagnostics of the expansion of its jobs, in place of those of the check, whose hints stay."""
     checked = {(each.rule, str(each.mark)): each for each in result.diagnostics}
     same = {(each.rule, str(each.mark)) for each in reported}
     kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]

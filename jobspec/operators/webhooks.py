@@ -56,16 +56,16 @@ class Objects:
         self.in_file = in_file
         """The accepted objects of the same file."""
         self.refused = refused
-        """The refused objects of the same file."""
+        """Refused objects: those of the same file, and those of other files that the document names."""
         self.elsewhere = elsewhere
         """The accepted objects of other files, and those of the cluster that webhooks look up."""
         self.complete = complete
         """The kinds of which the server has no other objects."""
 
-    def with_others(self, documents: Sequence[Document]) -> Objects:
-        """The same with further objects of other files."""
+    def with_others(self, documents: Sequence[Document], *, refused: Sequence[Document] = ()) -> Objects:
+        """The same with further objects of other files, accepted and *refused* ones."""
         elsewhere = [*self.elsewhere, *documents]
-        return Objects(self.in_file, elsewhere, refused=self.refused, complete=self.complete)
+        return Objects(self.in_file, elsewhere, refused=[*self.refused, *refused], complete=self.complete)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:

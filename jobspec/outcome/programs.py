@@ -478,7 +478,8 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
     """What a policy says of an object that an operator makes; *what*: the name of such objects."""
     kind, place = str(made.value["kind"].value), place_in(made, decision.path)
     what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
-    rule = _REFUSED.get(kind, "pods-refused") if decision.is_evaluated else "policy-not-evaluated"
+    by_severity = _REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
+    rule = by_severity if decision.is_evaluated else "policy-not-evaluated"
     return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
 
 
@@ -513,8 +514,8 @@ def _findings_by_line(rule: str, what: str, problems: Sequence[Problem], role: E
     for each in problems:
         place, message = place_in(pod, each.path), each.message
         if isinstance(message, Reasons) and (container := _of_operator(pod, each.path)):
-            each = Problem(each.rule, (), f"{message.cause} the operator's own init container `{container}` breaks", _INIT_CONTAINER)
-            by_line.setdefault((str(place), each.message), (None, [each]))
+            said = Reasons(f"{message.cause} the operator's own init container", [f"`{container}` breaks"])
+            by_line.setdefault((str(place), said), (None, [Problem(each.rule, (), said, _INIT_CONTAINER)]))
         else:
             cause = message.cause if isinstance(message, Reasons) else ""
             by_line.setdefault((str(place), cause), (place, []))[1].append(each)

@@ -105,6 +105,14 @@ def test_a_policy_that_warns_of_several_files_is_one_finding(tmp_path: Path) -> 
     assert [each for each in lines if "refused-by-policy" in each] == [f"a.yaml:3:1: warning: {said}"]
 
 
+def test_a_pod_security_level_that_refuses_the_pods_of_several_files_is_one_finding(tmp_path: Path) -> None:
+    jobs = {f"{name}.yaml": JOB.replace("name: train", f"name: {name}\n  namespace: strict") for name in "abc"}
+    level = "{pod-security.kubernetes.io/enforce: restricted}"
+    write(tmp_path, {**jobs, "namespace.yaml": f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: strict, labels: {level}}}\n"})
+    lines = run_here("validate", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    assert [each.partition(":")[0] for each in lines if "pods-refused" in each] == ["a.yaml"]
+
+
 _TEAM_POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

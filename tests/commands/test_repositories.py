@@ -303,6 +303,11 @@ def _found(folder: Path, *arguments: str) -> tuple[Counter[tuple[str, int, str]]
     )
 
 
+def test_a_job_of_a_refused_runtime_in_another_file_has_no_finding_of_its_own() -> None:
+    folder = REPOSITORIES / "refused-runtime"
+    assert _found(folder, ".")[0] == _expected(folder)
+
+
 @builder
 def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
     found, rows = _found(BUILDS, ".")

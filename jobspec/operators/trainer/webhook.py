@@ -289,7 +289,7 @@ def _name_of_runtime(ref: RuntimeReference, job: Document) -> Name:
 
 
 def _refused(ref: RuntimeReference) -> Finding:
-    message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
+    message = f"the {ref.kind} `{ref.name}` is refused, and so is the job that needs it"
     return Finding((*RUNTIME_REF, "name"), message, field=_field(ref))
 
 
