@@ -24,7 +24,7 @@ COMMANDS = {
     "list": ("list the variants of a project, the overlays with their parameters, and the known releases", "listing"),
     "explain": ("explain a rule, a field of a kind, an overlay, or which objects an admission policy matches", "explain"),
     "lsp": ("serve an editor: findings, fixes, completion and explanations while you type", "editor.lsp"),
-    "mcp": ("serve a coding agent: check, lint, fix, expand, explain, render, diff and migrate files of a folder", "editor.mcp"),
+    "mcp": ("serve a coding agent: check, lint, fix, expand, queue, explain, render, diff and migrate files of a folder", "editor.mcp"),
     "schema": ("print CRDs, and write JSON Schemas for editors, kubeconform and kustomize", "schema"),
     "completion": ("generate a shell completion script", "completion"),
 }

@@ -19,7 +19,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Key, Mark, Marks, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import decode, is_json, read
-from jobspec.editor.places import EditorText, Outline
+from jobspec.editor.places import EditorText, Outline, flow_at_end
 from jobspec.editor.workspace import Snapshot, Workspace, text_of
 from jobspec.explanations import DECODING
 from jobspec.kubernetes.structural import filled
@@ -38,7 +38,7 @@ from jobspec.reports.blame import field_lines
 from jobspec.reports.queue import Asked, verdict_text
 from jobspec.schemas import explain, shapes
 from jobspec.schemas.structure import Structure
-from jobspec.targets import Target
+from jobspec.targets import Target, release_of
 from jobspec.workloads import is_workload, value_at
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -55,6 +55,7 @@ REFERENCES: tuple[tuple[tuple[str, ...], tuple[kinds.GroupKind, ...]], ...] = (
     (("serviceAccountName",), (kinds.SERVICE_ACCOUNT,)),
     (("priorityClassName",), (kinds.PRIORITY_CLASS,)),
     (("labels", _QUEUE), (("kueue.x-k8s.io", "LocalQueue"),)),
+    (("queue",), (("kueue.x-k8s.io", "LocalQueue"),)),
     (("clusterQueue",), (("kueue.x-k8s.io", "ClusterQueue"),)),
 )
 
@@ -175,8 +176,9 @@ def _field_text(view: ClientView, document: Document, path: Path) -> str:
     try:
         root, _, _ = place_of(document.kind, [])
         target = view.snapshot.cluster.target
-        page = explain.page(root, steps_of(_root(document.api_version, document.kind)(target), path), target[root.component])
-    except (JobspecError, KeyError):
+        steps = steps_of(_root(document.api_version, document.kind)(target), path)
+        page = explain.page(root, steps, release_of(root.component, target))
+    except JobspecError:
         return ""
     facts = [f"- {heading}: {'; '.join(lines)}" for heading, lines in page.facts.items()]
     return "\n\n".join(filter(None, [f"**{page.title}** `{page.type}`", page.note, *page.meaning, "\n".join(facts)]))
@@ -253,17 +255,20 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
     match = _WRITTEN.match(before)
     if not name or not match:
         return lsp.CompletionList(is_incomplete=False, items=[])
-    key, value = match["key"], match["value"]
+    key, word = match["key"], match["value"]
     path, siblings = outline.around(line, len(match["lead"]))
-    if key is not None:
-        place: Path = (*path, key)
-        flow = re.match(r"\[(.*,)?\s*(?P<word>[^,\[\]{}]*)$", value)
-        word, place = (flow["word"], (*place, 0)) if flow else (value, place)
+    place: Path = path if key is None else (*path, key)
+    if flow := flow_at_end(word):
+        inner, word, keys = flow
+        place = (*place, *inner)
+        offered = list(_values(view, name, outline, line, place))
+        if keys is not None:
+            offered = [(label, said, f"{label}: ") for label, said, _ in _keys(view, name, outline, line, place, keys)]
+    elif key is not None:
         offered = list(_values(view, name, outline, line, place))
     else:
-        word = value
         offered = [*_keys(view, name, outline, line, path, siblings), *(_values(view, name, outline, line, path) if _in_list(path) else ())]
-    start = view.text(name).units(line, len(before) - len(word))
+    start = view.text(name).units(line, len(before) - len(word.lstrip("\"'")))
     place_of_word = lsp.Range(lsp.Position(line, start), params.position)
     found = {label: (label, detail, new) for label, detail, new in offered}
     return lsp.CompletionList(
@@ -341,7 +346,7 @@ def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
     root, _, _ = place_of(kind, [])
     if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
         raise JobspecError(f"{api_version} {kind} is unknown")
-    return lambda target: root.structure(target[root.component])
+    return lambda target: root.structure(release_of(root.component, target))
 
 
 def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
@@ -365,6 +370,11 @@ def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path
     if path[-1:] == ("name",) and "volumeMounts" in path:
         around = _volumes_for(path)
         volumes = [value for at, value in outline.values(line) if at[:-2] == around and at[-1] == "name"]
+        lines = range(*outline.document(line))
+        here = [value_at(each.data, around) for each in view.documents(name) if each.marks.mark.line - 1 in lines]
+        volumes += [
+            str(each["name"]) for of_pod in here if isinstance(of_pod, list) for each in of_pod if isinstance(each, dict) and "name" in each
+        ]
         yield from ((each, "volume", each) for each in volumes)
     if path[-2:-1] in (("args",), ("command",)):
         yield from ((flag, said, flag) for flag, said in _flags(view))

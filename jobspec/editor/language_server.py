@@ -302,7 +302,7 @@ _ASKED: tuple[tuple[str, Any, Any], ...] = (
     (lsp.CODE_ACTION_RESOLVE, None, _resolved),
 )
 _FEATURES: tuple[tuple[str, Any, Callable[[ClientView, Any], Any]], ...] = (
-    (lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[" ", "-", "\n"]), features.completion),
+    (lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[" ", "-", "\n", "{", "["]), features.completion),
     (lsp.TEXT_DOCUMENT_HOVER, None, features.hover),
     (lsp.TEXT_DOCUMENT_DEFINITION, None, features.definition),
     (lsp.TEXT_DOCUMENT_REFERENCES, None, features.references),

@@ -132,3 +132,38 @@ def _tokens(line: str) -> list[tuple[int, str | None]]:
     if key := _KEY.match(line, at):
         found.append((at, key[2]))
     return found
+
+
+def flow_at_end(text: str) -> tuple[Path, str, list[str] | None] | None:
+    """Where a text in flow style ends, such as `{limits: {cpu: 1, mem`: the path in it, the word there, and beside a key the keys.
+
+    None where it is in no flow style, or complete.
+    """
+    open_ones: list[tuple[list[str], list[int | str]]] = []  # of each: the keys of a mapping, and the step that it is at
+    word = ""
+    for at, character in enumerate(text):
+        quote = word[:1] if word[:1] in ("'", '"') and word.count(word[:1]) == 1 else ""
+        if quote or (character not in "{}[],:" and open_ones):
+            word = (word + character).lstrip()
+        elif character in "{[" and not word:
+            open_ones.append(([], [0] if character == "[" else []))
+        elif character in "}]" and open_ones:
+            open_ones.pop()
+            word = ""
+        elif character == "," and open_ones:
+            steps = open_ones[-1][1]
+            steps[:] = [step + 1 for step in steps if isinstance(step, int)]
+            word = ""
+        elif character == ":" and open_ones and not open_ones[-1][1] and text[at + 1 : at + 2] in (" ", ""):
+            key = word.strip("\"' ")
+            open_ones[-1][0].append(key)
+            open_ones[-1][1].append(key)
+            word = ""
+        elif open_ones:
+            word += character
+        else:
+            return None
+    if not open_ones:
+        return None
+    keys, steps = open_ones[-1]
+    return tuple(step for _, inner in open_ones for step in inner), word, None if steps else keys

@@ -205,6 +205,7 @@ def test_references(file: str, words: str, places: list[tuple[str, int]], sessio
         ("job.yaml", "numNodes", ["**TrainJob.spec.trainer.numNodes** `integer`", "In a, b:", "is   2", "job.yaml:10"]),
         ("job.yaml", "nvidia.com/gpu", ["quantity", "In a:", 'is   "8"', "overlay gpu-nccl", "was  4"]),
         ("claim.yaml", "accessModes", ["PersistentVolumeClaim.spec.accessModes"]),
+        ("queue.yaml", "clusterQueue", ["**LocalQueue.spec.clusterQueue** `string`"]),
         ("jobspec.yaml", "gpu-nccl", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "overlays/longer", ["overlay **longer**: train longer", "`epochs` (integer): how often"]),
         ("overlays/longer.yaml", "description: train", ["**Overlay.spec.description** `string`"]),
@@ -248,6 +249,24 @@ def test_hover(file: str, words: str, said: list[str], session: Session) -> None
             [],
         ),
         ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - ", ["name", "base", "matrix", "flags"], []),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - {name: c, ", ["base", "overlays"], ["name", "spec"]),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - {base: job.yaml, queue: ", ["gpus"], []),
+        ("jobspec.yaml", "{name: b, base: job.yaml, overlays: [cpu]}\n", "    - {overlays: [cpu, {gpu-nccl: {", ["gpus"], ["cpu"]),
+        ("job.yaml", "  trainer:\n", "    env: [{name: A, value: 'a, b', ", ["valueFrom"], ["name", "value", "image"]),
+        (
+            "queue.yaml",
+            "spec: {clusterQueue: all}\n",
+            "---\nkind: LocalQueue\napiVersion: kueue.x-k8s.io/v1beta1\nspec: {cluster",
+            ["clusterQueue"],
+            [],
+        ),
+        (
+            "debugged.yaml",
+            "volumes: [{name: dumps, emptyDir: {}}]\n",
+            "  initContainers:\n    - volumeMounts:\n        - name: ",
+            ["dumps"],
+            [],
+        ),
     ],
 )
 def test_completion_while_a_line_is_written(
@@ -278,6 +297,19 @@ def test_a_completion_is_written_where_the_word_begins(session: Session) -> None
         return client.texts["job.yaml"]
 
     assert session(ask) == JOB + "    args:\n      - "
+
+
+def test_a_completion_keeps_the_quote_before_it(session: Session) -> None:
+    async def ask(client: Editor) -> str:
+        client.write("job.yaml", JOB.replace("name: torch-distributed", 'name: "tor"'))
+        place = client.at("job.yaml", 'name: "tor', end=True)
+        found = await client.client.text_document_completion_async(lsp.CompletionParams(**place))
+        assert isinstance(found, lsp.CompletionList)
+        (one,) = [each for each in found.items if each.label == "torch-distributed"]
+        client.edit("job.yaml", [one.text_edit])
+        return client.texts["job.yaml"]
+
+    assert session(ask) == JOB.replace("torch-distributed", '"torch-distributed"')
 
 
 @pytest.mark.parametrize(
