@@ -188,10 +188,17 @@ def _unheard(workload: QueuedWorkload, world: World, local: Data | None, name: s
         return f"the LocalQueue `{workload.queue}` names no ClusterQueue `{name}` that exists", "never" if world.closed else "unknown"
     if queue.inactive:
         return f"the ClusterQueue `{name}` {queue.inactive[0]}", "never"
+    return _inadmissible(workload, queue, world)
+
+
+def _inadmissible(workload: QueuedWorkload, queue: QueueInCohort, world: World) -> tuple[str, Verdict]:
+    """Why no flavor of an active queue is looked at, and what that means; nothing where flavors are."""
     if workload.problem:
         return workload.problem, "unknown"
     if workload.priority is None and world.closed:
         return "its priority class does not exist, so that Kueue makes no Workload", "never"
+    if refused := workload.refusal:
+        return f"the server refuses the Workload that Kueue makes of it: {refused}", "never"
     selected, why = _selects(queue, workload.namespace, world)
     if not selected:
         return why, "unknown" if selected is None else "never"

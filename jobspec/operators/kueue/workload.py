@@ -14,16 +14,29 @@ from typing import Any
 from jobspec import kinds
 from jobspec.diagnostics import Data, JobspecError, Mark
 from jobspec.documents.document import Document
+from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree, as_document, marked, set_by
 from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
+from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.versions import RELEASE
-from jobspec.operators.kueue.webhook import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE, layers_in, pods_at_once
+from jobspec.operators.kueue.webhook import (
+    ANYWHERE,
+    FEWEST,
+    LAYERS,
+    PLACED_TOGETHER,
+    PRIORITY,
+    SIZE,
+    layers_in,
+    objections,
+    pods_at_once,
+)
 from jobspec.operators.kueue.world import World, amount, plus
 from jobspec.operators.training_operator import REPLICA_TYPES
+from jobspec.operators.webhooks import Objects
 from jobspec.targets import Target
 from jobspec.workloads import JOB_INDEX, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPOLOGY, SLICE_TOPOLOGY
 
@@ -86,6 +99,14 @@ class QueuedWorkload:
     """None where the priority class is not at hand."""
     problem: str = ""
     """Why there is none."""
+    target: Target = field(default_factory=dict)
+
+    @property
+    def refusal(self) -> str:
+        """Why the server or Kueue's webhook refuses the Workload, as of pods with labels that are none; empty where they do not."""
+        made = document_of({**self.as_object(), "metadata": {"name": "any", "namespace": self.namespace}}, "<workload>")
+        found = verdict(made, self.target).diagnostics or objections(made, self.target, Objects(), old=None)
+        return next((f"{each.message} ({each.field})" for each in found if each.severity == "error"), "")
 
     @property
     def job_name(self) -> str:
@@ -172,7 +193,7 @@ def workload_of(job: Document, context: Sequence[Document], target: Target, worl
     except _NoPodSets as why:
         return QueuedWorkload(job.data, job.group_kind, namespace, queue, [], None, str(why))
     priority = _priority_of(*priority_class(job.data, job.group_kind, found), world)
-    return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority)
+    return QueuedWorkload(job.data, job.group_kind, namespace, queue, found, priority, target=target)
 
 
 def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet]) -> tuple[str, str]:
