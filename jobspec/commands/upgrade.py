@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from jobspec.cluster import Cluster
 from jobspec.commands.applied import applied
-from jobspec.commands.files import Found, reader, source_of
-from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among
+from jobspec.commands.files import Found, find_for, reader, source_of
+from jobspec.commands.inputs import load_run_context, pinned_cluster, project_among, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.project import read_project
@@ -55,7 +55,7 @@ def run(options: Options) -> int:
     paths = options.paths or [PROJECT_FILE if os.path.isfile(PROJECT_FILE) else os.curdir]
     project = project_among(paths)
     pinned = pinned_cluster(options)
-    declared = {**(pinned.found if pinned else {}), **(_declared(project) if project else {})}
+    declared = {**(pinned.found if pinned else {}), **_declared([project] if project else _projects_in_folders(options), options)}
     before, after = _releases(options, declared)
     known, later = _known(after)
     old, new = (judge(options, paths, releases) for releases in (_known(before)[0], known))
@@ -73,10 +73,26 @@ def run(options: Options) -> int:
 # The releases before and after.
 
 
-def _declared(project: str) -> dict[str, str]:
-    """The releases that a project names; those that are not known are reported when it is planned."""
-    read = read_project(Found(project, named=True))
-    return {} if isinstance(read, FileResult) else dict(read.asked_releases)
+def _projects_in_folders(options: Options) -> list[str]:
+    found = find_for(options, settings_of(options))
+    return [each.path for each in found if os.path.basename(each.path) == PROJECT_FILE and not (each.in_build and each.in_build.role)]
+
+
+def _declared(projects: Sequence[str], options: Options) -> dict[str, str]:
+    """The releases that projects name; those that are not known are reported when these are planned.
+
+    Raises JobspecError where projects name different ones, and the options none.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    chosen = _parse_releases("--from", options.since)
+    for path in projects:
+        read = read_project(Found(path, named=True))
+        for component, release in () if isinstance(read, FileResult) else read.asked_releases.items():
+            known, other = found.setdefault(component, (release, path))
+            if known != release and component not in chosen:
+                releases = f"{component} {known} in {other}, and {release} in {path}"
+                raise JobspecError(f"projects have different releases: {releases}; upgrade one at a time, or name --from")
+    return {component: release for component, (release, _) in found.items()}
 
 
 def _releases(options: Options, declared: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -5,11 +5,12 @@ With JOBSPEC_WRITE_CASES set, the expectations are written anew.
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.manifests import write
+from tests.support.manifests import PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -56,3 +57,20 @@ def test_what_is_no_upgrade_is_refused(options: list[str], error: str, tmp_path:
     done = run_here("upgrade", "job.yaml", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == f"jobspec: {error}\n"
+
+
+def test_a_project_in_a_folder_is_upgraded_from_its_own_release(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tests" / "cases" / "upgrade" / "variants", tmp_path / "nlp")
+    named, inside = (run_here("upgrade", path, "--to", "trainer=2.3", cwd=tmp_path).stdout for path in ("nlp/jobspec.yaml", "nlp"))
+    assert inside.splitlines()[-1].endswith("(trainer 2.0.0 → 2.3.0)")
+    assert sorted(inside.splitlines()[:-1]) == sorted(named.splitlines()[:-1])
+
+
+def test_projects_of_different_releases_are_upgraded_one_at_a_time(tmp_path: Path) -> None:
+    for name, release in (("a", "2.0.0"), ("b", "2.1.0")):
+        project = f"{PROJECT_HEAD}  target: {{trainer: {release}}}\n  variants: [{{name: job, base: job.yaml}}]\n"
+        write(tmp_path / name, {"jobspec.yaml": project, "job.yaml": _JOB.format("a")})
+    done = run_here("upgrade", ".", "--to", "trainer=2.3", cwd=tmp_path)
+    said = "trainer 2.0.0 in a/jobspec.yaml, and 2.1.0 in b/jobspec.yaml; upgrade one at a time, or name --from"
+    assert (done.returncode, done.stderr) == (2, f"jobspec: projects have different releases: {said}\n")
+    assert run_here("upgrade", ".", "--to", "trainer=2.3", "--from", "trainer=2.0", cwd=tmp_path).returncode == 0
