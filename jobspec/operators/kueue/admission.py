@@ -197,8 +197,8 @@ def _inadmissible(workload: QueuedWorkload, queue: QueueInCohort, world: World) 
         return workload.problem, "unknown"
     if workload.priority is None and world.closed:
         return "its priority class does not exist, so that Kueue makes no Workload", "never"
-    if refused := workload.refusal:
-        return f"the server refuses the Workload that Kueue makes of it: {refused}", "never"
+    if why := workload.refusal:
+        return f"the server refuses the Workload that Kueue makes of it: {why}", "never"
     selected, why = _selects(queue, workload.namespace, world)
     if not selected:
         return why, "unknown" if selected is None else "never"
