@@ -20,7 +20,7 @@ from jobspec.programs.command_lines import (
     options_of,
     starts_python,
 )
-from jobspec.targets import QUEUES, RELEASES, Target
+from jobspec.targets import RELEASES, Target
 from jobspec.workloads import CONTAINERS, NODE, QUEUE, resumed, suspension, value_at
 
 TYPE_CHECKING = False
@@ -74,16 +74,11 @@ def foresee(job: Document, context: Sequence[Document], cluster: Cluster, polici
         from jobspec.outcome.programs import never_admitted
 
         found += map(job.diagnostic, never_admitted(job, context, cluster, policies))
-    if not any(each.rule == "no-pods-created" for each in found) and not (in_queue and _is_resumed_by_kueue(job, cluster.target)):
+    is_queued = in_queue and job.group_kind == TRAINJOB  # Kueue resumes it when it admits it; PyTorchJobs it does not queue by default
+    rules = {each.rule for each in found}
+    if "no-pods-created" not in rules and (not is_queued or "kind-not-queued" in rules):
         found += suspension(job)
     return Foresight(found, runs=_runs(found))
-
-
-def _is_resumed_by_kueue(job: Document, target: Target) -> bool:
-    """Whether Kueue resumes a job in a queue when it admits it."""
-    from jobspec.operators.kueue.versions import RELEASE, is_queued
-
-    return is_queued(job.group_kind, target.get(QUEUES, RELEASE))
 
 
 def _runs(found: Sequence[Diagnostic]) -> bool | None:
