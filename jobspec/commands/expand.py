@@ -81,6 +81,8 @@ def run(options: Options) -> int:
     results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
         deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(given.read))
+    if not accepted:
+        sys.stderr.write("jobspec: nothing is expanded before these errors are fixed\n")
     return 0 if all(each.valid for each in results) else 1
 
 

@@ -47,6 +47,7 @@ def run(options: Options) -> int:
     made = answers(options)
     if not all(each.valid for each in made.results):
         deliver(made.results, made.cluster.releases, options, sys.stderr, read=reader(made.read))
+        sys.stderr.write("jobspec: no queue is asked before these errors are fixed\n")
         return 1
     text = TextOptions(width_of(sys.stdout), made.cluster.target.get("kueue", RELEASE), colour=takes_colour(sys.stdout))
     sys.stdout.write(REPORTS[options.form or "text"](made.asked, made.world, text))
