@@ -251,10 +251,12 @@ def _plain_pod(pod: MarkedTree, training: MarkedTree | None, left_out: Sequence[
 
 def _plain_container(container: MarkedTree, pod: MarkedTree) -> Data:
     data: Data = container.data()
+    has_gpus = "nvidia.com/gpu" in (data.get("resources") or {}).get("limits", {})
     known: dict[str, str] = {}
     for each in items(container.get("env")):
         value = re.sub(r"\$\((\w+)\)", lambda found: known.get(found[1], found[0]), value_of(each, pod))
-        known[each.data()["name"]] = value
+        name = each.data()["name"]
+        known[name] = "auto" if has_gpus and (name, value) == ("PET_NPROC_PER_NODE", "gpu") else value  # which torchrun takes for the same
     ports = [each for each in data.get("ports") or [] if each.get("name") != "pytorchjob-port" and each["containerPort"] != 29500]
     fields = {name: each for name, each in data.items() if name not in ("name", "env", "ports", "command", "args")}
     lines = [re.sub(r"\$\((\w+)\)", lambda found: known.get(found[1], found[0]), each) for each in data.get("command") or []]
