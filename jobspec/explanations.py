@@ -109,7 +109,7 @@ _OUTCOME = {
     "never-fits": "The pods of the job together need more than a ResourceQuota of the namespace allows: some are never created.",
     "unschedulable": "No node of the pinned cluster can run a pod of the job: none is as large, or has the labels and tolerated taints.",
     "pods-refused": "The server refuses the pods of an accepted job: none starts, and at most an event says why.",
-    "pods-lost": "A policy takes from the pods what their Job knows them by, so that it deletes them and makes others, forever.",
+    "pods-lost": "A policy takes from pods or Jobs the labels that their owner knows them by: it makes others forever, or never ends.",
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so they never connect.",
     "job-refused": "The server refuses the batch Job that JobSet creates for an accepted job, so no pod starts; at most an event says why.",
     "claim-refused": "The server refuses the claim that JobSet creates for an accepted job, so the pods wait forever.",

@@ -48,13 +48,14 @@ def judged(
         by_policies, by_webhook = list[Finding](), list[Diagnostic]()
         if policies and policies.have_policies:
             from jobspec.operators.policies import changed_objects
-            from jobspec.outcome.programs import decided, lost_pods, refused_by_policies
+            from jobspec.outcome.programs import decided, lost_objects, refused_by_policies
 
             made = changed_objects(expanded, policies, context, first_and_last_only=True)
             expanded, by_webhook = made.job, list(made.refusals)
             skip_server_checks = skip_server_checks and not policies.change_objects
             by_policies = [*(decided(each, tree) for tree, each in made.decisions), *refused_by_policies(expanded, policies, context)]
-            by_policies += lost_pods(expanded)
+            if all(each.severity != "error" for each in by_policies):
+                by_policies += lost_objects(expanded)
         if by_webhook:
             return [*expansion.diagnostics, *by_webhook]
         refused = [*([] if skip_server_checks else refused_objects(expanded)), *by_policies]

@@ -483,22 +483,37 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
     return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
 
 
-def lost_pods(job: ExpandedJob) -> Iterator[Finding]:
-    """Why a Job does not know pods that it has made: policies take from them what it finds them by."""
+def lost_objects(job: ExpandedJob) -> Iterator[Finding]:
+    """The pods and Jobs that their owner does not know as its own: policies take from them the labels and annotations that it looks for."""
     indexed = {text(each, "metadata", "name") for each in job.of_kind("Job") if is_indexed(each)}
-    for role in job.roles:
-        metadata = role.pod_tree.value["metadata"]
-        owners = {text(each, "name") for each in items(metadata.get("ownerReferences")) if text(each, "kind") == "Job"}
-        for field, name in _KNOWN_BY:
-            if owners and not text(metadata, field, name) and (field == "labels" or owners & indexed):
-                what = f"pods without the {field.removesuffix('s')} `{name}`: their Job does not know them, and makes others forever"
+    for made, what in [*((role.pod_tree, "pods") for role in job.roles), *((each, "Jobs") for each in job.of_kind("Job"))]:
+        metadata = made.value["metadata"]
+        owner = next((each for each in items(metadata.get("ownerReferences")) if text(each, "kind") in _KNOWN_BY), None)
+        if owner is None:
+            continue
+        known_by, follows = _KNOWN_BY[text(owner, "kind")]
+        for field, names in known_by.items():
+            missing = [each for each in names if not text(metadata, field, each)]
+            if missing and (field == "labels" or text(owner, "name") in indexed):
+                which = f"the {field if missing[1:] else field.removesuffix('s')} {', '.join(f'`{each}`' for each in missing)}"
+                message = f"{what} without {which}: their {text(owner, 'kind')} {follows}"
                 by = next((each.mark.file for _, each in metadata.entries(field) if each.mark.file.startswith("policy ")), "a policy")
-                hint = f"{by} takes it away: add to the {field} of pods, and do not replace them"
-                yield Finding(None, what, hint, rule="pods-lost", severity="error")
+                hint = f"{by} takes {'them' if missing[1:] else 'it'} away: add to the {field} of {what}, and do not replace them"
+                yield Finding(None, message, hint, rule="pods-lost", severity="error")
 
 
-#: What a Job knows its pods by, the last one where they have numbers.
-_KNOWN_BY = (("labels", "batch.kubernetes.io/controller-uid"), ("annotations", JOB_INDEX))
+#: Kind of an owner -> the labels and annotations by which it knows what it has made, Jobs with numbers by the latter, and what follows.
+_KNOWN_BY: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
+    "Job": (
+        {"labels": ("batch.kubernetes.io/controller-uid",), "annotations": (JOB_INDEX,)},
+        "does not know them, and makes others forever",
+    ),
+    "JobSet": ({"labels": ("jobset.sigs.k8s.io/restart-attempt",)}, "cannot tell their attempt, and never ends"),
+    "PyTorchJob": (
+        {"labels": tuple(f"training.kubeflow.org/{each}" for each in ("operator-name", "job-name", "replica-type", "replica-index"))},
+        "does not know them, and never ends",
+    ),
+}
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class _Sent:
     pods: int
     said: list[str] = field(default_factory=list)
     is_lost: bool = False
-    """Whether we say that the pods come, and are deleted again."""
+    """Whether we say that the pods come, and that their job does not know them."""
 
     @property
     def namespace(self) -> str:
@@ -59,7 +59,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 60
             time.sleep(_PAUSE)
         for each in sent:
             came, events = len(_items(server, each, "pods")), _refusals(server, each)
-            lost = _are_deleted(server, each)
+            lost = _are_lost(server, each)
             tally[f"{each.job['kind']} {'lost' if lost else 'came' if came == each.pods else 'refused'}"] += 1
             if lost is not each.is_lost or (not lost and (came == each.pods) is bool(each.said)):
                 text = quick_yaml.dump_all([each.job, *each.objects])
@@ -108,10 +108,13 @@ def _policy(name: str, namespace: str, random: Random) -> Data:
         **{each: constraints[each] for each in ("matchPolicy",) if each in constraints},
     }
     policy["spec"].pop("paramKind", None)
+    if "mutations" in policy["spec"] and random.random() < 0.1:
+        policy["spec"]["mutations"] = [{"patchType": "JSONPatch", "jsonPatch": {"expression": _WITHOUT_LABELS}}]
     del policy["metadata"]["annotations"]
     return policy
 
 
+_WITHOUT_LABELS = "[JSONPatch{op: 'replace', path: '/metadata/labels', value: {'a': 'b'}}]"
 #: What policies change of a JobSet or a Job, by the path of a pod's template in it.
 _OF_TEMPLATES = (
     "[JSONPatch{op: 'add', path: 'AT/spec/hostNetwork', value: true}]",
@@ -192,12 +195,15 @@ def _refusals(server: Server, sent: _Sent) -> list[str]:
     return [each["message"] for each in _items(server, sent, "events") if "FailedCreate" in each["reason"] or "denied" in each["message"]]
 
 
-def _are_deleted(server: Server, sent: _Sent) -> bool:
-    """Whether a Job deletes its own pods."""
-    return any(each["reason"] == "SuccessfulDelete" for each in _items(server, sent, "events"))
+def _are_lost(server: Server, sent: _Sent) -> bool:
+    """Whether a Job deletes its own pods or makes more than it has, or a PyTorchJob makes its own again."""
+    events = _items(server, sent, "events")
+    return len(_items(server, sent, "pods")) > sent.pods or any(
+        each["reason"] == "SuccessfulDelete" or each["message"].endswith("already exists") for each in events
+    )
 
 
 def _is_settled(server: Server, sent: _Sent) -> bool:
     if sent.is_lost:
-        return _are_deleted(server, sent)
+        return _are_lost(server, sent)
     return len(_items(server, sent, "pods")) == sent.pods or bool(_refusals(server, sent))
