@@ -217,12 +217,14 @@ _MOST = 12  # variants to look at while somebody waits
 
 
 def _overlay_text(view: ClientView, name: str, document: Document, path: Path, value: Any) -> str:
-    """What an overlay that is named in a project does, and its parameters."""
-    file = _overlay_at(view, name, document, path, value)
+    """What an overlay that is named in a project does, and its parameters; of a parameter what that is."""
+    is_parameter = "overlays" in path[-4:-3]
+    file = _overlay_at(view, name, document, path[:-1], None) if is_parameter else _overlay_at(view, name, document, path, value)
     if not file:
         return ""
     about = described(file)
-    parameters = [f"- `{each}` ({said['type']}): {said.get('description', '')}" for each, said in about["parameters"].items()]
+    asked = [each for each in about["parameters"] if not is_parameter or each == path[-1]]
+    parameters = [f"- `{each}` ({said['type']}): {said.get('description', '')}" for each in asked for said in [about["parameters"][each]]]
     return "\n\n".join(filter(None, [f"overlay **{about['name']}**: {about['description']}", "\n".join(parameters)]))
 
 
@@ -237,7 +239,7 @@ def overlay_named(view: ClientView, name: str, named: str) -> OverlayFile | None
     """The overlay that a project calls so: a shipped one, or a file of its own; None where there is none."""
     if named in shipped():
         return shipped_file(named)
-    path = os.path.normpath(os.path.join(os.path.dirname(name), named))
+    path = _beside(name, named)
     content = view.text(path).text.encode(errors="surrogatepass")
     documents = read(content.decode(errors="replace"), file=path)[0] if content else []
     return OverlayFile(path, content) if documents and documents[0].group_kind == kinds.OVERLAY else None
@@ -381,8 +383,9 @@ def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path
     structure = _structure(view, outline, line, path)
     yield from ((str(each), "", str(each)) for each in structure.get("enum", ()))
     yield from ((each, "", each) for each in ("true", "false") if structure.get("type") == "boolean")
-    if (said := structure.get("description") or "").startswith("`"):  # which lists them, where Go code knows them
-        yield from ((each, "", each) for each in re.findall(r"`([A-Z]\w+)`", said))
+    said = structure.get("description") or ""
+    listed = re.findall(r"`([A-Z]\w+)`", said)  # where Go code knows the values, the description lists them
+    yield from ((each, "", each) for each in (listed if said.startswith("`") or len(listed) > 1 else ()))
 
 
 def _of_project(view: ClientView, name: str, path: Path) -> Iterator[Offer]:
@@ -424,7 +427,7 @@ def definition(view: ClientView, params: lsp.DefinitionParams) -> list[lsp.Locat
     if overlay := _overlay_at(view, name, document, path, value):
         return [view.location(Mark(overlay.file, 1, 1))]
     if document.group_kind == kinds.PROJECT and path[-1:] == ("base",) and isinstance(value, str):
-        return [view.location(Mark(os.path.normpath(os.path.join(os.path.dirname(name), value)), 1, 1))]
+        return [view.location(Mark(_beside(name, value), 1, 1))]
     if path[-1:] == ("name",) and "volumeMounts" in path:
         return [view.location(mark) for mark in _volumes(document, path, value)]
     referred = _referred_kinds(path)
@@ -461,30 +464,39 @@ def references(view: ClientView, params: lsp.ReferenceParams) -> list[lsp.Locati
         if set(_referred_kinds(at)) & set(referred)
     ]
     if path == ("metadata", "name"):
-        marks += list(_in_projects(view, name))
-    if "volumes" in path:
-        pod = path[: path.index("volumes")]
+        marks += _in_projects(view, name)
+    elif document.group_kind == kinds.PROJECT and isinstance(named := path[-1] if "overlays" in path[-3:-2] else value, str):
+        marks += _in_projects(view, named if named in shipped() else _beside(name, named))
+    if "volumes" in path or "volumeMounts" in path:
+        pod = path[: path.index("volumes")] if "volumes" in path else _volumes_for(path)[:-1]
         marks += [
             document.marks.nearest(at).place() for at in _paths_of(document.data, value) if at[: len(pod)] == pod and "volumeMounts" in at
         ]
     return [view.location(each) for each in dict.fromkeys(marks)]
 
 
-def _paths_of(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of a value, wherever it stands."""
+def _beside(name: str, other: str) -> str:
+    """The name of a file by its path from the folder of another one."""
+    return os.path.normpath(os.path.join(os.path.dirname(name), other))
+
+
+def _paths_of(value: Any, wanted: Any, path: Path = (), *, keys: bool = False) -> Iterator[Path]:
+    """The paths of a value, wherever it stands, with *keys* of mappings, too."""
     if isinstance(value, dict | list):
         for step, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _paths_of(each, wanted, (*path, step))
+            if keys and step == wanted:
+                yield (*path, step)
+            yield from _paths_of(each, wanted, (*path, step), keys=keys)
     elif value == wanted:
         yield path
 
 
 def _in_projects(view: ClientView, name: str) -> Iterator[Mark]:
-    """Where projects name a file."""
+    """Where projects name a file, or a shipped overlay."""
     for path in view.snapshot.plans:
-        here = os.path.relpath(name, os.path.dirname(path) or os.curdir)
+        here = name if name in shipped() else os.path.relpath(name, os.path.dirname(path) or os.curdir)
         for document in view.documents(path):
-            for at in (*_paths_of(document.data, here), *_paths_of(document.data, f"./{here}")):
+            for at in (*_paths_of(document.data, here, keys=True), *_paths_of(document.data, f"./{here}", keys=True)):
                 yield document.marks.nearest(at).place()
 
 

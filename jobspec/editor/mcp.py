@@ -316,6 +316,9 @@ _REFUSED = frozenset(
             "os.truncate",
             "os.link",
             "os.symlink",
+            "os.chmod",
+            "os.chown",
+            "os.utime",
         ),
         *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request"),
     )

@@ -188,7 +188,11 @@ def test_definition(file: str, words: str, places: list[tuple[str, int]], sessio
         ("queue.yaml", "gpus", [("job.yaml", 5), ("other.yaml", 5)]),
         ("job.yaml", "bert", [("jobspec.yaml", 6), ("jobspec.yaml", 10)]),
         ("runtime.yaml", "data\n", [("runtime.yaml", 18)]),
+        ("runtime.yaml", "data, mountPath", [("runtime.yaml", 18)]),
         ("overlays/longer.yaml", "longer", [("jobspec.yaml", 9)]),
+        ("jobspec.yaml", "overlays/longer", [("jobspec.yaml", 9)]),
+        ("jobspec.yaml", "gpu-nccl", [("jobspec.yaml", 8)]),
+        ("jobspec.yaml", "job.yaml", [("jobspec.yaml", 6), ("jobspec.yaml", 10)]),
     ],
 )
 def test_references(file: str, words: str, places: list[tuple[str, int]], session: Session) -> None:
@@ -207,6 +211,7 @@ def test_references(file: str, words: str, places: list[tuple[str, int]], sessio
         ("claim.yaml", "accessModes", ["PersistentVolumeClaim.spec.accessModes"]),
         ("queue.yaml", "clusterQueue", ["**LocalQueue.spec.clusterQueue** `string`"]),
         ("jobspec.yaml", "gpu-nccl", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
+        ("jobspec.yaml", "gpus: 8", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "overlays/longer", ["overlay **longer**: train longer", "`epochs` (integer): how often"]),
         ("overlays/longer.yaml", "description: train", ["**Overlay.spec.description** `string`"]),
     ],
@@ -229,6 +234,7 @@ def test_hover(file: str, words: str, said: list[str], session: Session) -> None
         ("job.yaml", "  runtimeRef:\n    name: ", "", ["ours", "torch-distributed"], []),
         ("job.yaml", "kueue.x-k8s.io/queue-name: gpus}\n", "  annotations:\n    a: b\n", [], []),
         ("runtime.yaml", "                    - name: node\n", "                      imagePullPolicy: ", ["Always", "IfNotPresent"], []),
+        ("debugged.yaml", "spec:\n", "  restartPolicy: ", ["Always", "OnFailure", "Never"], []),
         (
             "runtime.yaml",
             "                    - name: data\n",
