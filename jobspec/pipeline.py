@@ -382,10 +382,14 @@ def _with_wrapped(document: Document, text: str, target: Target) -> list[Documen
 
 
 def with_stand_ins(manifests: Manifests, checked: Checked, cluster: Cluster) -> Manifests:
-    """The manifests with values in place of the placeholders that a server refuses, and a note for each, without a message."""
+    """The manifests with values in place of the placeholders that a server refuses, and a note for each, without a message.
+
+    Those of overlays and projects are parameters, which nobody else fills in.
+    """
     from jobspec.placeholders import stood_in
 
-    errors = [each for each in checked.result.diagnostics if each.severity == "error"]
+    own = {each.index for each in manifests.documents if each.group_kind[0] == OVERLAY[0]}
+    errors = [each for each in checked.result.diagnostics if each.severity == "error" and each.document not in own]
     documents, notes = stood_in(manifests.documents, errors, cluster.target)
     if not notes or manifests.settled is not None:
         return manifests

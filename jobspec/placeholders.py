@@ -16,6 +16,7 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import resolve
+from jobspec.kinds import OVERLAY
 from jobspec.kustomize import InBuild
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -248,10 +249,13 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     unjudged = [each for each in result.diagnostics if each.rule == _NOTE and not each.message]
     lines_of = cache(lambda file: read(file).split("\n"))
     filled_in = {str(each.mark) for each in unjudged}
+    own = {row.index for row in result.documents if row.api_version.startswith(f"{OVERLAY[0]}/")}  # whose `${NAME}` are parameters
     dropped = [
         each
         for each in result.diagnostics
-        if each.rule != _NOTE and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
+        if each.rule != _NOTE
+        and each.document not in own
+        and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
     kinds = {row.index: row.kind for row in result.documents}
     is_template = _TEMPLATE.search(result.path) is not None

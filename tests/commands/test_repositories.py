@@ -84,6 +84,7 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
             ["partly"],
             [(4, "unjudged-template", "placeholders: 4 values not checked"), (10, "implicit-restart-policy", restart)],
         ),
+        "overlay.yaml": (["invalid"], [(5, "invalid-overlay", "`${lr}` is not a parameter of this overlay")]),
         "secret.yaml": (["partly"], [(5, "unjudged-template", "encrypted by SOPS: 2 values not checked")]),
         "server.yaml": (["partly"] * 3 + ["invalid"], [(4, "unjudged-template", "placeholders: 9 values not checked"), immutable]),
         "wrong.yaml": (["invalid"], [wrong]),
