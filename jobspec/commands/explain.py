@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from jobspec.commands.inputs import overlay_file
 from jobspec.commands.listing import overlay_page
@@ -110,10 +110,16 @@ def _kinds() -> list[str]:
     return sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})
 
 
-def _root(kind: str) -> ExplainedKind:
+def _root(kind: str, steps: Sequence[str]) -> ExplainedKind:
+    """A kind in its newest version, or in the older one that alone has the steps."""
     from jobspec import models
+    from jobspec.schemas import explain
 
-    return builtin_roots().get(kind) or root_of(getattr(models, kind))
+    if built_in := builtin_roots().get(kind):
+        return built_in
+    model = getattr(models, kind)
+    roots = [root_of(model, each) for each in reversed(model.RESOURCE.versions)]
+    return next((each for each in roots if explain.has_place(each, steps)), roots[0])
 
 
 def place_of(path: str, targets: Iterable[str]) -> tuple[ExplainedKind, list[str], str]:
@@ -121,7 +127,7 @@ def place_of(path: str, targets: Iterable[str]) -> tuple[ExplainedKind, list[str
     from jobspec.targets import choose, release_of
 
     kind, steps = _steps(path)
-    root = _root(kind)
+    root = _root(kind, steps)
     return root, steps, release_of(root.component, choose(targets))
 
 

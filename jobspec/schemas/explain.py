@@ -290,12 +290,13 @@ class ExplainedKind:
     model: type[Model] | None = None
 
 
-def root_of(model: type[Model]) -> ExplainedKind:
-    """A kind that a model describes."""
+def root_of(model: type[Model], version: str = "") -> ExplainedKind:
+    """A kind that a model describes, in its newest *version* unless another one is asked for."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    api_version = f"{resource.group}/{version or resource.version}"
     releases = list(RELEASES[resource.component])
     return ExplainedKind(
-        model.__name__, resource.api_version, resource.component, releases, lambda release: structure_of(model, release), model
+        model.__name__, api_version, resource.component, releases, lambda release: structure_of(model, release, version), model
     )
 
 
@@ -363,6 +364,14 @@ def places_of(root: ExplainedKind, steps: Sequence[str], release: str) -> dict[s
         failures.sort(key=lambda pair: (-len(pair[0].place.path), pair[1] != release))
         raise JobspecError(_complaint([failure for failure, _ in failures]))
     return places
+
+
+def has_place(root: ExplainedKind, steps: Sequence[str]) -> bool:
+    """Whether a kind has a place at *steps* in any release."""
+    try:
+        return bool(places_of(root, steps, root.releases[-1]))
+    except JobspecError:
+        return False
 
 
 def _walk(place: FieldPlace, steps: Sequence[str]) -> FieldPlace:

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from jobspec import models
 from jobspec.cli import main
-from jobspec.commands.explain import _layout
+from jobspec.commands.explain import _layout, place_of
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.kinds import COMPONENTS
 from jobspec.models.base import (
@@ -433,3 +433,9 @@ def test_a_file_without_a_policy_is_not_explained() -> None:
     path = ROOT / "tests" / "cases" / "guides" / "simple.yaml"
     done = run_here("explain", str(path))
     assert (done.returncode, "there is no admission policy in it" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("field", "version"), [("cohort", "v1beta1"), ("cohortName", "v1beta2"), ("queueingStrategy", "v1beta2")])
+def test_a_field_that_only_an_older_version_has_is_explained_there(field: str, version: str) -> None:
+    root, steps, release = place_of(f"ClusterQueue.spec.{field}", [])
+    assert explain.page(root, steps, release).version == f"kueue.x-k8s.io/{version}, kueue 0.19.2"
