@@ -329,7 +329,7 @@ class _World:
         self.made, self.rare = 0, 0.2 if self.is_running else 0.5
         self.namespace = self.prefix
         self.levels = random.choice(([], [], ["rack", "host"], ["block", "rack", "host"], ["block", "rack"]))
-        self.labels = {"type": ["a", "b"], "zone": ["x", "y"]}
+        self.labels = {"type": ["a", "b"], "zone": ["x", "z"]}
         self.resources = random.choice((["cpu"], ["cpu", "memory"], ["cpu", GPU], ["cpu", "memory", GPU], ["cpu", "pods"]))
         self.flavors = [self._flavor(f"{self.prefix}-f{number}") for number in range(random.randint(1, 4))]
         self.cohorts = [f"{self.prefix}-c{number}" for number in range(random.choice((0, 1, 1, 2, 3)))]
