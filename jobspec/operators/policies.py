@@ -12,7 +12,7 @@ from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob
-from jobspec.operators.made import with_crd_defaults, with_generated_names
+from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -105,7 +105,10 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
         sent = with_crd_defaults(made, shape, made.mark)
     else:
         (sent,) = with_api_defaults([made], context, job.target)
-    request = Request(with_generated_names(sent), namespace=job.job.namespace, user=job.creator_of(made))
+    data = with_generated_names(sent)
+    if RANDOM in text(sent, "metadata", "name"):  # the name is generated once policies have changed the object
+        data = {**data, "metadata": {name: each for name, each in data["metadata"].items() if name != "name"}}
+    request = Request(data, namespace=job.job.namespace, user=job.creator_of(made))
     return _changed(made, request, policies, shape, job.target, lambda data: data)
 
 

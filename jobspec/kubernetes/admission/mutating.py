@@ -59,6 +59,7 @@ def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settl
     policies = concerned(request, objects, kinds.MUTATING_POLICY)
     if not policies:
         return Mutation(request.object)
+    request = request._replace(is_named=False)
     first = _Round(request, objects, shape, settle, release)
     first.run(policies)
     if not first.again or any(each.is_evaluated for each in first.decisions):

@@ -56,6 +56,8 @@ class Request(NamedTuple):
     """Gives the structure of the kind in such a version."""
     sent_version: str = ""
     """The version in which the object is sent, where that is another one."""
+    is_named: bool = True
+    """Whether a name has been generated for an object without one: not before policies have changed it."""
 
     @property
     def operation(self) -> Operation:
@@ -765,8 +767,8 @@ def _unknown_in(request: Request, *, is_namespace_known: bool) -> frozenset[Name
         of_namespace = ("labels", "annotations", "uid", "creationTimestamp", "resourceVersion")
         found |= {("namespaceObject", "metadata", each) for each in of_namespace}
         found |= {("namespaceObject", "spec"), ("namespaceObject", "status")}
-    if not request.name:
-        found.add(("object", "metadata", "name"))
+    if not request.name and request.is_named:
+        found |= {("object", "metadata", "name"), ("request", "name")}
     return frozenset(found)
 
 
