@@ -346,7 +346,7 @@ def repository_options() -> list[Option]:
     return [
         Option("--no-build", dest="build", what="check the files of kustomizations as they are, without building them"),
         Option("--helm", metavar="CHART", repeatable=True, what="check what helm renders from this chart, offline; repeatable"),
-        Option("--values", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
+        Option("--values", "-f", metavar="FILE", repeatable=True, what="a file of values for the charts of --helm; repeatable"),
         Option(
             "--substitute",
             metavar="NAME=VALUE",

@@ -603,7 +603,7 @@ helm = pytest.mark.skipif(not shutil.which("helm"), reason="helm is not installe
 
 @helm
 def test_what_helm_renders_is_judged_and_reported_in_values_and_templates() -> None:
-    found, rows = _found(CHARTS, "--helm", "train", "--values", "prod.yaml")
+    found, rows = _found(CHARTS, "--helm", "train", "-f", "prod.yaml")
     assert found == _expected(CHARTS)
     assert rows == {"Helm chart": 1, "PyTorchJob invalid": 1, "ConfigMap invalid": 1}
     alone, _ = _found(CHARTS, "--helm", "train")
