@@ -397,7 +397,7 @@ def reported(
 
         results = at_sources(results, builds)
     results = [_with_templates(each, found) if each.diagnostics else each for each in results]
-    results = _with_own_kinds(results, asked)
+    results = _with_seeming_roles(_with_own_kinds(results, asked), found)
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
     from jobspec.kustomize import InBuild
@@ -412,6 +412,22 @@ def reported(
         return without_placeholders(result, text, file.in_build or InBuild(), values_for(file, values) or {})
 
     return [relaxed(each) for each in results]
+
+
+def _with_seeming_roles(results: list[FileResult], found: Sequence[Found]) -> list[FileResult]:
+    """The results, where the first error of a file that the user named says that it seems to be no manifest, but a patch for example."""
+    wrong = {each.path for each in results if not each.valid}
+    named = [each for each in found if each.named and each.content is None and each.path in wrong]
+    roles = {each.path: each.in_build.role for each in _with_roles(named, skip_unknown=True, build=False) if each.in_build}
+
+    def saying(result: FileResult, role: str) -> FileResult:
+        said = f"the file seems to be a {role}, which `--skip-unknown` passes by"
+        first = next(each for each in result.diagnostics if each.severity == "error")
+        hint = "; ".join(filter(None, (first.hint, said)))
+        rows = [each.with_hint(hint) if each is first else each for each in result.diagnostics]
+        return FileResult(result.path, result.documents, rows, ignored=result.ignored)
+
+    return [saying(each, roles[each.path]) if roles.get(each.path) else each for each in results]
 
 
 def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> list[FileResult]:

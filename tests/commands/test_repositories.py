@@ -109,6 +109,22 @@ def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skippe
     assert _reported(REPOSITORIES / "helm", chart, "--skip-unknown")[chart] == ("Helm chart file", [])
 
 
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("kustomize/overlays/prod/replicas.yaml", "kustomize patch"),
+        ("helm/chart/templates/job.yaml", "Helm chart file"),
+        ("habits/kind/patches/kube-scheduler.yaml", "patch"),
+        ("habits/printf/user-data.yaml", ""),
+        ("kustomize/alone/binding.yaml", ""),
+    ],
+)
+def test_a_file_that_is_named_says_once_what_it_seems_to_be(path: str, role: str) -> None:
+    printed = run_here("validate", path, cwd=REPOSITORIES).stdout
+    assert printed.count("seems to be") == bool(role)
+    assert not role or f"the file seems to be a {role}, which `--skip-unknown` passes by" in printed
+
+
 @pytest.mark.parametrize("name", ["kustomization.yml", "Kustomization"])
 def test_a_kustomization_may_have_other_names(name: str, tmp_path: Path) -> None:
     shutil.copytree(REPOSITORIES / "kustomize", tmp_path / "repository")
