@@ -188,9 +188,9 @@ def no_deadline(job: LintedJob) -> Iterator[Finding]:
     """A job with GPUs has no deadline: it holds them as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
-    Instead: set `activeDeadlineSeconds` to more than the job can need.
-    Before: runPolicy: {}
-    After: runPolicy: {activeDeadlineSeconds: 86400}
+    Instead: set `activeDeadlineSeconds` to more than the job can need, in a TrainJob's `spec` or a PyTorchJob's `runPolicy`.
+    Before: spec: {runtimeRef: {name: torch-distributed}}
+    After: spec: {runtimeRef: {name: torch-distributed}, activeDeadlineSeconds: 86400}
     Evidence: kyverno/kyverno#13879
     """
     policy = ("spec", "runPolicy") if job.is_pytorchjob else ("spec",)
