@@ -140,30 +140,25 @@ def flow_at_end(text: str) -> tuple[Path, str, list[str] | None] | None:
     None where it is in no flow style, or complete.
     """
     open_ones: list[tuple[list[str], list[int | str]]] = []  # of each: the keys of a mapping, and the step that it is at
-    word = ""
-    for at, character in enumerate(text):
-        quote = word[:1] if word[:1] in ("'", '"') and word.count(word[:1]) == 1 else ""
-        if quote or (character not in "{}[],:" and open_ones):
-            word = (word + character).lstrip()
-        elif character in "{[" and not word:
-            open_ones.append(([], [0] if character == "[" else []))
-        elif character in "}]" and open_ones:
-            open_ones.pop()
-            word = ""
-        elif character == "," and open_ones:
-            steps = open_ones[-1][1]
+    start = 0
+    for token in _FLOW.finditer(text if text[:1] in ("{", "[") else ""):
+        keys, steps = open_ones[-1] if open_ones else ([], [])
+        if token[0] in "{[":
+            open_ones.append(([], [0] if token[0] == "[" else []))
+        elif token[0] in "}]":
+            open_ones = open_ones[:-1]
+        elif token[0] == ",":
             steps[:] = [step + 1 for step in steps if isinstance(step, int)]
-            word = ""
-        elif character == ":" and open_ones and not open_ones[-1][1] and text[at + 1 : at + 2] in (" ", ""):
-            key = word.strip("\"' ")
-            open_ones[-1][0].append(key)
-            open_ones[-1][1].append(key)
-            word = ""
-        elif open_ones:
-            word += character
+        elif token[0] == ":" and not steps:
+            steps.append(text[start : token.start()].strip("\"' "))
+            keys.append(str(steps[0]))
         else:
-            return None
+            continue
+        start = token.end()
     if not open_ones:
         return None
     keys, steps = open_ones[-1]
-    return tuple(step for _, inner in open_ones for step in inner), word, None if steps else keys
+    return tuple(step for _, inner in open_ones for step in inner), text[start:].lstrip(), None if steps else keys
+
+
+_FLOW = re.compile(r"""(?<![^\s{\[,:])(?:'[^']*'?|"(?:[^"\\]|\\.)*"?)|[{}\[\],]|:(?=\s|$)""")
