@@ -588,7 +588,7 @@ class Evaluation:
                 elif self._policy.fails:
                     yield _Refusal(found.message, self.path_of(text))
             elif found is not True:
-                yield _Refusal(self._message(each, values), self.path_of(text), self._hint(text, values))
+                yield _Refusal(self._message(each, values), self.path_of(text), self._hint(text))
 
     def matches(self) -> bool | CelFailure:
         """Whether all match conditions hold, of which one that is false decides; they see no namespace."""
@@ -676,8 +676,9 @@ class Evaluation:
             for name in expression.variables:
                 yield from self._reads(self._expressions.of_variables[name])
 
-    def _hint(self, text: str, values: Values) -> str:
+    def _hint(self, text: str) -> str:
         """The part of an expression that is false, and the values of what it compares and reads."""
+        values = self.values  # of its own, since a server does not spend on this
         parts = _split(text, ("&&",))
         false = next((each for each in parts if self.value(each, values) is False), text) if parts[1:] else text
         sides = _split(false, _COMPARISONS)
