@@ -62,10 +62,6 @@ class Ground:
         return server_at(NEWEST_OPERATORS)
 
     @cached_property
-    def newest(self) -> Server:
-        return Server(kubeconfig(NEWEST_OPERATORS))
-
-    @cached_property
     def newest_webhooks(self) -> manifests.HuntedServer:
         return manifests.with_webhooks(manifests.operators(self.newest_operators, newest=True))
 
@@ -202,8 +198,8 @@ HUNTS = (
     ),
     Hunt(
         "job-admission",
-        lambda ground, random: job_admission.finds(ground.newest, random, ground.tally),
-        lambda ground: ground.newest.needs("PyTorchJob", "TrainJob"),
+        lambda ground, random: job_admission.finds(ground.newest_operators, random, ground.tally),
+        lambda ground: ground.newest_operators.needs("PyTorchJob", "TrainJob"),
     ),
     Hunt(
         "mutating-policies",
