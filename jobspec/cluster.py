@@ -588,9 +588,9 @@ def _as_admitted(document: Document, judged: Judged, policies: PolicyObjects, cl
     if judged.old is None:
         data.pop("status", None)
     if document.group_kind == POD and judged.old is None:
-        from jobspec.kubernetes.admission.review import review_pod
+        from jobspec.kubernetes.admission.review import filled_pod
 
-        data = {**data, "spec": {**data.get("spec", {}), **review_pod(data, document.namespace, policies, cluster.target).pod["spec"]}}
+        data = filled_pod(data, document.namespace, policies, cluster.target)
     return data
 
 

@@ -10,6 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, set_by, text
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Decision, Request
+from jobspec.kubernetes.admission.review import filled_pod
 from jobspec.operators.api_defaults import as_admitted, with_api_defaults
 from jobspec.operators.expansion import ExpandedJob
 from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
@@ -108,6 +109,8 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
     data = with_generated_names(sent)
     if RANDOM in text(sent, "metadata", "name"):  # the name is generated once policies have changed the object
         data = {**data, "metadata": {name: each for name, each in data["metadata"].items() if name != "name"}}
+    if kind == "Pod":
+        data = filled_pod(data, job.job.namespace, policies, job.target)
     request = Request(data, namespace=job.job.namespace, user=job.creator_of(made))
     return _changed(made, request, policies, shape, job.target, lambda data: data)
 

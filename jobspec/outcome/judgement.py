@@ -23,7 +23,7 @@ from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.cluster import Cluster
@@ -59,7 +59,8 @@ def judged(
         if by_webhook:
             return [*expansion.diagnostics, *by_webhook]
         refused = [*([] if skip_server_checks else refused_objects(expanded)), *by_policies]
-        return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job)]
+        said = {each.message for each in by_policies}
+        return [*expansion.diagnostics, *_each_place_once([*refused, *_outcomes(expanded, cluster, policies)], job, apart=said)]
     except JobspecError:
         return None
 
@@ -78,12 +79,12 @@ def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects |
     yield from wrong_flags(programs, cluster.contracts)
 
 
-def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnostic]:
-    """The diagnostics, one for each rule and place, however many pods and objects it hits."""
+def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Container[str]) -> list[Diagnostic]:
+    """The diagnostics, one for each rule and place, however many pods and objects it hits; messages that are kept *apart*, once each."""
     first: dict[tuple[str, str, str], Diagnostic] = {}
     for each in outcomes:
         found = job.diagnostic(each)
-        cause = each.message.cause if isinstance(each.message, Reasons) else ""
+        cause = each.message.cause if isinstance(each.message, Reasons) else each.message if each.message in apart else ""
         first.setdefault((found.rule, str(found.mark), cause), found)
     return list(first.values())
 

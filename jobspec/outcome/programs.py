@@ -468,8 +468,12 @@ def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequ
 
 def _of_policies(made: MarkedTree, what: str, job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
     from jobspec.kubernetes.admission.policies import Request, decisions
+    from jobspec.kubernetes.admission.review import filled_pod
 
-    request = Request(with_generated_names(made), namespace=job.job.namespace, user=job.creator_of(made))
+    data, namespace = with_generated_names(made), job.job.namespace
+    if made.value["kind"].value == "Pod":
+        data = filled_pod(data, namespace, policies, job.target)
+    request = Request(data, namespace=namespace, user=job.creator_of(made))
     for each in decisions(request, policies):
         yield decided(each, made, what)
 

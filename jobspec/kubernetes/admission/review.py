@@ -75,6 +75,11 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     return PodReview(filled, refusals, [] if refusals else warned, list(_waits(filled, namespace, objects)))
 
 
+def filled_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> Data:
+    """A pod with the defaults of its type, and with what the plugins fill in before policies in CEL look at it."""
+    return {**pod, "spec": {**pod.get("spec", {}), **review_pod(pod, namespace, objects, target).pod["spec"]}}
+
+
 # The plugins' answer to a document: the problems of its pod, claim or labels as diagnostics, and the objects that were looked up.
 
 
