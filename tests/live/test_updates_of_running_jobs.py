@@ -12,13 +12,9 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.migrate.upgrade import JudgedJob, UpgradeState
-from jobspec.migrate.upgrade import changes as changes_of_upgrade
-from jobspec.operators.expansion import expand
 from jobspec.operators.trainer.runtimes import has_runtime_patches
 from jobspec.project.effects import update
 from jobspec.project.fields import changes, fields_of
-from jobspec.targets import choose
 from tests.support.server import PLURALS, PODS, WITH_OPERATORS, WORKLOADS, Server, server_at
 
 NAMESPACE = "updates-of-running-jobs"
@@ -141,44 +137,3 @@ def _predicted(name: str, server: Server) -> str:
     old, new = (read(_said(text, name, server), file="job.yaml")[0][0] for text in UPDATES[name])
     found = changes(fields_of(old, cluster.target), fields_of(new, cluster.target))
     return update(old, new, found, [new], cluster).meaning
-
-
-_SAME = "{image: example.com/a, command: [torchrun, a.py], numProcPerNode: 1}"
-_OTHER = "{image: example.com/a, command: [torchrun, a.py]}"
-"""With a variable for torchrun that trainers set differently from 2.1 on."""
-
-
-@pytest.mark.slow
-def test_what_an_older_trainer_suspended_starts_unless_it_has_to_be_recreated(server: Server) -> None:
-    older = Cluster(choose(["trainer=2.0.0"]))
-    expected, seen = {}, {}
-    for name, trainer in (("same", _SAME), ("other", _OTHER)):
-        text = _trainjob(f"trainer: {trainer}").replace("OVERRIDES, ", "").replace("NAME", name)
-        (job,) = read(text, file="job.yaml")[0]
-        sides = [UpgradeState(each, [], {name: JudgedJob(name, job, [], each.target)}) for each in (older, Cluster(server.target))]
-        found = changes_of_upgrade(*sides, lambda jobs, work: list(map(work, jobs)))
-        expected[name] = "never starts" if any(each.rule == "recreated-first" for each in found) else "starts"
-        made = next(each.data() for each in expand(job, [], older.target).objects if each.value["kind"].value == "JobSet")
-        made = {**made, "metadata": {"name": name}, "spec": {**made["spec"], "suspend": True}}
-        jobset = f"{PLURALS['JobSet'].format(NAMESPACE)}/{name}"
-        for path, data in (
-            (jobset, made),
-            (f"{PLURALS['TrainJob'].format(NAMESPACE)}/{name}", {**job.data, "spec": {**job.data["spec"], "suspend": False}}),
-        ):
-            answer = server.apply(f"{path}?fieldManager=trainer&force=true", json.dumps(data))
-            assert answer.accepted, answer.message
-        seen[name] = _start(server, name, jobset)
-    assert seen == expected
-
-
-def _start(server: Server, name: str, jobset: str, *, seconds: float = 60) -> str:
-    """Whether the trainer resumes the JobSet of a job, or says that it cannot."""
-    events = f"/api/v1/namespaces/{NAMESPACE}/events?fieldSelector=involvedObject.kind%3DTrainJob,involvedObject.name%3D{name}"
-    start = time.monotonic()
-    while time.monotonic() - start < seconds:
-        if server.get(jobset)["spec"].get("suspend") is not True:
-            return "starts"
-        if any(each["type"] == "Warning" for each in server.get(events)["items"]):
-            return "never starts"
-        time.sleep(0.5)
-    return "nothing happens"
