@@ -148,6 +148,14 @@ def is_judged_in_build(found: Found, *, skip_unknown: bool) -> bool:
     return found.content is None and (skip_unknown or not found.named)
 
 
+def projects_around(found: Sequence[Found]) -> list[Found]:
+    """The projects in the folders around named files, which may be bases of theirs, or what they were rendered to."""
+    given = {os.path.normpath(each.path) for each in found}
+    folders = dict.fromkeys(folder for each in found if each.named and each.content is None for folder in folders_around(each.path))
+    paths = [os.path.normpath(os.path.join(folder, PROJECT_FILE)) for folder in folders]
+    return [Found(each, named=False) for each in paths if each not in given and os.path.isfile(each)]
+
+
 def folders_around(path: str) -> Iterator[str]:
     """The folders around a file or folder, from inside outwards, up to the one that holds the repository or the working folder."""
     here = os.path.dirname(path)

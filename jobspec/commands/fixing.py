@@ -71,7 +71,9 @@ def fix_files(options: Options, run_context: RunContext, settings: ReportFilter 
 def files_to_fix(options: Options, run_context: RunContext, settings: ReportFilter | None) -> list[Found]:
     """The files of a command line that are manifests, none of which builds make."""
     found = find_for(options, settings, encrypted=True)
-    return [each for each in plans_in(found, options, run_context.cluster.contracts)[0] if not (each.in_build and each.in_build.role)]
+    given = {each.path for each in found}
+    files, _ = plans_in(found, options, run_context.cluster.contracts)
+    return [each for each in files if each.path in given and not (each.in_build and each.in_build.role)]
 
 
 def fixed_files(

@@ -11,7 +11,7 @@ from typing import TypeVar
 from jobspec.cluster import Cluster, releases_of
 from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
-from jobspec.commands.files import Found, content_of, reader, skipped
+from jobspec.commands.files import Found, content_of, is_judged_in_build, projects_around, reader, skipped
 from jobspec.commands.inputs import RunContext, load_run_context
 from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
@@ -221,24 +221,32 @@ def plan_with_contracts(options: Options, files: ProjectFiles, given: Mapping[st
 
 
 def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contract]) -> tuple[list[Found], dict[str, Plan]]:
-    """The files of folders, and by path the projects among them whose variants are judged: what these were rendered to is skipped."""
+    """The files, and by path the projects among them whose variants are judged: what these were rendered to is skipped.
+
+    Files that a hook names are judged by the project around them, as in a folder, where they are its bases or its tree.
+    """
+    asked = [each for each in found if is_judged_in_build(each, skip_unknown=options.skip_unknown)]
+    names = {os.path.normpath(each.path) for each in asked}
+    around = projects_around(found) if options.skip_unknown else []
     plans = {}
-    for each in found:
-        if (
-            os.path.basename(each.path) == PROJECT_FILE
-            and not each.named
-            and not (each.in_build and each.in_build.role)
-            and _is_project(each)
-        ):
+    for each in [*asked, *around]:
+        if os.path.basename(each.path) == PROJECT_FILE and not (each.in_build and each.in_build.role) and _is_project(each):
             planned = plan_with_contracts(options, ProjectFiles(each.path), given).with_variants()
-            if all(one.valid for one in planned.results):
+            if all(one.valid for one in planned.results) and (each not in around or _is_about(planned, names)):
                 plans[each.path] = planned
-    trees = tuple(os.path.join(os.path.normpath(each.output), "") for each in plans.values())
+    trees = tuple(map(_tree_of, plans.values()))
+    rendered = {id(each) for each in asked if os.path.normpath(each.path).startswith(trees)}
+    files = [skipped(each.path, "rendered file") if id(each) in rendered else each for each in found]
+    return [*files, *(each for each in around if each.path in plans)], plans
 
-    def is_rendered(each: Found) -> bool:
-        return not each.named and os.path.normpath(each.path).startswith(trees)
 
-    return [skipped(each.path, "rendered file") if is_rendered(each) else each for each in found], plans
+def _tree_of(planned: Plan) -> str:
+    return os.path.join(os.path.normpath(planned.output), "")
+
+
+def _is_about(planned: Plan, names: Collection[str]) -> bool:
+    """Whether files of these names are bases of a project, or what it was rendered to."""
+    return not planned.bases.isdisjoint(names) or any(each.startswith(_tree_of(planned)) for each in names)
 
 
 def _is_project(found: Found) -> bool:

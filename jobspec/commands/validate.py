@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
-from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, projects_around, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import (
     PROJECT_OR_FOLDER,
@@ -194,18 +194,16 @@ def judged_files(
 def plans_among(found: Sequence[Found], options: Options, run_context: RunContext) -> tuple[Sequence[Found], dict[str, Plan], set[str]]:
     """The files, and the projects in folders whose variants are judged in place of their bases, and of what they were rendered to.
 
-    The bases come last: their files, but for those that the user named.
+    The bases come last: their files, but for those that the user named, and not a hook.
     """
-    if (
-        run_context.wrong
-        or run_context.overlays
-        or not any(not each.named and os.path.basename(each.path) == PROJECT_FILE for each in found)
-    ):
+    by_hook = options.skip_unknown
+    candidates = [*found, *projects_around(found)] if by_hook else [each for each in found if not each.named]
+    if run_context.wrong or run_context.overlays or not any(os.path.basename(each.path) == PROJECT_FILE for each in candidates):
         return found, {}, set()
     from jobspec.commands.project import plans_in
 
     found, plans = plans_in(found, options, run_context.cluster.contracts)
-    named = {os.path.normpath(each.path) for each in found if each.named}
+    named = set() if by_hook else {os.path.normpath(each.path) for each in found if each.named}
     return found, plans, {base for planned in plans.values() for base in planned.bases} - named
 
 

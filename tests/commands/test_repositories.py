@@ -320,6 +320,24 @@ def _found(folder: Path, *arguments: str) -> tuple[Counter[tuple[str, int, str]]
     )
 
 
+def test_bases_and_rendered_files_that_a_hook_names_are_judged_by_their_project(tmp_path: Path) -> None:
+    base = JOB.replace(":v1", ":latest")
+    variants = "  variants: [{name: one, base: base/job.yaml}, {name: two, base: base/job.yaml, labels: {a: b}}]\n"
+    committed(tmp_path, {"team/base/job.yaml": base, "team/jobspec.yaml": PROJECT_HEAD + variants, "other/job.yaml": JOB})
+    assert run_here("render", cwd=tmp_path / "team").returncode == 0
+    rendered = sorted(str(each.relative_to(tmp_path)) for each in (tmp_path / "team" / "rendered").glob("*/pytorchjob-*.yaml"))
+    for named in ([*rendered, "team/base/job.yaml"], ["team/base/job.yaml"], [rendered[0], "team/jobspec.yaml"]):
+        lines = run_here("lint", *named, "--skip-unknown", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+        assert [each.partition(": ")[0] for each in lines if "unpinned-image" in each] == ["team/base/job.yaml:13:20"]
+    assert "team/jobspec.yaml" not in run_here("lint", "other/job.yaml", "--skip-unknown", "-o", "json", cwd=tmp_path).stdout
+    alone = run_here("lint", rendered[0], "-o", "concise", cwd=tmp_path).stdout  # who names a file without a hook has it judged as it is
+    assert "team/rendered" in alone and "team/base" not in alone
+    changed = (tmp_path / rendered[0]).read_text().replace("replicas: 1", 'replicas: "1"')
+    write(tmp_path, {rendered[0]: changed})
+    assert run_here("lint", *rendered, "--skip-unknown", "--fix-only", cwd=tmp_path).returncode == 0
+    assert (tmp_path / rendered[0]).read_text() == changed  # `jobspec render` writes these
+
+
 def test_a_job_of_a_refused_runtime_in_another_file_has_no_finding_of_its_own() -> None:
     folder = REPOSITORIES / "refused-runtime"
     assert _found(folder, ".")[0] == _expected(folder)
