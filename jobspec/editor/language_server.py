@@ -40,6 +40,8 @@ class EditorServer(LanguageServer):
         """Whether the client asks for diagnostics, and is sent none."""
         self.is_resolving = False
         """Whether the client asks for the edits of the fix that somebody chose; it takes them with each fix otherwise."""
+        self.is_versioned = False
+        """Whether the client takes edits of a version of a text, and refuses them for another one."""
         self._changes = 0
         self._pool = ThreadPoolExecutor(1)
         self._look: asyncio.Future[dict[str, list[Diagnostic]]] | None = None
@@ -204,6 +206,8 @@ def _initialize(server: EditorServer, params: lsp.InitializeParams) -> None:
     server.is_asked = bool(about and about.diagnostic)
     resolving = about and about.code_action and about.code_action.resolve_support
     server.is_resolving = bool(resolving and "edit" in resolving.properties)
+    within = params.capabilities.workspace
+    server.is_versioned = bool(within and within.workspace_edit and within.workspace_edit.document_changes)
 
 
 def _opened(server: EditorServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -240,12 +244,26 @@ async def _diagnostics(server: EditorServer, params: lsp.DocumentDiagnosticParam
 async def _actions(server: EditorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     found = await server.diagnostics()
     made = features.actions(server.view, params, found.get(server.view.name(params.text_document.uri), ()))
-    return made if server.is_resolving else [await _resolved(server, each) for each in made]
+    return [_versioned(server, each) for each in made] if server.is_resolving else [await _resolved(server, each) for each in made]
 
 
 async def _resolved(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAction:
-    view = server.view
-    return action if action.edit else await server.in_thread(lambda: features.resolved(view, action))
+    made = action
+    while not made.edit:
+        view = server.view
+        found = await server.in_thread(lambda: features.resolved(view, action))  # noqa: B023
+        if server.files.texts is view.texts:  # else somebody has typed meanwhile
+            made = found
+    return _versioned(server, made)
+
+
+def _versioned(server: EditorServer, action: lsp.CodeAction) -> lsp.CodeAction:
+    """An action whose edit is of the version of the text that it was made for, where the client takes that."""
+    if server.is_versioned and action.edit and action.edit.changes:
+        documents = [(server.workspace.get_text_document(uri), edits) for uri, edits in action.edit.changes.items()]
+        identifiers = [(lsp.OptionalVersionedTextDocumentIdentifier(each.uri, each.version), edits) for each, edits in documents]
+        action.edit = lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(each, edits) for each, edits in identifiers])
+    return action
 
 
 def _answering(feature: Callable[[ClientView, Any], Any]) -> Any:

@@ -192,15 +192,17 @@ class _Sent:
         """Nothing is left to close."""
 
 
-def _serve(folder: Path, talk: Callable[[Any, Callable[[Any], None], _Sent], Awaitable[None]]) -> list[dict[str, Any]]:
-    """Talk to a server; what it sent."""
+def _serve(
+    folder: Path, talk: Callable[[Any, Callable[[Any], None], _Sent], Awaitable[None]], *, within: Any = None
+) -> list[dict[str, Any]]:
+    """Talk to a server; what it sent. *within*: what the client can do in its workspace."""
     sent = _Sent()
 
     async def serve() -> None:
         made = language_server.server()
         made.protocol.set_writer(sent)  # type: ignore[arg-type]
         hear: Callable[[Any], None] = made.protocol.handle_message
-        hear(lsp.InitializeRequest(1, lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())))
+        hear(lsp.InitializeRequest(1, lsp.InitializeParams(lsp.ClientCapabilities(workspace=within), root_uri=folder.as_uri())))
         await talk(made, hear, sent)
         made._pool.shutdown()
         made._shown.cleanup()
@@ -245,6 +247,27 @@ def test_a_text_that_comes_when_a_check_ends_is_not_shown_its_findings(tmp_path:
         await made.diagnostics()
 
     assert _published(_serve(tmp_path, talk)) == [(2, [])]
+
+
+def test_a_fix_says_which_text_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = tmp_path / "job.yaml", JOB.replace("replicas", "replicaz")
+    action = lsp.CodeAction("Fix all", kind=lsp.CodeActionKind.SourceFixAll, data={"uri": path.as_uri()})
+
+    async def talk(_: Any, hear: Callable[[Any], None], sent: _Sent) -> None:
+        hear(_open(path, text))
+        with _held(monkeypatch, "fixed_files") as (begun, goes_on):
+            hear(lsp.CodeActionResolveRequest(2, action))
+            assert await asyncio.to_thread(begun.wait, 60)
+            hear(_change(path, f"# typed\n{text}"))
+            goes_on.set()
+            while not any(each.get("id") == 2 for each in sent.messages):
+                await asyncio.sleep(0.01)
+
+    edits = lsp.WorkspaceClientCapabilities(workspace_edit=lsp.WorkspaceEditClientCapabilities(document_changes=True))
+    (answer,) = [each["result"] for each in _serve(tmp_path, talk, within=edits) if each.get("id") == 2]
+    (change,) = answer["edit"]["documentChanges"]
+    line = f"# typed\n{text}"[: f"# typed\n{text}".index("replicaz")].count("\n")
+    assert (change["textDocument"]["version"], change["edits"][0]["range"]["start"]["line"]) == (2, line)
 
 
 def test_files_that_go_while_they_are_looked_for_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
