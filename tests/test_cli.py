@@ -52,6 +52,7 @@ def test_a_command_that_is_not_whole_gets_the_usage(arguments: list[str]) -> Non
     done = run_here(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: jobspec")
+    assert ("print the CustomResourceDefinitions" in done.stderr) == (arguments == ["schema"])  # its actions, of which it needs one
 
 
 def test_standard_input() -> None:

@@ -7,6 +7,7 @@ long to load as a verdict.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,6 +232,9 @@ def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentPa
                 self.exit(2, f"{prog}: {unknown}\n")
             if message.startswith(_OWN):
                 self.exit(2, f"{prog}: {message}\n")
+            if message == f"{_INCOMPLETE}: ACTION":
+                self.print_help(sys.stderr)
+                self.exit(2)
             if message.startswith(_INCOMPLETE):
                 super().error(message)  # with the usage
             self.exit(2, f"{prog}: {_unknown_value(message) or f'{message}; see `{prog} --help`'}\n")

@@ -160,7 +160,8 @@ def _limits(structure: Structure) -> list[str]:
 
 def _count(structure: Structure, name: str, what: str) -> str:
     bounds = _bounds(structure.get(f"min{name}"), structure.get(f"max{name}"))
-    return f"{bounds} {what}" if bounds else ""
+    one = {"entries": "entry"}.get(what, what[:-1])
+    return f"{bounds} {one if bounds.rpartition(' ')[2] == '1' else what}" if bounds else ""
 
 
 def _bounds(least: int | None, most: int | None) -> str:
