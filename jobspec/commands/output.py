@@ -219,6 +219,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     try:
         found = take()
     finally:
+        os.read(left, 256)  # after an error nobody takes what is left
         os.close(left)
         answers = [_answer(*child) for child in children]
     for answer in answers:

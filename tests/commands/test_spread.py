@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,16 @@ def test_what_ends_a_worker_is_reported(work: Callable[[int], object], error: ty
     with pytest.raises(error, match=said) as caught:
         spread(range(9), work)
     assert "In a worker process" in caught.value.__notes__[0]
+
+
+def test_an_error_ends_the_work_of_all(tmp_path: Path) -> None:
+    def work(number: int) -> int:
+        (tmp_path / str(number)).touch()
+        time.sleep(0.02)
+        if os.getpid() == _OWN and number:
+            raise ValueError("no good")
+        return number
+
+    with pytest.raises(ValueError, match="no good"):
+        spread(range(170), work)
+    assert len(list(tmp_path.iterdir())) < 60
