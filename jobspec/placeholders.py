@@ -34,6 +34,7 @@ _ACTION = re.compile(r"\s*(- )?(\S+:\s+)?(\{\{|\{%|%\{|\{[\w-]+\}\S)")
 _ALONE = re.compile(r"\s*(?:- )?(?:\S+: (?=%))?([A-Z][A-Z0-9]*_[A-Z0-9_-]+|\$\{?[A-Za-z_]\w*\}?|%[dqstv])(?:\|.*)?\s*")
 #: Names of files that a program or a person completes.
 _TEMPLATE = re.compile(r"(?:^|[/._-])templates?(?:[/._-]|$)")
+_BOOLEAN = re.compile(r"y|yes|on|n|no|off", re.IGNORECASE)  # besides those of YAML 1.2
 _STEP = re.compile(r"\.[^.\[]+|\[[^]]*\]")
 _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<change>[^{}]*)\}|\$(?P<plain>[A-Za-z_]\w*)")
 _DEFAULT = re.compile(r":?[-=](.*)", re.DOTALL)
@@ -270,7 +271,8 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     completed = [
         each
         for each in result.diagnostics
-        if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed) or any(_is_beside(each, other) for other in unknown)
+        if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed, lines_of)
+        or any(_is_beside(each, other) for other in unknown)
     ]
     kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     if len(kept) == len(result.diagnostics):
@@ -305,10 +307,13 @@ def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
     return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
 
 
-def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str]) -> bool:
-    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of an annotation."""
-    if found.rule == "wrong-type" and found.field.startswith("metadata.annotations["):
-        return "annotations" in completed
+def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str], lines_of: Callable[[str], list[str]]) -> bool:
+    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of a value.
+
+    kustomize makes texts of annotations, and of `yes` and the like, which are booleans to Kubernetes alone.
+    """
+    if found.rule == "wrong-type" and "annotations" in completed:
+        return found.field.startswith("metadata.annotations[") or _BOOLEAN.fullmatch(_written_at(found.mark, lines_of)) is not None
     if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size"):
         return "selector" in completed
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
@@ -324,16 +329,18 @@ def _is_beside(missing: Diagnostic, unknown: Diagnostic) -> bool:
     return missing.rule == "missing-field" and is_inside and _STEP.fullmatch(unknown.field[len(parent) :]) is not None
 
 
+def _written_at(mark: Mark, lines_of: Callable[[str], list[str]]) -> str:
+    """What is written at a mark in its line; empty where there is no such line."""
+    lines = lines_of(mark.file) if mark.line else []
+    end = mark.end_column - 1 if mark.end_line == mark.line else None
+    return lines[mark.line - 1][mark.column - 1 : end] if 0 < mark.line <= len(lines) else ""
+
+
 def _is_placeholder(found: Diagnostic, lines_of: Callable[[str], list[str]], values: Mapping[str, str]) -> bool:
     """Whether the value at the place of a finding has a placeholder without a value; of what lint and outcomes find, is one."""
     if found.field == "sops" and found.rule == "unknown-field":
         return True
-    mark = found.mark
-    lines = lines_of(mark.file) if mark.line else []
-    if not 0 < mark.line <= len(lines):
-        return False
-    end = mark.end_column - 1 if mark.end_line == mark.line else None
-    value = substituted(lines[mark.line - 1][mark.column - 1 : end].strip("\"'"), values)
+    value = substituted(_written_at(found.mark, lines_of).strip("\"'"), values)
     takes_words = found.rule in ("wrong-type", "wrong-format") or (found.rule == "invalid-name" and " " in value)
     place = _PLACEHOLDER.search(value) or (_WORDS.fullmatch(value) if takes_words else None)
     return place is not None and (found.stage not in ("outcome", "lint") or place[0] == value)

@@ -46,7 +46,7 @@ def test_what_kustomizations_name_as_patches_and_inputs_is_skipped() -> None:
 def test_what_builds_fill_in_is_not_missing() -> None:
     found = _reported(REPOSITORIES / "kustomize", ".", "--no-build")
     assert {path: errors for path, (_, errors) in found.items() if errors} == {"alone/binding.yaml": ["missing-field"]}
-    assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field", "wrong-size"]
+    assert _reported(REPOSITORIES / "kustomize", "base/server.yaml")["base/server.yaml"][1] == ["missing-field", "wrong-size", "wrong-type"]
 
 
 def test_a_chart_has_templates_and_other_files_may_be_some() -> None:
