@@ -21,7 +21,7 @@ from jobspec.overlays.apply import apply, overlaid
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import LoadedOverlay, pieces
 from jobspec.overlays.merge import OverlayValue, identity
-from jobspec.project.matrix import filled_text, spec_hash, texts_in
+from jobspec.project.matrix import filled_text, texts_in
 from jobspec.project.project import LoadedProject, field
 from jobspec.project.rendering import in_namespace
 from jobspec.project.variants import PlannedVariant, own_layer
@@ -175,10 +175,10 @@ class _HistoryReader:
         return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])
 
     def _hash_in(self, value: Value) -> list[Cause]:
-        """The hash that a job's name ends in."""
+        """The hash that a job's name ends in, which was made of quantities as they are written."""
         if value.path != ("metadata", "name") or not (self._variant.hashed and is_workload(self._document)):
             return []
-        return [Cause("hash", "spec", spec_hash(self._document), self._document.marks.nearest(("spec",)).place())]
+        return [Cause("hash", "spec", self._document.name.rpartition("-")[2], self._document.marks.nearest(("spec",)).place())]
 
     def _removal(self, value: Value, number: int) -> Origin:
         """The removal of a value by the layer that makes the state *number*; the last one gives the job its name."""

@@ -163,8 +163,8 @@ def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) ->
     _rendered_project(tmp_path)
     folders = sorted(path.name for path in (tmp_path / "rendered").iterdir() if path.is_dir())
     assert folders == [*(f"mnist-{lr}-{seed}" for lr in ("0.10", "1e-3") for seed in (1, 2, 3)), "mnist-gpu"]
-    (job,) = (tmp_path / "rendered" / "mnist-0.10-1").glob("pytorchjob-*")
-    assert re.fullmatch(r"pytorchjob-mnist-0-10-1-[0-9a-f]{8}\.yaml", job.name)
+    (job,) = (tmp_path / "rendered" / "mnist-0.10-1").glob("trainjob-*")
+    assert re.fullmatch(r"trainjob-mnist-0-10-1-[0-9a-f]{8}\.yaml", job.name)
     assert "namespace: ml\n  labels:\n    team: vision\n" in job.read_text()
 
 
@@ -208,11 +208,26 @@ def test_the_origin_of_a_value_is_reported_as_the_chapter_says(tmp_path: Path) -
         assert (done.returncode, done.stderr, done.stdout) == (0, "", reported)
 
 
+#: The base of the project in the reference.
+_BASE = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: mnist
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    image: ghcr.io/example/mnist:1.4
+    command: [torchrun, train.py]
+    args: [--epochs, "15"]
+"""
+
+
 def _project(folder: Path) -> str:
-    """The README's project in a folder, as text."""
+    """The project of the reference in a folder, as text."""
     queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
     text = _block("yaml", "kind: Project\n")
-    write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": text})
+    write(folder, {"base/mnist.yaml": _BASE, "overlays/queue.yaml": queue, "jobspec.yaml": text})
     return text
 
 
