@@ -77,7 +77,7 @@ def run(options: Options) -> int:
         sys.stdout.writelines(differences(_before(planned), _as_bytes(planned)))
     else:
         add_files(os.curdir, lambda: _added(planned, existing), replaced=[PROJECT_FILE])
-        sys.stdout.writelines(_summary(planned, found, checked))
+        sys.stdout.writelines(_summary(planned, files))
         sys.stderr.writelines(_afterwards(planned, failed))
     return 1 if failed else 0
 
@@ -189,14 +189,15 @@ def _added(planned: Planned, existing: Existing | None) -> Mapping[str, bytes]:
     return {path: content for path, content in after.items() if content != before.get(path)}
 
 
-def _summary(planned: Planned, found: Sequence[Found], checked: Sequence[Checked]) -> Iterator[str]:
+def _summary(planned: Planned, read: Sequence[tuple[Found, Checked]]) -> Iterator[str]:
+    """What was written, and which of the files that were *read* has no job."""
     yield from (f"{path}\n" for path in planned.files)
     for each in planned.entries:
         overlays = ", ".join(
             f"{use.name} {' '.join(f'{name}={value}' for name, value in use.values.items())}".rstrip() for use in each.item.uses
         )
         yield f"  {each.name}: {each.item.original.file}{f', by the overlays {overlays}' if overlays else ''}\n"
-    for file, answer in zip(found, checked, strict=True):
+    for file, answer in read:
         if not any(map(is_workload, answer.documents)):
             yield f"skipped {file.path}: no training job\n"
 

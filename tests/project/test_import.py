@@ -429,6 +429,7 @@ def test_what_is_wrong_is_reported_and_the_other_files_are_imported(tmp_path: Pa
     said = done.stderr
     assert (done.returncode, (tmp_path / "base" / "train.yaml").read_text()) == (1, JOB)
     assert "jobspec: not imported because of errors: bad.yaml, worse.yaml\n" in said
+    assert "skipped" not in done.stdout
     assert "jobspec: remove the originals, or each job exists twice: git rm good.yaml\n" in said
     assert 'bad.yaml:8:17: error: `replicas`: expected an integer, got the string "1" [wrong-type]' in said
     assert "worse.yaml:2:1: error:" in said
