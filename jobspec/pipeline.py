@@ -172,6 +172,12 @@ class Checked:
         kept = [each for each in self.objects if each.group_kind not in kinds]
         return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
 
+    def with_objects_named_in(self, manifests: Manifests) -> Checked:
+        """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
+        written = {(each.index, each.name, each.namespace) for each in manifests.documents}
+        kept = [each for each in self.objects if (each.index, each.name, each.namespace) in written]
+        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, comments=self.comments)
+
     def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
         """The same with another result."""
         unforeseen = self.unforeseen if unforeseen is None else unforeseen
@@ -220,7 +226,7 @@ def check_files(
         manifests = load(each, cluster)
         checked = check(manifests, cluster)
         if not checked.result.valid and has_placeholders(each):
-            checked = check(with_stand_ins(manifests, checked, cluster), cluster)
+            checked = check(with_stand_ins(manifests, checked, cluster), cluster).with_objects_named_in(manifests)
         checked = foresee(checked, cluster) if outcome else checked
         if checked.objects and is_left_out(each):
             checked = checked.without_objects(_DECIDING)

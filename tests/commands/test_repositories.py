@@ -93,6 +93,10 @@ def test_nothing_is_said_of_placeholders_but_how_many_there_are() -> None:
     assert strict == ("", ["invalid-name", "invalid-name", "invalid-metadata", "wrong-type"])
 
 
+def test_two_placeholders_name_no_namespace_together() -> None:
+    assert _reported(REPOSITORIES / "namespaces", ".") == {"namespace.yaml": ("", []), "pod.yaml": ("", [])}
+
+
 def test_what_is_wrong_in_another_file_is_no_placeholder_of_this_one() -> None:
     elsewhere = Diagnostic("invalid-name", "", Mark("runtime.yaml", 1, 1, 1, 9))
     result = FileResult("job.yaml", [DocumentResult(0, "invalid")], [elsewhere])
