@@ -637,7 +637,10 @@ class _World:
             spec["runtimeClassName"] = self.prefix
         tas = [each for each in self.flavors if "topologyName" in each["spec"]]
         annotations = self._placement(count) if tas and self._some(0.15 + 0.7 * len(tas) / len(self.flavors)) else {}
-        return {**({"metadata": {"annotations": annotations}} if annotations else {}), "spec": spec}
+        if self._some(0.03):
+            spec["resourceClaims"] = [{"name": "c", "resourceClaimName": "c"}]
+        metadata = {**({"annotations": annotations} if annotations else {}), **({"labels": {"odd": "-a-"}} if self._some(0.03) else {})}
+        return {**({"metadata": metadata} if metadata else {}), "spec": spec}
 
     def _placement(self, count: int) -> Data:
         start = "kueue.x-k8s.io/podset-"
