@@ -11,7 +11,7 @@ from typing import TypeVar
 from jobspec.cluster import Cluster, releases_of
 from jobspec.commands import merges
 from jobspec.commands import trees as owned_trees
-from jobspec.commands.files import Found, content_of, is_judged_in_build, projects_around, reader, skipped
+from jobspec.commands.files import Found, content_of, projects_around, reader, skipped
 from jobspec.commands.inputs import RunContext, load_run_context
 from jobspec.commands.merges import UnfinishedMerge
 from jobspec.commands.options import Options
@@ -225,7 +225,7 @@ def plans_in(found: Sequence[Found], options: Options, given: Mapping[str, Contr
 
     Files that a hook names are judged by the project around them, as in a folder, where they are its bases or its tree.
     """
-    asked = [each for each in found if is_judged_in_build(each, skip_unknown=options.skip_unknown)]
+    asked = [each for each in found if not each.named or (options.skip_unknown and each.content is None)]
     names = {os.path.normpath(each.path) for each in asked}
     around = projects_around(found) if options.skip_unknown else []
     plans = {}
