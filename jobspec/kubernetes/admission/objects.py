@@ -64,7 +64,8 @@ class PolicyObjects:
 
     def queues(self) -> list[Data]:
         """The objects of Kueue, and its configuration."""
-        found = [(kind, each) for (kind, _), named in self._by_place.items() for each in named.values()]
+        wanted = (*kinds.QUEUE_KINDS, kinds.QUEUE_CONFIGURATION, kinds.CONFIG_MAP)
+        found = [(kind, each) for (kind, _), named in self._by_place.items() if kind in wanted for each in named.values()]
         return [each for kind, each in found if kind in kinds.QUEUE_KINDS or kinds.configures_queues(kind, each)]
 
     @property
