@@ -110,8 +110,8 @@ def _kinds() -> list[str]:
     return sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})
 
 
-def _root(kind: str, steps: Sequence[str]) -> ExplainedKind:
-    """A kind in its newest version, or in the older one that alone has the steps."""
+def _root(kind: str, steps: Sequence[str], api_version: str) -> ExplainedKind:
+    """A kind in a version, or else in its newest one, or the older one that alone has the steps."""
     from jobspec import models
     from jobspec.schemas import explain
 
@@ -119,15 +119,19 @@ def _root(kind: str, steps: Sequence[str]) -> ExplainedKind:
         return built_in
     model = getattr(models, kind)
     roots = [root_of(model, each) for each in reversed(model.RESOURCE.versions)]
-    return next((each for each in roots if explain.has_place(each, steps)), roots[0])
+    wanted = [each for each in roots if each.api_version == api_version]
+    return next((each for each in wanted or roots if explain.has_place(each, steps)), roots[0])
 
 
-def place_of(path: str, targets: Iterable[str]) -> tuple[ExplainedKind, list[str], str]:
-    """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind."""
+def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[ExplainedKind, list[str], str]:
+    """The kind in a path, the steps behind it, and the release of the kind's component. Raises JobspecError where there is no such kind.
+
+    *api_version*: of the kind, where it is known.
+    """
     from jobspec.targets import choose, release_of
 
     kind, steps = _steps(path)
-    root = _root(kind, steps)
+    root = _root(kind, steps, api_version)
     return root, steps, release_of(root.component, choose(targets))
 
 

@@ -174,10 +174,9 @@ def hover(view: ClientView, params: lsp.HoverParams) -> lsp.Hover | None:
 
 def _field_text(view: ClientView, document: Document, path: Path) -> str:
     try:
-        root, _, _ = place_of(document.kind, [])
-        target = view.snapshot.cluster.target
-        steps = steps_of(_root(document.api_version, document.kind)(target), path)
-        page = explain.page(root, steps, release_of(root.component, target))
+        root, _, _ = place_of(document.kind, [], document.api_version)
+        release = release_of(root.component, view.snapshot.cluster.target)
+        page = explain.page(root, steps_of(root.structure(release), path), release)
     except JobspecError:
         return ""
     facts = [f"- {heading}: {'; '.join(lines)}" for heading, lines in page.facts.items()]
@@ -345,7 +344,7 @@ def _structure(view: ClientView, outline: Outline, line: int, path: Path) -> Str
 
 def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
     """The structure of a kind at a release. Raises JobspecError where nobody knows the kind."""
-    root, _, _ = place_of(kind, [])
+    root, _, _ = place_of(kind, [], api_version)
     if root.api_version.rpartition("/")[0] != api_version.rpartition("/")[0]:
         raise JobspecError(f"{api_version} {kind} is unknown")
     return lambda target: root.structure(release_of(root.component, target))

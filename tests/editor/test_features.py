@@ -78,6 +78,12 @@ spec:
   namespaceSelector: {}
   resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]}]
 """
+OLDER_QUEUE = """apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: older}
+spec:
+  cohort: ml
+"""
 OWN = """apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
 metadata: {name: longer}
@@ -108,6 +114,7 @@ FILES = {
     "debugged.yaml": DEBUGGED,
     "queue.yaml": QUEUE,
     "cluster-queue.yaml": CLUSTER_QUEUE,
+    "older-queue.yaml": OLDER_QUEUE,
     "overlays/longer.yaml": OWN,
     "jobspec.yaml": PROJECT,
 }
@@ -210,6 +217,7 @@ def test_references(file: str, words: str, places: list[tuple[str, int]], sessio
         ("job.yaml", "nvidia.com/gpu", ["quantity", "In a:", 'is   "8"', "overlay gpu-nccl", "was  4"]),
         ("claim.yaml", "accessModes", ["PersistentVolumeClaim.spec.accessModes"]),
         ("queue.yaml", "clusterQueue", ["**LocalQueue.spec.clusterQueue** `string`"]),
+        ("older-queue.yaml", "cohort", ["**ClusterQueue.spec.cohort** `string`"]),
         ("jobspec.yaml", "gpu-nccl", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "gpus: 8", ["overlay **gpu-nccl**", "`gpus` (integer)"]),
         ("jobspec.yaml", "overlays/longer", ["overlay **longer**: train longer", "`epochs` (integer): how often"]),
@@ -229,6 +237,7 @@ def test_hover(file: str, words: str, said: list[str], session: Session) -> None
     [
         ("job.yaml", "  trainer:\n", "    ", ["env", "args", "numProcPerNode"], ["image", "numNodes"]),
         ("job.yaml", "spec:\n", "  su", ["suspend"], ["runtimeRef"]),
+        ("older-queue.yaml", "  cohort: ml\n", "  ", ["admissionChecks"], ["cohort", "cohortName"]),
         ("job.yaml", "  runtimeRef:\n", "    kind: ", [], ["name"]),
         ("job.yaml", "    name: torch-distributed\n", "  suspend: ", ["true", "false"], []),
         ("job.yaml", "  runtimeRef:\n    name: ", "", ["ours", "torch-distributed"], []),
