@@ -437,8 +437,9 @@ def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster,
     if answer.verdict != "never" or (not job.namespace and world.namespaces_of(answer.workload.queue) != [""]):
         return  # whoever applies a job without a namespace says which queue of the name it is in
     tried = "; ".join(f"`{each.flavor}`: {', '.join(each.reasons)}" for pods in answer.pod_sets for each in pods.tried if each.reasons)
-    may_start = bool(bypasses) or ask(workload, world, {}).verdict != "never"  # past Kueue, or once there are other nodes
-    severity: Severity = "warning" if may_start else "error"
+    if lacks_nodes := ask(workload, world, {}).verdict != "never":
+        tried = "request less, or a wider level; or pin the cluster again: an autoscaler may add such nodes"
+    severity: Severity = "warning" if bypasses or lacks_nodes else "error"
     message = f"never admitted by Kueue: {answer.reason}"
     yield Finding(place, message, tried, rule="never-admitted", severity=severity)
 

@@ -447,3 +447,4 @@ def test_a_topology_has_the_nodes_of_the_cluster(tmp_path: Path) -> None:
         found = [each for file in json.loads(done.stdout)["files"] for each in file["diagnostics"] if each["rule"] == "never-admitted"]
         assert [each["severity"] for each in found] == ([severity] if severity else []), done.stdout
         assert all(words in each["message"] for each in found), found
+        assert all(("autoscaler" in each["hint"]) == (severity == "warning") for each in found), found
