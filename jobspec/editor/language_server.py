@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
 from pygls import uris
+from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from jobspec import __version__
@@ -133,6 +134,11 @@ class EditorServer(LanguageServer):
         if message not in self._said:
             self._said.add(message)
             self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"jobspec: {message}"))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Show an error, but for that of a message which cannot be sent, as to a client that is gone: the next one could not, either."""
+        if source is not JsonRpcInternalError:
+            super().report_server_error(error, source)
 
     def _publish(self, found: dict[str, list[Diagnostic]]) -> None:
         names = {self.files.name(path): uri for uri, path in self.open_paths()}
