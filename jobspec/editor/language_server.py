@@ -27,6 +27,7 @@ from jobspec.editor.workspace import Cancelled, Workspace
 from jobspec.reports.text import message_of, page_of
 
 T = TypeVar("T")
+_TRIES = 20  # of a check during which files come and go
 SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning, "info": lsp.DiagnosticSeverity.Information}
 
 
@@ -103,12 +104,13 @@ class EditorServer(LanguageServer):
         files = self.files
 
         def look() -> dict[str, list[Diagnostic]]:
-            said = ""
+            said, left = "", _TRIES
             while change == self._changes:
                 try:
                     return files.by_file(files.results(files.open_names, is_cancelled=lambda: change != self._changes))
                 except (JobspecError, OSError) as error:
-                    if str(error) == said:
+                    left -= 1
+                    if str(error) == said or not left:
                         raise
                     said = str(error)  # of a file that is gone: while Git switches branches, each look misses another one
                     files.look_again()

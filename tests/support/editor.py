@@ -13,7 +13,7 @@ lsp = pytest.importorskip("lsprotocol.types", reason="pygls is not installed")
 from pygls import uris  # noqa: E402
 from pygls.lsp.client import LanguageClient  # noqa: E402
 
-LIMIT = 30  # seconds to wait for an answer
+LIMIT = 120  # seconds to wait for an answer, on a machine that does much else
 _REFRESHED = {
     "diagnostics": lsp.WORKSPACE_DIAGNOSTIC_REFRESH,
     "codeLens": lsp.WORKSPACE_CODE_LENS_REFRESH,
@@ -165,4 +165,4 @@ async def editor(
         await asyncio.wait_for(made.client.shutdown_async(None), LIMIT)
     finally:
         made.client.exit(None)
-        await made.client.stop()
+        await asyncio.wait_for(made.client.stop(), LIMIT)
