@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
-from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, structs
+from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
@@ -269,7 +269,8 @@ def _as_many(pod_sets: Any, before: Any) -> Any:
 
 
 def _metadata(data: Data, field: str) -> Mapping[str, str]:
-    return mapping(data, "metadata", field)
+    """The labels or annotations as Go decodes them: null is an empty text."""
+    return string_map(mapping(data, "metadata"), field)
 
 
 def _is_later(target: Target) -> bool:
@@ -475,8 +476,8 @@ class _Pods:
 
     __slots__ = ("annotations", "count", "field", "path")
 
-    def __init__(self, annotations: Mapping[str, str], path: Path, count: int, *, field: str = "") -> None:
-        self.annotations = annotations
+    def __init__(self, annotations: Mapping[str, str | None], path: Path, count: int, *, field: str = "") -> None:
+        self.annotations = {name: each for name, each in annotations.items() if each is not None}  # null of a custom resource is dropped
         self.path = path
         """The path of the annotations; of a TrainJob's runtime, that of the reference."""
         self.count = count
@@ -493,7 +494,7 @@ def _pods(workload: Workload) -> list[_Pods]:
     data, kind = workload.document.data, workload.document.group_kind
     if kind == JOB:
         at: Path = ("spec", "template", "metadata", "annotations")
-        found = [_Pods(mapping(value_at(data, at)), at, pods_at_once(mapping(data, "spec")))]
+        found = [_Pods(string_map(mapping(value_at(data, at[:-1])), "annotations"), at, pods_at_once(mapping(data, "spec")))]
     elif kind == TRAINJOB:
         found = list(_pods_of_trainjob(workload))
     else:
