@@ -293,7 +293,7 @@ def _of_replicated_job(each: Data) -> QueuedPodSet:
 
 
 def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
-    said = string_map(mapping(pods.template, "metadata"), "annotations")
+    said = {name: each for name, each in mapping(pods.template, "metadata", "annotations").items() if each is not None}
     required = said.get(REQUIRED_TOPOLOGY)
     preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
     unconstrained = said.get(ANYWHERE) if required is None and preferred is None else None
