@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.kinds import CompleteKinds
+    from jobspec.kinds import CompleteKinds, GroupKind
     from jobspec.kubernetes.verdict import Verdict
 
 
@@ -296,10 +296,15 @@ def _is_changed_by_kueue(document: Document, target: Target) -> bool:
     kind, metadata = document.group_kind, mapping(document.data, "metadata")
     if kind in _OF_KUEUE:
         return kind in _OF_KUEUE[:2] and f"{QUEUE_GROUP}/resource-in-use" not in items(metadata, "finalizers")
-    if QUEUES not in target or (kind == PYTORCHJOB and is_at_least(target[QUEUES], "0.19.0")):
+    if QUEUES not in target or not queued_by_default(kind, target[QUEUES]):
         return False
     policy = mapping(document.data, "spec", *(("runPolicy",) if kind == PYTORCHJOB else ()))
     return kind == TRAINJOB or bool(mapping(metadata, "labels").get(QUEUE) and policy.get("suspend") is not True)
+
+
+def queued_by_default(kind: GroupKind, release: str) -> bool:
+    """Whether the default configuration of a release of Kueue queues a kind of jobs: since 0.19 no PyTorchJobs."""
+    return kind != PYTORCHJOB or not is_at_least(release, "0.19.0")
 
 
 def _has_jobset_defaults(spec: dict[str, Any]) -> bool:

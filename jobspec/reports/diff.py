@@ -211,7 +211,7 @@ def _escaped(text: str) -> str:
 
 # What the text and the Markdown report share: their words, and one entry for variants that change alike.
 WORDS: dict[Meaning, str] = {
-    "refused": "refused as immutable",
+    "refused": "refused on update",
     "ignored": "silently ignored",
     "replaced": "replaced",
     "new-run": "new run",

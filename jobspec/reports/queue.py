@@ -97,7 +97,7 @@ def verdict_text(answer: QueueAnswer) -> str:
         )
     if answer.verdict == "preempts":
         return f"preempts {', '.join(answer.preempted)}"
-    return "waits for others" if answer.verdict == "waits" else answer.verdict
+    return {"waits": "waits for others", "unknown": "verdict unknown"}.get(answer.verdict, answer.verdict)
 
 
 def remark_on_kind(each: Asked, world: World, how: TextOptions) -> str:

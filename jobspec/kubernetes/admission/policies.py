@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
-from jobspec.go.values import mapping
+from jobspec.go.values import at, mapping
 from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
 from jobspec.kubernetes.cel.cost import largest_in, most_for
@@ -653,7 +653,7 @@ class Evaluation:
         """The path in the object that an expression reads: the common part of several, the failing item of a list."""
         path = _common({names[1:] for names in self._reads(text) if names[0] == "object"})
         expression = self._expressions.compiled(text)
-        found = value_at(self._inputs.request.object, path)
+        found = at(self._inputs.request.object, path)
         if isinstance(expression, str) or not isinstance(found, list):
             return path
         loop = next((loop for source, loop in _loops(expression.program) if source == ("object", *path)), None)
@@ -685,7 +685,7 @@ class Evaluation:
         expression = self._expressions.compiled(false)
         seen = {each: self.value(each, values) for each in sides if sides[1:] and not re.fullmatch(_PLAIN_LITERAL, each)}
         read = () if isinstance(expression, str) else expression.reads
-        seen |= {".".join(names): value_at(values.data, names) for names in read}
+        seen |= {".".join(names): at(values.data, names) for names in read}
         shown = [f"`{in_one_line(name)}` is {_shown(value)}" for name, value in seen.items() if isinstance(value, str | int | float)]
         return f"this is false: `{in_one_line(false)}`" + (f"; {', '.join(shown[:3])}" if shown else "")
 
@@ -920,24 +920,17 @@ _PLAIN_LITERAL = r"""-?[0-9.]+|"[^"]*"|'[^']*'|true|false|null"""
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:
     """The parts of an expression that one of some operators joins, the longest of which come first, where it does so at the top."""
     depth, parts, start, plain = 0, [], 0, without_literals(text)
-    for at, character in enumerate(plain):
+    for place, character in enumerate(plain):
         depth += (character in "([{") - (character in ")]}")
-        if depth or at < start:
+        if depth or place < start:
             continue
-        if (character == "?" and plain[at - 1] != ".") or plain.startswith("||", at):
+        if (character == "?" and plain[place - 1] != ".") or plain.startswith("||", place):
             return [text]
-        found = next((each for each in operators if plain.startswith(each, at)), None)
+        found = next((each for each in operators if plain.startswith(each, place)), None)
         if found:
-            parts.append(text[start:at].strip())
-            start = at + len(found)
+            parts.append(text[start:place].strip())
+            start = place + len(found)
     return [*parts, text[start:].strip()]
-
-
-def value_at(data: Any, names: Names) -> Any:
-    """The value at a path of names, None where there is none."""
-    for name in names:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.go.values import mapping, texts
 from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
 from jobspec.kinds import QUEUE_GROUP as GROUP
+from jobspec.operators.webhooks import queued_by_default
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
@@ -43,8 +44,7 @@ KINDS: tuple[GroupKind, ...] = tuple(_FRAMEWORKS)
 def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str, str]:
     """Why Kueue does not queue a kind, and the hint; both empty for a kind that it queues.
 
-    *configuration*: its own, where that is given, which queues Jobs alone unless it names frameworks. The default one queues no PyTorchJobs
-    since 0.19.
+    *configuration*: its own, where that is given, which queues Jobs alone unless it names frameworks.
     """
     framework = _FRAMEWORKS.get(kind, "")
     way = f"name `{framework}` among `integrations.frameworks` of Kueue's configuration"
@@ -52,7 +52,7 @@ def not_queued(kind: GroupKind, release: str, configuration: Data) -> tuple[str,
     if configuration:
         named = texts(mapping(configuration, "integrations"), "frameworks") or [_FRAMEWORKS[JOB]]
         return ("", "") if framework in named else (f"bypasses Kueue: its configuration does not queue {kind[1]}s", hint)
-    if kind == PYTORCHJOB and is_at_least(release, "0.19.0"):
+    if not queued_by_default(kind, release):
         return f"bypasses Kueue: Kueue {release} does not queue {kind[1]}s by default", hint
     return "", ""
 
