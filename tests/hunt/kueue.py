@@ -24,7 +24,7 @@ from tests.hunt.finds import Find, errors_of
 from tests.support import quick_yaml
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT
-from tests.support.server import STRICT, Answer, Server
+from tests.support.server import KUEUE, STRICT, Answer, Server, target
 
 NAME = "kueue"
 """The server's name in finds."""
@@ -64,8 +64,14 @@ def bases() -> list[dict[str, Any]]:
 
 
 def cluster_of(kind: str) -> Cluster:
-    """The cluster that a kind meets: what runs on the server is Kueue 0.19, with the integration of PyTorchJobs, as 0.18 has it."""
-    return Cluster(choose([f"kueue={'0.18' if kind == 'PyTorchJob' else '0.19'}"]), closed=True)
+    """The cluster that a kind meets."""
+    return Cluster(choose(_releases(kind).split()), closed=True)
+
+
+@cache
+def _releases(kind: str) -> str:
+    """What runs on the server: Kueue 0.19, with the integration of PyTorchJobs, as 0.18 has it."""
+    return f"kueue={'0.18' if kind == 'PyTorchJob' else '0.19'} kubernetes={target(at=KUEUE)['kubernetes']}"
 
 
 def changed(base: dict[str, Any], random: Random) -> str:
@@ -225,8 +231,7 @@ def _find(base: dict[str, Any], text: str, ours: list[Any], answer: Answer, tall
     tally["accepted" if answer.accepted else "refused"] += 1
     if answer.accepted == (not ours):
         return None
-    release = "0.18" if base["kind"] == "PyTorchJob" else "0.19"
-    return Find(text, str(ours), str(answer), NAME, answer.accepted, target=f"kueue={release}", stored=stored)
+    return Find(text, str(ours), str(answer), NAME, answer.accepted, target=_releases(base["kind"]), stored=stored)
 
 
 def _path(data: dict[str, Any], namespace: str) -> str:
