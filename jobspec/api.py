@@ -302,7 +302,7 @@ def _checked(
     *,
     outcome: bool = False,
 ) -> Checked:
-    manifests = pipeline.apply(_manifests(manifest, name, cluster.target), _overlays(overlays, parameters, cluster.target), cluster)
+    manifests = pipeline.apply(_manifests(manifest, name, cluster.target), _ready_overlays(overlays, parameters, cluster.target), cluster)
     return pipeline.check_files([manifests], lambda each, _: each, cluster, outcome=outcome)[0]
 
 
@@ -314,7 +314,7 @@ def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Targe
     return pipeline.Manifests(name, [item for document in documents for item in pipeline.items_of(document)])
 
 
-def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[LoadedOverlay]:
+def _ready_overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[LoadedOverlay]:
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []

@@ -262,10 +262,10 @@ def check_files(
 
 def _without_definitions(documents: Sequence[Document]) -> list[Document]:
     """The documents, of CRDs their names alone: their schemas are much of a repository's memory, and nobody looks into them."""
-    return [_named(each) if each.group_kind == CUSTOM_RESOURCE_DEFINITION else each for each in documents]
+    return [_name_alone(each) if each.group_kind == CUSTOM_RESOURCE_DEFINITION else each for each in documents]
 
 
-def _named(document: Document) -> Document:
+def _name_alone(document: Document) -> Document:
     """A document with its name alone."""
     data = {"apiVersion": document.api_version, "kind": document.kind, "metadata": {"name": document.name}}
     place = document.marks.nearest(("metadata", "name")).place()
@@ -443,7 +443,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if document.is_held:
             diagnostics += [_as_info(found) for found in each.diagnostics if each.by_server.status != "unknown"]
             continue
-        row, wrong = _of_overlay(document, _row(each, skip_unknown=manifests.skip_unknown), cluster)
+        row, wrong = _of_overlay(document, _skipped_row(each, skip_unknown=manifests.skip_unknown), cluster)
         diagnostics += wrong
         rows.setdefault(document.index, []).append(row)
         if row.status == "skipped":
@@ -471,7 +471,7 @@ def _is_shared(document: Document) -> bool:
     return document.group_kind not in MOUNTED or configures_queues(document.group_kind, document.data)
 
 
-def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
+def _skipped_row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
     if judged.status != "unknown":
         return result_of(judged.document, judged.status)
     document = judged.document
@@ -557,8 +557,8 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     kept = [each for each in result.diagnostics if id(each) not in old]
     status: Status = after.status if after.status in ("valid", "partly") else "invalid"
     runs = None if status == "valid" else False
-    identity = _identity(before.document)
-    rows = [result_of(row, status, runs=runs) if _identity(row) == identity else row for row in result.documents]
+    identity = _document_key(before.document)
+    rows = [result_of(row, status, runs=runs) if _document_key(row) == identity else row for row in result.documents]
     return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
 
 
@@ -567,7 +567,7 @@ def kind_of(row: DocumentResult) -> GroupKind:
     return group_kind(row.api_version, row.kind)
 
 
-def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
+def _document_key(each: DocumentResult | Document) -> tuple[int, str, str, str]:
     """The key by which a row of a result finds its document."""
     return each.index, each.api_version, each.kind, each.name
 
@@ -591,8 +591,8 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     jobs = [each for each in file.documents if is_workload(each)]
     if not jobs:
         return file
-    refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
-    context = [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _identity(each) not in refused]
+    refused = {_document_key(row) for row in file.result.documents if row.status == "invalid"}
+    context = [each for each in file.documents if each.group_kind in WEBHOOK_LOOKUPS and _document_key(each) not in refused]
     return _with_outcomes(file, jobs, [*context, *cluster.lookups] if cluster.objects else context, cluster)
 
 
@@ -614,7 +614,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
 
     rows, unforeseen = list(file.result.documents), []
     found: dict[tuple[str, str, str], Diagnostic] = {}
-    places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
+    places = {_document_key(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _policies_on_jobs(file, cluster)
     classes = [each for each in context if each.group_kind == PRIORITY_CLASS]
     runtimes: dict[str, list[Document]] = {}
@@ -622,7 +622,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
         if each.group_kind != PRIORITY_CLASS:
             runtimes.setdefault(each.name, []).append(each)
     for job in jobs:
-        at = places[_identity(job)]
+        at = places[_document_key(job)]
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue

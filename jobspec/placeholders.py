@@ -71,7 +71,7 @@ def filled_in(documents: Sequence[Document], values: Mapping[str, str], target: 
         text = substituted(value, values)
         return value if text == value else _typed(text, shape)
 
-    return [each if _is_left_alone(each) else _changed(each, change, target) for each in documents]
+    return [each if _is_left_alone(each) else _with_texts_changed(each, change, target) for each in documents]
 
 
 def _is_left_alone(document: Document) -> bool:
@@ -86,10 +86,10 @@ def without_parameters(document: Document, parameter: re.Pattern[str], target: T
     def change(value: str, shape: Shape | None) -> Any:
         return _of_type(parameter.sub("x", value), shape) if parameter.search(value) else value
 
-    return _changed(document, change, target)
+    return _with_texts_changed(document, change, target)
 
 
-def _changed(document: Document, change: Callable[[str, Shape | None], Any], target: Target) -> Document:
+def _with_texts_changed(document: Document, change: Callable[[str, Shape | None], Any], target: Target) -> Document:
     """A document with every text changed, for the shape of its field."""
     shape = shapes.load(document.api_version, document.kind, target)
 

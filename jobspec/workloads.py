@@ -181,7 +181,7 @@ def released(job: Document) -> Document:
 def _held_without(job: Document, *fields: str) -> Document:
     place = _SUSPEND_PATHS[job.group_kind]
     held = value_at(job.data, place) or {}
-    return job.changed(_without(job.data, place, fields)) if any(field in held for field in fields) else job
+    return job.changed(_without_fields(job.data, place, fields)) if any(field in held for field in fields) else job
 
 
 def _with(data: Any, path: tuple[str, ...], value: Any) -> Any:
@@ -189,10 +189,10 @@ def _with(data: Any, path: tuple[str, ...], value: Any) -> Any:
     return {**(data or {}), path[0]: _with((data or {}).get(path[0]), path[1:], value)} if path else value
 
 
-def _without(data: dict[str, Any], place: tuple[str, ...], fields: Collection[str]) -> dict[str, Any]:
+def _without_fields(data: dict[str, Any], place: tuple[str, ...], fields: Collection[str]) -> dict[str, Any]:
     """A mapping without some fields of the one at *place*, which is there."""
     if place:
-        return {**data, place[0]: _without(data[place[0]], place[1:], fields)}
+        return {**data, place[0]: _without_fields(data[place[0]], place[1:], fields)}
     return {name: value for name, value in data.items() if name not in fields}
 
 

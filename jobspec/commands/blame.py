@@ -58,7 +58,7 @@ def run(options: Options) -> int:
         return _refuse(planned.results, options, planned.cluster, planned.read)
     folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
-    variant, (checked, documents) = _rendered(file, variants, planned.met_by)
+    variant, (checked, documents) = _rendered_variant(file, variants, planned.met_by)
     if not checked.result.valid:
         return _refuse([checked.result], options, planned.cluster, planned.read)
     file = file if file.name else file.of_job(documents)
@@ -67,7 +67,7 @@ def run(options: Options) -> int:
     content = as_rendered(rendering.text_of([documents[name]], planned.met_by(variant).target))
     blame = Blame(variant, file.project, planned.met_by(variant), documents[name], content.decode())
     blamed = blame.fields() if field is None else _blamed(blame, field, file)
-    _write(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
+    _write_blame(options, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
 
 
@@ -77,7 +77,7 @@ def _refuse(results: Sequence[FileResult], options: Options, cluster: Cluster, r
     return 1
 
 
-def _rendered(file: RenderedFile, variants: Sequence[PlannedVariant], met_by: MetBy) -> tuple[PlannedVariant, Rendered]:
+def _rendered_variant(file: RenderedFile, variants: Sequence[PlannedVariant], met_by: MetBy) -> tuple[PlannedVariant, Rendered]:
     """The variant that a file is of, and what it renders to; of a shared file, the first of its variants by name.
 
     Raises JobspecError where there is none.
@@ -116,7 +116,7 @@ def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
     return found
 
 
-def _write(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
+def _write_blame(options: Options, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
     """Write what is known of fields, beside the *text* of the file where the whole was asked for."""
     stream = sys.stdout
     if options.output == "json":

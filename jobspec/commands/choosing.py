@@ -25,8 +25,8 @@ PYPROJECT = "pyproject.toml"
 def settings_of(options: Options) -> ReportFilter:
     """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
     given = ReportFilter(
-        select=_names(options.select) if options.select else None,
-        ignore=_names(options.ignore),
+        select=_split_names(options.select) if options.select else None,
+        ignore=_split_names(options.ignore),
         fail_on=options.fail_on or None,
         baseline=options.baseline,
         contracts=dict(map(_contract, options.contract)),
@@ -38,7 +38,7 @@ def settings_of(options: Options) -> ReportFilter:
     return settings
 
 
-def _names(given: Sequence[str]) -> list[str]:
+def _split_names(given: Sequence[str]) -> list[str]:
     return [name.strip() for each in given for name in each.split(",") if name.strip()]
 
 

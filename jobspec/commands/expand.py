@@ -77,7 +77,7 @@ def run(options: Options) -> int:
 
         world = world_for(options.queues, documents, next((each.cluster for each in accepted), run_context.cluster))
     expanded, reported = _expanded(accepted, options, world)
-    _write(expanded, form, run_context.cluster.target, origin=options.origin)
+    _write_expansion(expanded, form, run_context.cluster.target, origin=options.origin)
     results = [_with(each, reported.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
         deliver(results, run_context.cluster.releases, options, sys.stderr, read=reader(given.read))
@@ -155,7 +155,7 @@ def _with(result: FileResult, reported: Sequence[Diagnostic]) -> FileResult:
     return FileResult(result.path, result.documents, [*kept, *(each.with_hint(hint) for each, hint in zip(reported, hints, strict=True))])
 
 
-def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:
+def _write_expansion(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:
     if form == "table":
         from jobspec.reports.expansion import table
 

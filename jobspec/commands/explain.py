@@ -54,17 +54,17 @@ def run(options: Options) -> int:
 
 def explained(name: str, targets: Iterable[str], *, recursive: bool = False) -> str:
     """The explanation of a rule, an overlay that comes with jobspec, or a field. Raises JobspecError where there is none of the name."""
-    if text := _rule(name):
+    if text := _explained_rule(name):
         return text
     if name in shipped():
         return overlay_page(overlay_file(name))
-    return "".join(f"{line}\n" for line in _field(name, targets, recursive=recursive))
+    return "".join(f"{line}\n" for line in _print_field(name, targets, recursive=recursive))
 
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
-def _rule(name: str) -> str:
+def _explained_rule(name: str) -> str:
     """What is said of a rule; empty where there is none of this name, such as a path. Not all rules are loaded for one."""
     name = RENAMED.get(name, name)
     if name in RULES:
@@ -135,7 +135,7 @@ def place_of(path: str, targets: Iterable[str], api_version: str = "") -> tuple[
     return root, steps, release_of(root.component, choose(targets))
 
 
-def _field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
+def _print_field(path: str, targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
     import shutil
 
     from jobspec.schemas import explain
@@ -163,10 +163,10 @@ def _layout(page: FieldPage, width: int) -> Iterator[str]:
         if fields:
             yield ""
             yield f"{heading}:"
-            yield from _list(fields, width)
+            yield from _print_fields(fields, width)
 
 
-def _list(fields: list[Field], width: int) -> Iterator[str]:
+def _print_fields(fields: list[Field], width: int) -> Iterator[str]:
     names = max(len(field.name) for field in fields)
     types = max(len(field.type) for field in fields)
     if width - names - types - 6 >= _NARROW:

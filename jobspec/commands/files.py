@@ -281,7 +281,7 @@ def _ignore_files(folders: Sequence[str]) -> list[Patterns]:
     for folder in (os.curdir, *around):
         path = os.path.join(folder, IGNORE_FILE)
         if os.path.isfile(path):
-            found.append(Patterns(folder, _read(path).decode(errors="replace").splitlines()))
+            found.append(Patterns(folder, _read_beginning(path).decode(errors="replace").splitlines()))
     return found
 
 
@@ -330,7 +330,7 @@ def _whole(found: Found) -> bytes:
     if found.in_build and found.in_build.build:
         return found.in_build.build.text.encode()
     try:
-        return _read(found.path)
+        return _read_beginning(found.path)
     except OSError as error:
         raise JobspecError(f"{found.path}: {error.strerror}") from None
 
@@ -483,13 +483,13 @@ def _yaml_of_page(found: Found) -> bytes:
 def mentions(path: str, *words: bytes) -> bool:
     """Whether there is a file that has one of these words; what comes through a pipe cannot be read twice, and has none."""
     try:
-        content = _read(path) if os.path.isfile(path) else b""
+        content = _read_beginning(path) if os.path.isfile(path) else b""
         return any(each in content for each in words)
     except OSError:
         return False
 
 
-def _read(path: str) -> bytes:
+def _read_beginning(path: str) -> bytes:
     """The first bytes of a file, by fewer calls of the system than a file object needs; or its text in an editor."""
     if (text := _opened(path)) is not None:
         return text
@@ -518,7 +518,7 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
         if name not in kept and not os.path.isfile(path):
             return ""
         try:
-            decoded = decode(kept[name] if name in kept else _read(path), name)
+            decoded = decode(kept[name] if name in kept else _read_beginning(path), name)
         except OSError:
             return ""
         return decoded if isinstance(decoded, str) else ""

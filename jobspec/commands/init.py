@@ -50,7 +50,7 @@ def run(options: Options) -> int:
         return _write_checks(options.folder)
     around = ProjectFiles(os.path.join(options.folder, PROJECT_FILE))
     files = scaffold(options, around.in_repository(os.path.join(options.folder, OUTPUT)))
-    return _write(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
+    return _write_files(options.folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
 
 
 def _write_checks(folder: str) -> int:
@@ -63,7 +63,7 @@ def _write_checks(folder: str) -> int:
         raise JobspecError(f"{path} is not a valid project: see `jobspec validate {path}`")
     wanted = checks(os.path.normpath(project.output), os.path.normpath(project.engines.output if project.engines else ENGINE_OUTPUT))
     there = {name: text for name, text in wanted.items() if os.path.lexists(os.path.join(folder, name))}
-    code = _write(folder, {name: text for name, text in wanted.items() if name not in there})
+    code = _write_files(folder, {name: text for name, text in wanted.items() if name not in there})
     if above := next((each for each in folders_above(folder) if os.path.exists(os.path.join(folder, each, ".git"))), ""):
         root = os.path.normpath(os.path.join(folder, above))
         note = f"hooks and workflows are read in the root of the repository alone: move them to {root}, and name {path} in them"
@@ -74,7 +74,7 @@ def _write_checks(folder: str) -> int:
     return code
 
 
-def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
+def _write_files(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
     complete_earlier([folder])
     add_files(folder, lambda: files, alone=alone or ())
     sys.stdout.writelines(f"{os.path.normpath(os.path.join(folder, path))}\n" for path in sorted(files))
@@ -106,7 +106,7 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
     }
     templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
     texts = {path: _filled(each, words) for path, each in templates.items()}
-    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered(texts, tree)}
+    return {**{path: text.encode() for path, text in texts.items()}, **checks(OUTPUT, ENGINE_OUTPUT), **_rendered_project(texts, tree)}
 
 
 def checks(output: str, engine_output: str) -> dict[str, bytes]:
@@ -150,7 +150,7 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     return text
 
 
-def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
+def _rendered_project(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
     """What the project among the texts renders to, *path* being that of the tree in the repository.
 
     Raises JobspecError where something is wrong with it.

@@ -67,7 +67,7 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
     target = complete(known, options=True)
     crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)
     wrong += pinned.wrong if pinned else ()
-    overlays, wrong_overlays = _overlays(options, target)
+    overlays, wrong_overlays = _overlays_of_options(options, target)
     kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
     cluster = Cluster(
         target if wrong else asked,
@@ -81,7 +81,7 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     documents = [each for each in crds if isinstance(each, Document)]
-    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, documents, _values(options))
+    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, documents, _placeholder_values(options))
 
 
 def pinned_cluster(options: Options) -> PinnedCluster | None:
@@ -95,7 +95,7 @@ def pinned_cluster(options: Options) -> PinnedCluster | None:
     return read_cluster(options.pinned or Source(path, content_of(Found(path, named=True))))
 
 
-def _values(options: Options) -> dict[str, str] | None:
+def _placeholder_values(options: Options) -> dict[str, str] | None:
     """The values for placeholders of `--set-env` and, before these, of `--substitute`; None without any."""
     if not options.substitute and not options.set_env:
         return None
@@ -180,7 +180,7 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
     return CustomKinds(crds, JSONSchemas(schema_locations))
 
 
-def _overlays(options: Options, target: Target) -> tuple[list[LoadedOverlay], list[FileResult]]:
+def _overlays_of_options(options: Options, target: Target) -> tuple[list[LoadedOverlay], list[FileResult]]:
     if not options.overlay and not options.set:
         return [], []
     overlays, problems = load_overlays(options.overlay, options.set, target)

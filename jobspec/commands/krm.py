@@ -239,14 +239,14 @@ def _result(found: Diagnostic, items: Sequence[dict[str, Any]]) -> dict[str, Any
     of = {**item, **(metadata if isinstance(metadata, dict) else {})}
     result["resourceRef"] = {key: of[key] for key in ("apiVersion", "kind", "name", "namespace") if isinstance(of.get(key), str)}
     if found.field:
-        result["field"] = {"path": found.field, **dict(_values(found, item))}
+        result["field"] = {"path": found.field, **dict(_proposed_values(found, item))}
     if path := _annotation(item, _PATH):
         index = _annotation(item, _INDEX)
         result["file"] = {"path": path, **({"index": int(index)} if index.isdecimal() else {})}
     return result
 
 
-def _values(found: Diagnostic, item: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _proposed_values(found: Diagnostic, item: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The value at the field of a finding that is fixed by setting it, and the one to set."""
     change = found.changes[0] if len(found.changes) == 1 else None
     if change is None or change.action != "set":
@@ -267,7 +267,7 @@ def _answer(text: str, whole: dict[str, Any], items: Sequence[Any], results: lis
     """Write the ResourceList, with the text and comments of what was not changed where that can be had."""
     more = {"results": results} if results else {}
     wanted = {**{key: value for key, value in whole.items() if key != "results"}, "items": list(items), **more}
-    kept = _kept(text, whole.get("items") or [], items, more) if "results" not in whole and _is_block(text) else ""
+    kept = _with_changed_items(text, whole.get("items") or [], items, more) if "results" not in whole and _is_block(text) else ""
     again, problems = read(kept, file=_STDIN) if kept else ([], [])
     is_same = not problems and len(again) == 1 and {"items": [], **again[0].data} == wanted
     sys.stdout.write(kept if is_same else write([wanted]))
@@ -277,7 +277,7 @@ def _answer(text: str, whole: dict[str, Any], items: Sequence[Any], results: lis
     return 1 if fails else 0
 
 
-def _kept(text: str, before: Sequence[Any], items: Sequence[Any], more: dict[str, Any]) -> str:
+def _with_changed_items(text: str, before: Sequence[Any], items: Sequence[Any], more: dict[str, Any]) -> str:
     """The text with the lines of changed items replaced; the caller checks that it can be read as it should."""
     lines = text.splitlines()
     marks = read(text, file=_STDIN)[0][0].marks

@@ -37,7 +37,7 @@ def run(options: Options) -> int:
     if options.output == "json":
         sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     else:
-        parts = [[f"{name}:", *_lines(rows)] for name, rows in found.items()]
+        parts = [[f"{name}:", *_table_lines(rows)] for name, rows in found.items()]
         sys.stdout.write("\n\n".join("\n".join(lines) for lines in parts) + "\n")
     return 0
 
@@ -68,7 +68,7 @@ def _overlay_named(use: Any) -> str:
     return " ".join(f"{name} {' '.join(f'{key}={value}' for key, value in (given or {}).items())}".strip() for name, given in use.items())
 
 
-def _overlays(_: Options) -> list[dict[str, Any]]:
+def _shipped_overlays(_: Options) -> list[dict[str, Any]]:
     return [described(overlay_file(name)) for name in shipped()]
 
 
@@ -76,7 +76,7 @@ def _targets(_: Options) -> list[dict[str, Any]]:
     return [{"name": name, "releases": list(RELEASES[name]), "newest": list(RELEASES[name])[-1]} for name in CHOSEN]
 
 
-_LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {"variants": _variants, "overlays": _overlays, "targets": _targets}
+_LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {"variants": _variants, "overlays": _shipped_overlays, "targets": _targets}
 
 
 def described(overlay: OverlayFile) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _parameter(name: str, about: Mapping[str, Any]) -> str:
     return f"  {name} <{about['type']}>  {'; '.join([about.get('description', ''), *limits]).strip('; ')}"
 
 
-def _lines(rows: list[dict[str, Any]]) -> list[str]:
+def _table_lines(rows: list[dict[str, Any]]) -> list[str]:
     """Rows as a table: a name and its description."""
     wide = max((len(row["name"]) for row in rows), default=0)
     lines: list[str] = []

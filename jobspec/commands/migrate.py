@@ -67,7 +67,7 @@ def run(options: Options) -> int:
     run_context = load_run_context(options)
     found = find_for(options, settings_of(options))
     is_completed = complete_interrupted(found, "--in-place", writes=options.in_place)
-    before = _source(options, found, run_context.cluster) if release else run_context.cluster
+    before = _source_cluster(options, found, run_context.cluster) if release else run_context.cluster
     checked = _checked(found, options, before)
     results = [each.result for each in checked]
     if not all(each.valid for each in results):
@@ -92,7 +92,7 @@ def run(options: Options) -> int:
     ]
     is_stopped = options.strict and any(each.has_losses for each in migrated)
     if not is_stopped:
-        _write(migrated, found, options)
+        _write_migrated(migrated, found, options)
     deliver(reported, after.releases, options, _report_stream(options), read=_as_it_was(found, files))
     return 1 if is_stopped or not all(each.valid for each in reported) else 0
 
@@ -123,7 +123,7 @@ def _of_project(path: str, options: Options, release: str, gang_scheduler: str) 
         raise JobspecError(f"nothing to migrate: no base of {path} changes")
     is_stopped = bool(found.wrong) or (options.strict and any(each.rule == LOST for each in found.reported))
     if not is_stopped:
-        _write(changed, [], options)
+        _write_migrated(changed, [], options)
     reported = [*found.wrong, *found.reported]
     names = dict.fromkeys([*(each.file.name for each in changed), *(each.mark.file for each in reported)])
     documents = {each.file.name: each.file.documents for each in found.files}
@@ -156,7 +156,7 @@ def _release(to: str) -> str:
     return targets.choose([f"{_TRAINER}={release}"])[_TRAINER]
 
 
-def _source(options: Options, found: Sequence[Found], cluster: Cluster) -> Cluster:
+def _source_cluster(options: Options, found: Sequence[Found], cluster: Cluster) -> Cluster:
     """The cluster that TrainJobs were written for: of --target, else of the newest release that takes the files."""
     if any(each.partition("=")[0] == _TRAINER for each in options.target):
         return cluster
@@ -199,7 +199,7 @@ def _left_patches(file: File, result: FileResult, gone: Collection[str]) -> Iter
                 yield each.problem("not-migrated", message, ("kind",), hint="write it for the TrainJob", severity="warning")
 
 
-def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Options) -> None:
+def _write_migrated(migrated: Sequence[MigratedFile], found: Sequence[Found], options: Options) -> None:
     changed = {each.file.name: Replacement(*_contents(each)) for each in migrated if each.is_changed}
     if options.diff:
         show(changed)

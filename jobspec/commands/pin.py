@@ -43,7 +43,7 @@ def run(options: Options) -> int:
     if options.context is None:
         raise JobspecError("--context is missing: name the context of the cluster, such as --context prod")
     path = options.check if options.check is not None else options.output
-    pinned = _read(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
+    pinned = _read_cluster(options.context, os.path.splitext(os.path.basename(path or ""))[0] or options.context)
     if options.check is not None and os.path.isfile(options.check):
         _keep_usage(pinned.data["spec"].get("objects", ()), content_of(Found(options.check, named=True)))
     files = _files(pinned, path or "")
@@ -71,13 +71,13 @@ def run(options: Options) -> int:
 def _keep_usage(objects: Iterable[Data], before: bytes) -> None:
     """Leave the status of objects as it was written down: what is used changes by the hour, and is no drift."""
     written, _ = read(before.decode(errors="replace"), file="")
-    known = {_identity(each): each["status"] for one in written for each in structs(one.data, "spec", "objects") if "status" in each}
+    known = {_key_of_object(each): each["status"] for one in written for each in structs(one.data, "spec", "objects") if "status" in each}
     for each in objects:
         if "status" in each:
-            each["status"] = known.get(_identity(each), each["status"])
+            each["status"] = known.get(_key_of_object(each), each["status"])
 
 
-def _identity(each: Data) -> tuple[object, ...]:
+def _key_of_object(each: Data) -> tuple[object, ...]:
     metadata = mapping(each, "metadata")
     return str(each.get("apiVersion")).partition("/")[0], each.get("kind"), metadata.get("namespace"), metadata.get("name")
 
@@ -95,7 +95,7 @@ def _report_effect(options: Options, path: str, now: str) -> None:
     deliver(results, new.side.cluster.releases, Options(), sys.stdout, read=reader(new.read))
 
 
-def _read(context: str, name: str) -> Pinned:
+def _read_cluster(context: str, name: str) -> Pinned:
     try:
         from jobspec.server.client import of_context
         from jobspec.server.pin import pinned

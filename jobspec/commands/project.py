@@ -289,7 +289,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.combinations)
     folders = tree_before(planned.combinations, planned.output)
-    rendered = _rendered(planned, path, folders, outcome=options.outcome)
+    rendered = _rendered_variants(planned, path, folders, outcome=options.outcome)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
@@ -365,7 +365,7 @@ def _require(names: Collection[str], combinations: Sequence[Combination]) -> Non
             )
 
 
-def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes]], *, outcome: bool) -> list[RenderedVariant]:
+def _rendered_variants(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes]], *, outcome: bool) -> list[RenderedVariant]:
     """The variants of a project rendered, of which *folders* has the files before; many are made and rendered in several processes."""
 
     def render_one(combination: Combination) -> RenderedVariant:
@@ -411,12 +411,12 @@ def said_of_variants(
 
 def reported_once(of_each: Iterable[Iterable[Diagnostic]], reported: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics of some variants, each once with all variants that have it, without those *reported* for files already."""
-    of_files = set(map(_place, reported))
-    found = [each for one in of_each for each in one if _place(each) not in of_files]
-    return joined(found, lambda each: (*_place(each), "" if each.mark.layer else each.message))
+    of_files = set(map(_place_of_diagnostic, reported))
+    found = [each for one in of_each for each in one if _place_of_diagnostic(each) not in of_files]
+    return joined(found, lambda each: (*_place_of_diagnostic(each), "" if each.mark.layer else each.message))
 
 
-def _place(each: Diagnostic) -> tuple[str, str, int, int]:
+def _place_of_diagnostic(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 

@@ -82,7 +82,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     results = [*run_context.remarks, *results]
     with_jobs = [each.cluster for each in files if any(job.group_kind in KINDS for job in each.checked.documents)]
     cluster = max(with_jobs or [run_context.cluster], key=lambda each: len(each.objects))  # a project's has those of other files, too
-    if any(_identity(each) != _identity(cluster) for each in with_jobs):
+    if any(_key_of_cluster(each) != _key_of_cluster(cluster) for each in with_jobs):
         raise JobspecError("the jobs meet several clusters; name the one to ask with --cluster")
     if not all(each.valid for each in results):
         return Answers(results, cluster, read)
@@ -96,7 +96,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
     return Answers(results, cluster, read, asked, world)
 
 
-def _identity(cluster: Cluster) -> tuple[object, ...]:
+def _key_of_cluster(cluster: Cluster) -> tuple[object, ...]:
     """The releases of a cluster, and the file that it is pinned in."""
     return dict(cluster.target), [str(each.marks.mark) for each in cluster.objects if each.group_kind == CLUSTER]
 

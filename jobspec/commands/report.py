@@ -82,7 +82,7 @@ def run(options: Options) -> int:
         return [], reported_once((each.findings for each in made), reported)
 
     def write(results: Sequence[FileResult], read: Sequence[Found], run_context: RunContext) -> None:
-        title = project or ", ".join(map(_named, paths[:3])) or _named(os.curdir)
+        title = project or ", ".join(map(_shown_path, paths[:3])) or _shown_path(os.curdir)
         noun = "variant" if project else "job"
         releases = view.releases if view else run_context.cluster.releases
         page = ReportPage(title, rows, results, noun=noun, releases=releases, prices=listed, view=view, obstacle=obstacle)
@@ -105,7 +105,7 @@ def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
     return paths, others[0] if others else None
 
 
-def _named(path: str) -> str:
+def _shown_path(path: str) -> str:
     """A path, or the name of the folder where it is that of the working folder or one above."""
     return os.path.basename(os.path.abspath(path)) if set(os.path.normpath(path)) <= {".", os.sep} else path
 
@@ -170,13 +170,13 @@ def _of_variant(variant: PlannedVariant, planned: Plan, rules: Sequence[Rule], k
         texts.append(object_text(name, text, blamed, is_secret=document.kind == "Secret"))
     job = next(filter(is_workload, objects.values()), None)
     base = from_here(variant.base.file)
-    written = [base, *filter(None, [", ".join(_overlays(variant))])]
+    written = [base, *filter(None, [", ".join(_overlays_of_variant(variant))])]
     if job is None:
         return PageRow(variant.name, "", "", "", written, None, None, "", texts, findings)
-    return _row(variant.name, job, Documents([*objects.values()], cluster), written, texts, findings)
+    return _row_of_job(variant.name, job, Documents([*objects.values()], cluster), written, texts, findings)
 
 
-def _overlays(variant: PlannedVariant) -> Iterator[str]:
+def _overlays_of_variant(variant: PlannedVariant) -> Iterator[str]:
     """The overlays of a variant, but for its own layer, with the parameters that it gives."""
     for each in variant.overlays:
         if each.name != variant.name:
@@ -184,7 +184,7 @@ def _overlays(variant: PlannedVariant) -> Iterator[str]:
             yield f"{each.name} {given}".strip()
 
 
-def _row(
+def _row_of_job(
     name: str, job: Document, documents: Documents, written: Sequence[str], texts: Sequence[ObjectText], findings: Sequence[Diagnostic]
 ) -> PageRow:
     """The row of a job that a server accepts."""
@@ -214,10 +214,10 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
         # Of what kustomize builds, the mistakes of bases and patches are reported once, in their files.
         findings += [one for place in _places(job) for path, one in elsewhere.get(place, ()) if path != file.result.path]
         name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
-        written = [_place(job)]
+        written = [_place_of_job(job)]
         if not any(job is one for one in seen(file)):
             return PageRow(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
-        return _row(name, job, documents, written, [_text(job, cluster.target)], findings)
+        return _row_of_job(name, job, documents, written, [_rendered_text(job, cluster.target)], findings)
 
     return with_progress(jobs, row_of, how_to_run(jobs), done_to_each=("drawn", "job"))
 
@@ -228,12 +228,12 @@ def _places(job: Document) -> Iterable[str]:
     return dict.fromkeys(str(mark) for each in trees for mark in (each.mark, each.key) if mark)
 
 
-def _place(job: Document) -> str:
+def _place_of_job(job: Document) -> str:
     mark = job.marks.nearest(("metadata", "name")).place()
     return f"{from_here(mark.file)}:{mark.line}"
 
 
-def _text(job: Document, target: Target) -> ObjectText:
+def _rendered_text(job: Document, target: Target) -> ObjectText:
     """A job as it is rendered, each value with its line in the files."""
     text = text_of([job], target)
     places = dict(origins(with_marks(job.data, job.marks), text))

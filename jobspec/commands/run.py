@@ -73,7 +73,7 @@ def run(options: Options) -> int:
         raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
     processes = _processes(pods, options)
     wanted = [_kill(each, pods) for each in options.kill]
-    limits = _limits(options)
+    limits = _limits_of_options(options)
     _say_what_is_left_out(pods)
     try:
         return asyncio.run(_until_signal(_run(processes, restart_rules(job, objects), wanted, limits)))
@@ -89,7 +89,7 @@ def _job_among(documents: Sequence[Document], found: Sequence[Found]) -> Documen
     return jobs[0]
 
 
-def _words(option: str, text: str | None) -> list[str] | None:
+def _shell_words(option: str, text: str | None) -> list[str] | None:
     """The words of a command line, as a shell reads them. Raises JobspecError for an open quote."""
     import shlex
 
@@ -101,7 +101,7 @@ def _words(option: str, text: str | None) -> list[str] | None:
 
 def _processes(pods: Sequence[LocalPod], options: Options) -> list[LocalProcess]:
     """The processes of pods. Raises JobspecError for a program that is not on this machine."""
-    command, arguments = _words("--command", options.command), _words("--args", options.args)
+    command, arguments = _shell_words("--command", options.command), _shell_words("--args", options.args)
     ours = {
         name: value for name, value in os.environ.items() if name not in OF_PROCESSES and not name.startswith(("PET_", "TORCHELASTIC_"))
     }
@@ -146,7 +146,7 @@ def _seconds(text: str) -> float | None:
     return float(number) * _UNITS[unit] if number.replace(".", "", 1).isdecimal() else None
 
 
-def _limits(options: Options) -> RunLimits:
+def _limits_of_options(options: Options) -> RunLimits:
     """The limits that options set. Raises JobspecError for what is not a time or a number."""
     times = {name: getattr(options, name) for name in ("timeout", "back_off")}
     seconds = {name: None if text is None else _seconds(text) for name, text in times.items()}

@@ -112,12 +112,12 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
 def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
     """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
     target = choose(targets)
-    document = json_schema.with_kinds(_fetched() if base is None else _read(base), _models(_OPERATORS, target))
+    document = json_schema.with_kinds(_fetched() if base is None else _read_json(base), _models(_OPERATORS, target))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read_json(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             return _parsed(file.read(), path)
@@ -177,10 +177,10 @@ def add(paths: Sequence[str]) -> int:
 
 def export(folder: str) -> int:
     """Write every schema that follows from the models into *folder*."""
-    return _write(files(), folder)
+    return _write_schemas(files(), folder)
 
 
-def _write(texts: Iterable[tuple[str, str]], folder: str) -> int:
+def _write_schemas(texts: Iterable[tuple[str, str]], folder: str) -> int:
     try:
         for name, text in texts:
             path = os.path.join(folder, *name.split("/"))
@@ -202,7 +202,7 @@ def check(folder: str | None) -> int:
     if not os.path.isdir(top):
         raise JobspecError(f"{top}: no such folder; `jobspec schema export {top}` writes one")
     fresh = dict(files())
-    stale = [name for name, text in fresh.items() if _text(os.path.join(top, *name.split("/"))) != text]
+    stale = [name for name, text in fresh.items() if _content_of(os.path.join(top, *name.split("/"))) != text]
     remedy = f"write it with `jobspec schema export {shown}`"
     sys.stdout.writelines(f"{shown}/{name} differs from the models; {remedy}\n" for name in stale)
     needless = [name for name in _stored(top) if name not in fresh]
@@ -217,7 +217,7 @@ def _stored(top: str) -> list[str]:
     return [each for each in stored if not each.startswith(f"{common_kinds.FOLDER}/")]
 
 
-def _text(path: str) -> str:
+def _content_of(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -262,7 +262,7 @@ def _read_openapi(path: str) -> Any:
 
 def write_common_kinds(clones: str, folder: str) -> int:
     """Write the files of the kinds of all common projects. Raises JobspecError for a release without a clone."""
-    return _write(common_kinds.files(_crds_of_projects(clones), load_metadata(choose([]))), folder)
+    return _write_schemas(common_kinds.files(_crds_of_projects(clones), load_metadata(choose([]))), folder)
 
 
 def _crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -56,9 +56,9 @@ class Document:
         """Whether it is text in a ConfigMap, which may never be applied."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
-        self.api_version = _text(data, "apiVersion")
+        self.api_version = _string_field(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
-        self.kind = _text(data, "kind")
+        self.kind = _string_field(data, "kind")
         """`kind`, empty where there is none."""
         self.group_kind: GroupKind = self.api_version.rpartition("/")[0], self.kind
         """The group of `apiVersion`, empty for the core group, and `kind`."""
@@ -121,7 +121,7 @@ class Document:
     @property
     def name(self) -> str:
         """`metadata.name`, empty where there is none."""
-        return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "name")
+        return _string_field(self.data.get("metadata") if isinstance(self.data, dict) else None, "name")
 
     @property
     def labels(self) -> Any:
@@ -132,7 +132,7 @@ class Document:
     @property
     def namespace(self) -> str:
         """`metadata.namespace`, empty where there is none."""
-        return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
+        return _string_field(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
 
     def problem(
         self,
@@ -228,7 +228,7 @@ class _MarksWithMetadata:
         return Marks(whole.mark, whole.key, {**of_whole, "metadata": Marks(metadata.mark, metadata.key, inside)})
 
 
-def _text(data: Any, key: str) -> str:
+def _string_field(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
 

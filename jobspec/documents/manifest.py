@@ -24,7 +24,7 @@ def document_of(manifest: Manifest, name: str, *, index: int = 0, layer: bool = 
     """
     if isinstance(manifest, Document):
         return manifest
-    plain = _plain(manifest if isinstance(manifest, dict) else _dumped(manifest), ())
+    plain = _as_json_types(manifest if isinstance(manifest, dict) else _dumped(manifest), ())
     mark = Mark(name, layer=_name_in(plain) if layer else "")
     return Document(plain, lambda: marks_at(plain, mark), file=name, index=index)
 
@@ -60,15 +60,15 @@ def _dumped(model: Any) -> Any:
     return dict(model)
 
 
-def _plain(value: Any, path: Path) -> Any:
+def _as_json_types(value: Any, path: Path) -> Any:
     """The value with the types of JSON. Raises TypeError, with the path, for others."""
     if isinstance(value, dict):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
             raise TypeError(f"{spell(path) or 'the manifest'}: a key must be a string, not {wrong!r}")
-        return {key: _plain(inner, (*path, key)) for key, inner in value.items()}
+        return {key: _as_json_types(inner, (*path, key)) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner, (*path, index)) for index, inner in enumerate(value)]
+        return [_as_json_types(inner, (*path, index)) for index, inner in enumerate(value)]
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and value - value == 0):
         return value
     raise TypeError(f"{spell(path) or 'the manifest'}: JSON cannot contain {value!r}")

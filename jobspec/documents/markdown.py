@@ -40,12 +40,12 @@ class _PageLine:
 
 def yaml_of(page: str) -> str:
     """The manifests in the fences of a page, as one YAML text with empty lines for the rest; each fence begins with `---`."""
-    return "\n".join(_START.rstrip() if line.starts else line.yaml or "" for line in _lines(page.removeprefix(_BOM).split("\n")))
+    return "\n".join(_START.rstrip() if line.starts else line.yaml or "" for line in _lines_of_page(page.removeprefix(_BOM).split("\n")))
 
 
 def kept(page: str) -> str:
     """The same with the other lines as comments, from which `page_of` makes the page again after the manifests are changed."""
-    lines = "\n".join(line.kept() for line in _lines(page.removeprefix(_BOM).split("\n")))
+    lines = "\n".join(line.kept() for line in _lines_of_page(page.removeprefix(_BOM).split("\n")))
     return f"{_BOM if page.startswith(_BOM) else ''}{lines}"
 
 
@@ -73,13 +73,13 @@ def _page_lines(lines: Sequence[str]) -> Iterator[str]:
             yield "".join(margin.get(at, sign) for at, sign in enumerate(line)) if margin else line
 
 
-def _lines(lines: Sequence[str]) -> Iterator[_PageLine]:
+def _lines_of_page(lines: Sequence[str]) -> Iterator[_PageLine]:
     at = 0
     while at < len(lines):
         end = _end_of_fence(lines, at)
         margin = _margin(lines[at]) if end > at else {}
-        margin = margin if all(_fits(line, margin) for line in lines[at + 1 : end]) else {}
-        inside = [_without(line, margin) for line in lines[at + 1 : end]]
+        margin = margin if all(_has_margin(line, margin) for line in lines[at + 1 : end]) else {}
+        inside = [_without_margin(line, margin) for line in lines[at + 1 : end]]
         is_manifest = end > at and _is_yaml(_opening(lines[at])) and _has_manifest(inside)
         yield _PageLine(lines[at], starts=is_manifest, has_margin=is_manifest and bool(margin))
         yield from (_PageLine(line, yaml if is_manifest else None) for line, yaml in zip(lines[at + 1 : end], inside, strict=True))
@@ -102,12 +102,12 @@ def _margin(opening: str) -> Margin:
     return {at: sign for at, sign in enumerate(opening[: _end_of_margin(opening)]) if sign in ">\t"}
 
 
-def _fits(line: str, margin: Margin) -> bool:
+def _has_margin(line: str, margin: Margin) -> bool:
     """Whether a line has a margin, as far as the line goes."""
     return all(line[at : at + 1] in (sign, "", "\r") for at, sign in margin.items())
 
 
-def _without(line: str, margin: Margin) -> str:
+def _without_margin(line: str, margin: Margin) -> str:
     return "".join(" " if at in margin and sign != "\r" else sign for at, sign in enumerate(line)) if margin else line
 
 
@@ -124,7 +124,7 @@ def _end_of_fence(lines: Sequence[str], start: int) -> int:
     margin = _margin(lines[start])
     quotes = [at for at, sign in margin.items() if sign == ">"]
     for number in range(start + 1, len(lines)):
-        line = _without(lines[number], margin).strip()
+        line = _without_margin(lines[number], margin).strip()
         is_closing = len(line) >= length and set(line) == {mark}
         if is_closing or any(lines[number][at : at + 1] != ">" for at in quotes):
             return number

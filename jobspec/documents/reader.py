@@ -195,7 +195,7 @@ class _Decoder:
         self.decoded += 1
         kind = type(event)
         if kind is ScalarEvent:
-            value = _scalar(event)
+            value = _scalar_value(event)
             if event.anchor:
                 self.anchors[event.anchor] = value, event, 1
             return value, event
@@ -269,7 +269,7 @@ class _Decoder:
         self.decoded += 1
         key = _key(event, event)
         if event.anchor:
-            self.anchors[event.anchor] = _scalar(event), event, 1
+            self.anchors[event.anchor] = _scalar_value(event), event, 1
         return key
 
     def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: Nodes) -> None:
@@ -326,7 +326,7 @@ def _key(scalar: Any, place: Any) -> str:
     if scalar.tag is None:
         key = key_text(scalar.value) if scalar.implicit[0] else scalar.value
     else:
-        value = _scalar(scalar)
+        value = _scalar_value(scalar)
         key = value if isinstance(value, str) else key_text(scalar.value)
     if key is None:
         what = f"`{scalar.value}`" if scalar.value else "empty"
@@ -334,7 +334,7 @@ def _key(scalar: Any, place: Any) -> str:
     return key
 
 
-def _scalar(event: Any) -> Any:
+def _scalar_value(event: Any) -> Any:
     if event.tag is None:
         value = resolve(event.value) if event.implicit[0] else event.value
     else:

@@ -488,7 +488,7 @@ def applied(data: Any, change: Change) -> Any:
         return _changed_in(data, change.path[:-1], lambda around: _renamed_in(around, change.path[-1], change.value))
     if change.action == "move":
         return _changed_in(data, change.path[:-1], lambda around: _moved_in(around, str(change.path[-1]), change.value))
-    return _without(data, widened(data, change.path))
+    return _removed_at(data, widened(data, change.path))
 
 
 def all_applied(data: Any, changes: Sequence[Change]) -> Any:
@@ -570,10 +570,10 @@ def _moved_in(around: Any, name: str, into: Path) -> Any:
         inner = inner.get(step, {})
     if not isinstance(inner, dict) or name in inner:
         raise Unfit
-    return _without(_set_in(around, (*into, name), around[name]), (name,))
+    return _removed_at(_set_in(around, (*into, name), around[name]), (name,))
 
 
-def _without(data: Any, path: Path) -> Any:
+def _removed_at(data: Any, path: Path) -> Any:
     step = path[-1]
 
     def change(around: Any) -> Any:

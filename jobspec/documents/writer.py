@@ -39,7 +39,7 @@ def write(documents: Iterable[Any]) -> str:
         is_block = isinstance(data, (dict, list)) and data
         if number:
             text.append("---\n" if is_block else "--- ")
-        _value(data, "", "\n" if is_block else "\n  ", document.append)
+        _write_value(data, "", "\n" if is_block else "\n  ", document.append)
         text += [*document, "\n"]
     blocks = [piece for piece in document if piece[:1] == "|"]
     if blocks and blocks[-1].startswith("|+"):
@@ -47,10 +47,10 @@ def write(documents: Iterable[Any]) -> str:
     return "".join(text)
 
 
-def _value(value: Any, lead: str, indent: str, add: Add) -> None:
+def _write_value(value: Any, lead: str, indent: str, add: Add) -> None:
     """Write a value that begins on the line of the *lead*; *indent* begins its other lines."""
     if isinstance(value, str):
-        text = _text(value)
+        text = _string(value)
         if text[0] == "|":  # a block of lines becomes a piece of its own
             add(lead)
             add(text.replace("\n  ", indent))
@@ -59,9 +59,9 @@ def _value(value: Any, lead: str, indent: str, add: Add) -> None:
     elif value and isinstance(value, dict):
         _mapping(value, lead, indent, add)
     elif value and isinstance(value, list):
-        _list(value, lead, indent, add)
+        _write_list(value, lead, indent, add)
     else:
-        add(f"{lead}{_plain(value)}")
+        add(f"{lead}{_plain_number(value)}")
 
 
 def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
@@ -69,28 +69,28 @@ def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
     for key, child in data.items():
         name = _key(key)
         if name[0] == "?":
-            _value(child, f"{lead}{name}{indent}: ", inner, add)
-        elif isinstance(child, str) and (text := _text(child))[0] != "|":
+            _write_value(child, f"{lead}{name}{indent}: ", inner, add)
+        elif isinstance(child, str) and (text := _string(child))[0] != "|":
             add(f"{lead}{name} {text}")
         elif child and isinstance(child, dict):
             add(f"{lead}{name}")
             _mapping(child, inner, inner, add)
         elif child and isinstance(child, list):
             add(f"{lead}{name}")
-            _list(child, indent, indent, add)
+            _write_list(child, indent, indent, add)
         else:
-            _value(child, f"{lead}{name} ", inner, add)
+            _write_value(child, f"{lead}{name} ", inner, add)
         lead = indent
 
 
-def _list(items: list[Any], lead: str, indent: str, add: Add) -> None:
+def _write_list(items: list[Any], lead: str, indent: str, add: Add) -> None:
     inner = f"{indent}  "
     for item in items:
-        _value(item, f"{lead}- ", inner, add)
+        _write_value(item, f"{lead}- ", inner, add)
         lead = indent
 
 
-def _plain(value: Any) -> str:
+def _plain_number(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, (dict, list)):
@@ -101,7 +101,7 @@ def _plain(value: Any) -> str:
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # most YAML 1.1 readers read `1e+22` as text
 
 
-def _text(text: str) -> str:
+def _string(text: str) -> str:
     """A text as it stands in a document; the lines of a block are indented by two blanks."""
     return _known_text(text) if len(text) < _LONGEST_KEPT else _spelt(text)
 

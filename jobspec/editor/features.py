@@ -262,13 +262,16 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
     if flow := flow_at_end(word):
         inner, word, keys = flow
         place = (*place, *inner)
-        offered = list(_values(view, name, outline, line, place))
+        offered = list(_offers(view, name, outline, line, place))
         if keys is not None:
-            offered = [(label, said, f"{label}: ") for label, said, _ in _keys(view, name, outline, line, place, keys)]
+            offered = [(label, said, f"{label}: ") for label, said, _ in _completed_fields(view, name, outline, line, place, keys)]
     elif key is not None:
-        offered = list(_values(view, name, outline, line, place))
+        offered = list(_offers(view, name, outline, line, place))
     else:
-        offered = [*_keys(view, name, outline, line, path, siblings), *(_values(view, name, outline, line, path) if _in_list(path) else ())]
+        offered = [
+            *_completed_fields(view, name, outline, line, path, siblings),
+            *(_offers(view, name, outline, line, path) if _in_list(path) else ()),
+        ]
     start = view.text(name).units(line, len(before) - len(word.lstrip("\"'")))
     place_of_word = lsp.Range(lsp.Position(line, start), params.position)
     found = {label: (label, detail, new) for label, detail, new in offered}
@@ -301,7 +304,7 @@ def _indented(new: str, column: int) -> str:
     return new.replace("\n", "\n" + " " * column)
 
 
-def _keys(view: ClientView, name: str, outline: Outline, line: int, path: Path, siblings: Sequence[str]) -> Iterator[Offer]:
+def _completed_fields(view: ClientView, name: str, outline: Outline, line: int, path: Path, siblings: Sequence[str]) -> Iterator[Offer]:
     """The fields of the mapping at a path, the required ones first, without those that are there."""
     if "overlays" in path and outline.top(line, "kind") == "Project" and len(path) - path.index("overlays") == 3:
         overlay = overlay_named(view, name, str(path[-1]))
@@ -350,7 +353,7 @@ def _root(api_version: str, kind: str) -> Callable[[Target], Structure]:
     return lambda target: root.structure(release_of(root.component, target))
 
 
-def _values(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
+def _offers(view: ClientView, name: str, outline: Outline, line: int, path: Path) -> Iterator[Offer]:
     """The values that fit at a path: names of what is in the workspace, and those that the schema lists."""
     target = view.snapshot.cluster.target
     if path == ("kind",):
@@ -650,7 +653,7 @@ def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diag
     for each in here:
         if each.changes and not each.mark.layer:
             title = f"Fix: {each.hint or each.message}"
-            data = {"uri": uri, "one": [*map(_identity, (each, *each.related))]}
+            data = {"uri": uri, "one": [*map(_key_of_diagnostic, (each, *each.related))]}
             made.append(lsp.CodeAction(title, kind=lsp.CodeActionKind.QuickFix, is_preferred=True, data=data))
     if any(each.changes and not each.mark.layer for each in found):
         title = "Fix all that has one safe fix in this file"
@@ -665,7 +668,7 @@ def actions(view: ClientView, params: lsp.CodeActionParams, found: Sequence[Diag
     return [each for each in made if not only or any(str(getattr(each.kind, "value", each.kind)).startswith(one) for one in only)]
 
 
-def _identity(each: Diagnostic) -> list[Any]:
+def _key_of_diagnostic(each: Diagnostic) -> list[Any]:
     return [each.rule, each.document, each.field, each.mark.line, each.mark.column]
 
 
@@ -675,7 +678,7 @@ def resolved(view: ClientView, action: lsp.CodeAction) -> lsp.CodeAction:
     name, one = view.name(about["uri"]), about.get("one")
 
     def is_wanted(each: Diagnostic) -> bool:
-        return one is None or _identity(each) in [list(known) for known in one]
+        return one is None or _key_of_diagnostic(each) in [list(known) for known in one]
 
     before, after = view.files.fixed(name, is_wanted)
     edits = [] if after == before else [edit_of(EditorText(before, view.encoding), after)]

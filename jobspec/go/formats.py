@@ -20,14 +20,14 @@ _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x200
 def is_quantity(text: str) -> bool:
     """Whether the text matches the quantity pattern that CRDs carry: a decimal number, then a suffix or an exponent."""
     body = text[1:] if text[:1] in ("+", "-") else text
-    number, rest = _number(body)
+    number, rest = _leading_number(body)
     if not number or rest in _SUFFIXES or rest[:1] not in ("e", "E"):
         return bool(number) and rest in _SUFFIXES
-    exponent, after = _number(rest[2:] if rest[1:2] in ("+", "-") else rest[1:])
+    exponent, after = _leading_number(rest[2:] if rest[1:2] in ("+", "-") else rest[1:])
     return bool(exponent) and not after
 
 
-def _number(text: str) -> tuple[str, str]:
+def _leading_number(text: str) -> tuple[str, str]:
     """The leading number of a text, and the rest; the number is empty without a digit."""
     end = 0
     while end < len(text) and text[end] in "0123456789":
@@ -41,7 +41,7 @@ def _number(text: str) -> tuple[str, str]:
 
 def is_parsed_quantity(text: str) -> bool:
     """Whether `ParseQuantity` accepts the text, as typed objects need; it accepts `.` and `Gi` as zeros."""
-    number, suffix = _number(text)
+    number, suffix = _leading_number(text)
     if number and suffix in _SUFFIXES:
         return True
     import re

@@ -25,20 +25,20 @@ _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": Fa
 def decode_as_go(value: Any, shape: Shape) -> Any:
     """A value as Go decodes it; None where that is not possible, or where it is null."""
     if shape.type == "object":
-        return _object(value, shape) if isinstance(value, dict) else None
+        return _decoded_object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
-        return _list(value, shape.items) if isinstance(value, list) else None
-    return value if value is None or shape.type == "any" else _scalar(value, shape)
+        return _decoded_list(value, shape.items) if isinstance(value, list) else None
+    return value if value is None or shape.type == "any" else _decoded_scalar(value, shape)
 
 
-def _list(value: list[Any], items: Shape | None) -> list[Any]:
+def _decoded_list(value: list[Any], items: Shape | None) -> list[Any]:
     if items is None:
         return value
     plain = items.plain
     return [item if type(item) is plain else _decoded_entry(item, items) for item in value]
 
 
-def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
+def _decoded_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if shape.fields is None:
         return _map(value, shape.values)
     fields, found = shape.fields, {}
@@ -65,7 +65,7 @@ def _decoded_entry(item: Any, shape: Shape | None) -> Any:
     return {} if shape.type == "object" else [] if shape.type == "array" else "0" if shape.format == "quantity" else _ZEROS[shape.type]
 
 
-def _scalar(value: Any, shape: Shape) -> Any:
+def _decoded_scalar(value: Any, shape: Shape) -> Any:
     kind = type(value)
     if shape.format == "quantity":
         return _quantity(value)
@@ -96,10 +96,10 @@ def completed(value: Any, shape: Shape) -> Any:
     if not isinstance(value, dict):
         return value
     children = {name: shape.values if shape.fields is None else shape.fields.get(name) for name in (*value, *shape.required)}
-    return {name: _field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
+    return {name: _decoded_field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
 
 
-def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
+def _decoded_field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
     if shape is None:
         return value
     return completed(value, shape) if is_required or (value is not None and is_of_type(value, shape)) else None

@@ -42,7 +42,7 @@ _LONGEST_PERIOD = 1800
 def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Problems:
     """The problems of a new or changed autoscaler; an update may keep what *old* has of 0 replicas and of wrong API versions."""
     spec, stored = autoscaler.get("spec", {}), (old or {}).get("spec", {})
-    yield from _limits(spec, lowest=0 if stored.get("minReplicas") == 0 or is_at_least(release, "1.37") else 1)
+    yield from _replica_limit_problems(spec, lowest=0 if stored.get("minReplicas") == 0 or is_at_least(release, "1.37") else 1)
     scaled, was = spec.get("scaleTargetRef", {}), stored.get("scaleTargetRef", {})
     yield from _reference(scaled, ("spec", "scaleTargetRef"))
     knows_versions = is_at_least(release, "1.34")
@@ -56,7 +56,7 @@ def autoscaler_problems(autoscaler: Data, old: Data | None, release: str) -> Pro
         yield from _behavior(spec.get("behavior", {}).get(direction, {}), ("spec", "behavior", direction), release)
 
 
-def _limits(spec: Data, *, lowest: int) -> Problems:
+def _replica_limit_problems(spec: Data, *, lowest: int) -> Problems:
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
     if least < lowest:
         hint = "before Kubernetes 1.37 the API server accepts 0 only with its feature gate HPAScaleToZero" if least == 0 else ""
@@ -102,7 +102,7 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
     yield from required_choice(metric, "type", sorted(_SOURCES), path)
     if present:
         source, at = metric[present[0]], (*path, present[0])
-        yield from _source(present[0], source, at)
+        yield from _metric_source_problems(present[0], source, at)
         yield from _target(source.get("target", {}), (*at, "target"))
         if present[0] == "object" and not any_version:
             yield from _api_version(source.get("describedObject", {}), (*at, "describedObject"), core=True)
@@ -114,7 +114,7 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
                 yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
 
 
-def _source(kind: str, source: Data, path: Path) -> Problems:
+def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
     """The problems of what describes a metric of a *kind*, but for those of its target's own fields."""
     if kind == "object":
         yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))

@@ -103,7 +103,7 @@ def is_judged(kind: Kind, api_version: str) -> bool:
     return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
-def _claim(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
+def _claim_rules(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
     from jobspec.kubernetes.persistentvolumeclaims import claim_problems, claim_update_problems
 
     if old is not None:
@@ -198,7 +198,7 @@ _OTHER_KINDS: tuple[GroupKind, ...] = (
 )
 _WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
 #: The kinds whose Go code is followed on data that is not decoded.
-_UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
+_UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim_rules, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
 #: The kinds whose Go code we follow.
 _JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OTHER_KINDS))
 

@@ -42,7 +42,7 @@ def shape_of(schema: Schema, metadata: Shape, *, is_branch: bool = False) -> Sha
     return linked(table)[0]
 
 
-def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
+def _add_shape(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
     """Add the raw shape of a schema to the table, before those inside it; gives its index."""
     table.append({})
     index = len(table) - 1
@@ -60,7 +60,7 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
     if kind in ("object", "any"):
         _add_fields(raw, schema, table, is_branch=is_branch, is_resource=(is_resource or is_embedded) and not is_branch)
     if kind in ("array", "any") and isinstance(schema.get("items"), dict):
-        raw["items"] = _place(schema["items"], table, is_open=is_open, is_branch=is_branch)
+        raw["items"] = _add_shape(schema["items"], table, is_open=is_open, is_branch=is_branch)
         list_type = schema.get("x-kubernetes-list-type")
         raw |= {"keys": schema.get("x-kubernetes-list-map-keys") or []} if list_type == "map" else {}
         raw["unique"] = list_type == "set"
@@ -81,10 +81,10 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
     others = schema.get("additionalProperties")
     required = list(schema.get("required") or ())
     if schema.get("properties") or is_resource:
-        raw["fields"] = {name: _place(child, table, is_branch=is_branch) for name, child in (schema.get("properties") or {}).items()}
+        raw["fields"] = {name: _add_shape(child, table, is_branch=is_branch) for name, child in (schema.get("properties") or {}).items()}
         raw["open"] = raw["open"] or bool(others)
     elif isinstance(others, dict):
-        raw["values"] = _place(others, table, is_branch=is_branch)
+        raw["values"] = _add_shape(others, table, is_branch=is_branch)
     elif others:
         table.append({"type": "bare", "ruled_on_create": False, "ruled_on_update": False, "combined": False, "embeds": False})
         raw["values"] = len(table) - 1
@@ -93,7 +93,7 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
     if others is False:
         raw["open"] = False
     if is_resource:
-        own = {name: raw["fields"].get(name) or _place({"type": "string"}, table) for name in _OWN}
+        own = {name: raw["fields"].get(name) or _add_shape({"type": "string"}, table) for name in _OWN}
         raw["fields"] = {**own, **raw["fields"], "metadata": _place_metadata(schema, table)}
         required += [name for name in _OWN if name not in required]
     raw["defaulted"] = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
@@ -105,7 +105,7 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
     asked = (schema.get("properties") or {}).get("metadata") or {}
     if not asked.keys() - {"type", "description"}:
         return _META
-    index = _place(asked, table)
+    index = _add_shape(asked, table)
     raw, known = table[index], table[_META].fields
     table += known.values()
     fields = dict(zip(known, range(len(table) - len(known), len(table)), strict=True))
@@ -122,11 +122,13 @@ def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
         written["not"] = [schema["not"]]
     if raw["type"] == "int-or-string" and written.get("anyOf") == INT_OR_STRING:
         del written["anyOf"]
-    placed = {word: [(_place(each, table, is_branch=True), _text(each)) for each in branches] for word, branches in written.items()}
+    placed = {
+        word: [(_add_shape(each, table, is_branch=True), _short_json(each)) for each in branches] for word, branches in written.items()
+    }
     raw |= {"branches": placed} if placed else {}
 
 
-def _text(branch: Schema) -> str:
+def _short_json(branch: Schema) -> str:
     """A branch as JSON, cut to 80 characters."""
     import json
 

@@ -162,13 +162,13 @@ def _of_fields(value: Data, branch: Shape, path: Path) -> Problems:
 def _of_value(value: Any, shape: Shape, path: Path) -> Problems:
     try:
         any_of, one_of = shape.branches.get("anyOf"), shape.branches.get("oneOf")
-        if any_of and not any(_fits(value, branch) for branch, _ in any_of):
+        if any_of and not any(_is_valid(value, branch) for branch, _ in any_of):
             yield _unfit(value, path, "at least one of", "anyOf", any_of)
-        number = sum(_fits(value, branch) for branch, _ in one_of) if one_of else 1
+        number = sum(_is_valid(value, branch) for branch, _ in one_of) if one_of else 1
         if one_of and number != 1:
             yield _unfit(value, path, "exactly one of", "oneOf", one_of, f"; it matches {number}" if number else "")
         for branch, text in shape.branches.get("not", []):
-            if _fits(value, branch):
+            if _is_valid(value, branch):
                 yield Problem("wrong-combination", path, f"{name_of(path)} must not match `not`: {text}")
     except _BranchNotEvaluated as error:
         yield Problem("rule-not-evaluated", path, str(error))
@@ -182,7 +182,7 @@ def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branch
     return Problem("wrong-combination", path, f"{name_of(path)} must match {how_many} the {keyword} ({choices}){what}{more}")
 
 
-def _fits(value: Any, branch: Shape) -> bool:
+def _is_valid(value: Any, branch: Shape) -> bool:
     """Whether a value is valid against a branch."""
     if value is None and branch.type != "any" and not branch.nullable:
         return False

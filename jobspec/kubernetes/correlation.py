@@ -95,7 +95,7 @@ def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
         return {name: aligned(inner, value.get(name), child_of(shape, name)) for name, inner in old.items()}
     if not isinstance(old, list) or not isinstance(value, list) or shape.items is None:
         return old
-    if shape.keys and any(_keys(item, shape) is None for item in (*old, *value)):
+    if shape.keys and any(_keys_of_item(item, shape) is None for item in (*old, *value)):
         return [_UNEQUAL]  # an item without its keys is equal to nothing
     if len(old) != len(value) or not (shape.keys or shape.unique):
         return old
@@ -106,11 +106,11 @@ def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
 
 def _counterpart(item: Any, old: list[Any], shape: Shape) -> Any:
     """The item of a stored list map with the same keys; None without one."""
-    wanted = _keys(item, shape)
-    return None if wanted is None else next((each for each in old if _keys(each, shape) == wanted), None)
+    wanted = _keys_of_item(item, shape)
+    return None if wanted is None else next((each for each in old if _keys_of_item(each, shape) == wanted), None)
 
 
-def _keys(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
+def _keys_of_item(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
     """The type and value of each key of an item; None if the list is no list map, or the item lacks a key."""
     if not shape.keys or not isinstance(item, dict) or any(item.get(key) is None for key in shape.keys):
         return None

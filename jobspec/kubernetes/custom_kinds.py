@@ -218,7 +218,7 @@ class JSONSchema:
             rule = _RULES.get(str(each.validator), "wrong-combination")
             # a step that is no identifier is the key of a map
             path = tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in each.absolute_path)
-            unknown = _unknown(each) if rule == "unknown-field" else []
+            unknown = _refused_fields(each) if rule == "unknown-field" else []
             for name in unknown:
                 yield Problem(rule, (*path, name), f"unknown field `{name}` in the JSON Schema", at_key=True)
             if not unknown:
@@ -257,7 +257,7 @@ def _why(error: BaseException) -> str:
     return _why(inner) if inner else "is not there"
 
 
-def _unknown(error: ValidationError) -> list[str]:
+def _refused_fields(error: ValidationError) -> list[str]:
     """The fields that `additionalProperties: false` refuses; none if there is `patternProperties`."""
     schema = error.schema
     if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:

@@ -41,7 +41,7 @@ def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: 
     """
     if names == "-":
         return
-    yield from _names(metadata, names, start)
+    yield from _object_name_problems(metadata, names, start)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
         yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is not a valid namespace: {why}")
@@ -51,7 +51,7 @@ def metadata_problems(metadata: Data, *, names: str, builtin: bool, namespaced: 
     yield from _owners(metadata.get("ownerReferences"))
 
 
-def _names(metadata: Data, rule: str, start: str) -> Problems:
+def _object_name_problems(metadata: Data, rule: str, start: str) -> Problems:
     """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":

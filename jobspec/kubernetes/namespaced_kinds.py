@@ -267,7 +267,7 @@ def priorityclass_update_problems(made: Data, old: Data) -> Problems:
 def role_problems(role: Data, _: Any) -> Problems:
     """The problems of the rules, and of the aggregation rule of a ClusterRole."""
     for at, rule in items_at(role, "rules", ()):
-        yield from _rule(rule, at, namespaced=role["kind"] == "Role")
+        yield from _policy_rule_problems(rule, at, namespaced=role["kind"] == "Role")
     gathered = role.get("aggregationRule")
     if gathered is not None and not gathered.get("clusterRoleSelectors"):
         yield missing("clusterRoleSelectors", gathered, ("aggregationRule",))
@@ -275,7 +275,7 @@ def role_problems(role: Data, _: Any) -> Problems:
         yield from selector_problems(selector, at)
 
 
-def _rule(rule: Data, path: Path, *, namespaced: bool) -> Problems:
+def _policy_rule_problems(rule: Data, path: Path, *, namespaced: bool) -> Problems:
     if not rule.get("verbs"):
         yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
     at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
@@ -361,10 +361,10 @@ _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 def secret_problems(secret: Data, _: Any) -> Problems:
     """The problems of the keys, of the size, and of what the type needs."""
-    values = _values(secret)
+    values = _bytes_of(secret)
     for key in values:
         if why := bad_data_key(key):
-            yield Problem("invalid-name", _place(secret, key), f'"{key}" is not a key of a Secret: {why}', at_key=True)
+            yield Problem("invalid-name", _secret_key(secret, key), f'"{key}" is not a key of a Secret: {why}', at_key=True)
     size = sum(map(len, values.values()))
     if size > _MOST:
         field = "data" if secret.get("data") else "stringData"
@@ -376,20 +376,20 @@ def secret_update_problems(secret: Data, old: Data) -> Problems:
     """The problems of a changed type, and of changes to a Secret that is immutable."""
     if _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")
-    yield from _immutable("Secret", secret, old, {"data": _values})
+    yield from _immutable("Secret", secret, old, {"data": _bytes_of})
 
 
 def _type(secret: Data) -> str:
     return secret.get("type") or "Opaque"
 
 
-def _values(secret: Data) -> dict[str, bytes]:
+def _bytes_of(secret: Data) -> dict[str, bytes]:
     """The bytes of each key."""
     texts = {key: value.encode(errors="replace") for key, value in secret.get("stringData", {}).items()}
     return {key: decoded(value) for key, value in secret.get("data", {}).items()} | texts
 
 
-def _place(secret: Data, key: str) -> tuple[str, Key]:
+def _secret_key(secret: Data, key: str) -> tuple[str, Key]:
     return ("stringData" if key in secret.get("stringData", {}) else "data", Key(key))
 
 
@@ -404,7 +404,9 @@ def _of_type(secret: Data, values: dict[str, bytes]) -> Problems:
         if key not in values or (kind == "kubernetes.io/ssh-auth" and not values[key]):
             yield _missing(kind, key)
         elif kind in _JSON and not _is_json_object(values[key]):
-            yield Problem("wrong-format", _place(secret, key), f"`{key}` must hold a JSON object", "it is the content of Docker's file")
+            yield Problem(
+                "wrong-format", _secret_key(secret, key), f"`{key}` must hold a JSON object", "it is the content of Docker's file"
+            )
     if kind == "kubernetes.io/basic-auth" and values.keys().isdisjoint(("username", "password")):
         yield _missing(kind, "username")
         yield _missing(kind, "password")
@@ -550,7 +552,7 @@ def resourcequota_problems(quota: Data, _: Any) -> Problems:
     spec = quota.get("spec", {})
     hard = spec.get("hard", {})
     for name, text in hard.items():
-        yield from _amount(name, text, ("spec", "hard", Key(name)))
+        yield from _amount_problems(name, text, ("spec", "hard", Key(name)))
     for at, scope in items_at(spec, "scopes", ("spec",)):
         yield from _scope(scope, hard, at)
     yield from _opposites(spec.get("scopes", ()), ("spec", "scopes"))
@@ -567,7 +569,7 @@ def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
         yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "create another quota")
 
 
-def _amount(name: str, text: str, path: Path) -> Problems:
+def _amount_problems(name: str, text: str, path: Path) -> Problems:
     if why := bad_quota_resource(name):
         hint = closest(name, (*COUNTED, "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage"))
         yield Problem("invalid-name", path, f"`{name}` is not a resource that a quota counts: {why}", hint, at_key=True)

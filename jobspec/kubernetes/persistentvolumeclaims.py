@@ -163,7 +163,7 @@ def sources(spec: Data) -> tuple[Any, Any]:
 
 def given_source_problems(source: Any, reference: Any) -> Problems:
     """The problems of `dataSource` and `dataSourceRef`, each None if it is absent."""
-    wrong = [*_source(source, "dataSource"), *_source(reference, "dataSourceRef")]
+    wrong = [*_data_source_problems(source, "dataSource"), *_data_source_problems(reference, "dataSourceRef")]
     yield from wrong
     if wrong or not isinstance(source, dict) or not isinstance(reference, dict):
         return
@@ -173,7 +173,7 @@ def given_source_problems(source: Any, reference: Any) -> Problems:
         yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove `dataSource`; the server fills it in")
 
 
-def _source(source: Any, field: str) -> Problems:
+def _data_source_problems(source: Any, field: str) -> Problems:
     if not isinstance(source, dict):
         return
     path = ("spec", field)
@@ -205,17 +205,17 @@ def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
     new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     status = mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"
-    for field, path in _changed(new_spec, old_spec):
+    for field, path in _immutable_changes(new_spec, old_spec):
         yield Problem("immutable-field", path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
     yield from _class_changes(data, old)
     is_other = new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName")
     if not bound and is_other and is_at_least(release, "1.34"):
         path = (*_SPEC, "volumeAttributesClassName")
         yield Problem("immutable-field", path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
-    yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, release, bound=bound)
+    yield from _resized_problems(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, release, bound=bound)
 
 
-def _changed(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
+def _immutable_changes(new: Data, old: Data) -> Iterator[tuple[str, Path]]:
     """The changed fields that cannot change, and their paths."""
     if new.get("accessModes") != old.get("accessModes"):
         yield "accessModes", (*_SPEC, "accessModes")
@@ -254,9 +254,9 @@ def _class_changes(data: Data, old: Data) -> Problems:
         yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
 
 
-def _resources(new: Data, old: Data, status: Data, release: str, *, bound: bool) -> Problems:
+def _resized_problems(new: Data, old: Data, status: Data, release: str, *, bound: bool) -> Problems:
     for part in ("limits", "requests"):
-        was, now = (_amounts(each.get(part)) for each in (old, new))
+        was, now = (_compared_amounts(each.get(part)) for each in (old, new))
         for name in {**was, **now}:
             if was.get(name) != now.get(name) and not (bound and (part, name) == ("requests", "storage")):
                 message = f"`{name}` in the {part} of a claim cannot change{_was(mapping(old, part).get(name))}"
@@ -276,7 +276,7 @@ def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or create another claim")
 
 
-def _amounts(quantities: Any) -> Data:
+def _compared_amounts(quantities: Any) -> Data:
     """What quantities are compared by, by resource."""
     return {name: comparable(quantity or 0) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
 

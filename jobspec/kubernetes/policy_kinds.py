@@ -194,10 +194,10 @@ def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Probl
         yield from selector_problems(resources.get(field), (*path, field))
     for field in ("resourceRules", "excludeResourceRules"):
         for at, rule in items_at(resources, field, path):
-            yield from _rule(rule, at, _MUTABLE if is_mutating and field == "resourceRules" else _OPERATIONS)
+            yield from _match_rule_problems(rule, at, _MUTABLE if is_mutating and field == "resourceRules" else _OPERATIONS)
 
 
-def _rule(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
+def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
     names = set()
     for at, name in items_at(rule, "resourceNames", path):
         yield from named(name, "an object", bad_path_segment, at)
@@ -215,7 +215,7 @@ def _rule(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
     for at, version in items_at(rule, "apiVersions", path):
         if not version:
             yield Problem("missing-field", at, "the version is empty")
-    yield from _resources(rule, path)
+    yield from _subresource_problems(rule, path)
     if "scope" in rule:
         yield from one_of(rule["scope"], _SCOPES, (*path, "scope"))
 
@@ -224,7 +224,7 @@ def _beside_all(path: Path, others: str) -> Problem:
     return excluded(path, f"beside `*`, {others} must not be specified", "keep `*`, or write them without it")
 
 
-def _resources(rule: Data, path: Path) -> Problems:
+def _subresource_problems(rule: Data, path: Path) -> Problems:
     """The problems of resources with their subresources, such as `pods/status`."""
     resources, at = rule.get("resources", ()), (*path, "resources")
     if not resources:
@@ -480,7 +480,7 @@ class _Typed:
             return of_inner and (list_of(of_inner) if shape.items else map_of(STRING, of_inner))
         if shape.type == "object":
             return self._object(shape, known, is_builtin=is_builtin)
-        return _scalar(shape)
+        return _cel_scalar(shape)
 
     def _object(self, shape: Shape, known: dict[int, CelType | None], *, is_builtin: bool) -> CelType:
         own = known[id(shape)] = CelType(f"object {len(self._fields)}")
@@ -493,7 +493,7 @@ class _Typed:
         return own
 
 
-def _scalar(shape: Shape) -> CelType | None:
+def _cel_scalar(shape: Shape) -> CelType | None:
     formats = {"date-time": "timestamp", "date": "timestamp", "duration": "duration", "byte": "bytes"}
     names = {"boolean": "bool", "integer": "int", "number": "double", "string": formats.get(shape.format, "string")}
     return CelType(names[shape.type]) if shape.type in names else None

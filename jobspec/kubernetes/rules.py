@@ -72,7 +72,7 @@ def _judge(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Se
     elif not is_transition(known.text):
         yield from _broken(known, rule, value, shape, path, touched)
     elif old is not None:
-        yield from _changed(known, rule, value, old, shape, path)
+        yield from _new_objection(known, rule, value, old, shape, path)
 
 
 def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Problems:
@@ -91,7 +91,7 @@ def _reported_at(about: Path, value: Any) -> Path:
     return about
 
 
-def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Problems:
+def _new_objection(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Problems:
     if objection(known, _for_functions(value, shape), _for_functions(aligned(old, value, shape), shape)) is not None:
         was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
         place = (*path, *_field_path(rule))

@@ -41,25 +41,25 @@ _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a sea
 
 def schema_problems(data: Data, shape: Shape, *, typed: bool = False) -> list[Problem]:
     """The problems of an object."""
-    return list(_object(data, shape, (), typed=typed))
+    return list(_object_problems(data, shape, (), typed=typed))
 
 
 def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """The problems of a value inside a custom resource."""
-    return list(_value(value, shape, path, typed=False))
+    return list(_value_problems(value, shape, path, typed=False))
 
 
 def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """The problems of a value that the server decodes into a Go type; None, which is absent or null, has none."""
-    return [] if value is None else list(_value(value, shape, path, typed=True))
+    return [] if value is None else list(_value_problems(value, shape, path, typed=True))
 
 
-def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
+def _value_problems(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     kind = shape.type
     if kind == "object" and isinstance(value, dict):
-        yield from _object(value, shape, path, typed=typed)
+        yield from _object_problems(value, shape, path, typed=typed)
     elif kind == "array" and isinstance(value, list):
-        yield from _list(value, shape, path, typed=typed)
+        yield from _list_problems(value, shape, path, typed=typed)
     elif kind in ("object", "array"):
         yield wrong_type(value, shape, path)
     elif kind == "bare":
@@ -67,15 +67,15 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     elif kind == "any":
         yield from _anything(value, shape, path, typed=typed)
     else:
-        yield from _scalar(value, shape, path, typed=typed)
+        yield from _scalar_problems(value, shape, path, typed=typed)
 
 
 def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
     if isinstance(value, dict):
-        yield from _object(value, shape, path, typed=typed)
+        yield from _object_problems(value, shape, path, typed=typed)
     elif isinstance(value, list) and shape.items:
-        yield from _list(value, shape, path, typed=typed)
+        yield from _list_problems(value, shape, path, typed=typed)
     elif shape.conditions:
         yield from _conditions(value, shape, path)
 
@@ -87,7 +87,7 @@ def _conditions(value: Any, shape: Shape, path: Path) -> Problems:
     yield from broken_conditions(value, shape, path)
 
 
-def _object(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
+def _object_problems(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
     unknown: list[Problem] = []
     if shape.fields is None:
         yield from _map(data, shape, path, typed=typed)
@@ -114,7 +114,7 @@ def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typ
         elif name == "status" and not path and not shape.keeps_status:
             yield from _decoded(value, child, (name,)) if typed else unknown_fields(value, child, (name,))
         elif value is not None:
-            yield from _value(value, child, (*path, name), typed=typed or child.meta)
+            yield from _value_problems(value, child, (*path, name), typed=typed or child.meta)
         elif child.nullable and child.conditions:
             yield from _conditions(value, child, (*path, name))
 
@@ -149,17 +149,17 @@ def _map(data: Data, shape: Shape, path: Path, *, typed: bool) -> Problems:
             if values.nullable and values.conditions:
                 yield from _conditions(value, values, (*path, Key(name)))
         elif type(value) is not values.plain:
-            yield from _value(value, values, (*path, Key(name)), typed=typed)
+            yield from _value_problems(value, values, (*path, Key(name)), typed=typed)
 
 
-def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Problems:
+def _list_problems(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Problems:
     inner = shape.items
     assert inner
     for index, item in enumerate(items):
         if type(item) is inner.plain:
             continue
         if item is not None or not (typed or inner.nullable or inner.default is not None):
-            yield from _value(item, inner, (*path, index), typed=typed)
+            yield from _value_problems(item, inner, (*path, index), typed=typed)
         elif inner.nullable and inner.conditions:
             yield from _conditions(item, inner, (*path, index))
     if problem := _wrong_size(len(items), "item", shape, path):
@@ -206,7 +206,7 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
     return type(item).__name__, "", json.dumps(filled(item, shape.items), sort_keys=True)
 
 
-def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
+def _scalar_problems(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problems:
     if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
         yield from _bytes(value, path) if typed else unknown_fields(value, None, path)
         return

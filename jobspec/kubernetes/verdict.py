@@ -68,7 +68,7 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
         from jobspec.kubernetes import common_kinds
 
         common = common_kinds.find(document, target)
-        return _by_common_kind(document, common) if common else _unknown(document, target)
+        return _by_common_kind(document, common) if common else _verdict_on_unknown_kind(document, target)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
@@ -179,7 +179,7 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
     return [lost] if (lost := lost_parent(found, data, shape)) else []
 
 
-def _unknown(document: Document, target: Target) -> Verdict:
+def _verdict_on_unknown_kind(document: Document, target: Target) -> Verdict:
     """The verdict on a document of an unknown kind, or without a kind."""
     problem, is_near = unknown(document, target)
     return Verdict("unknown", [problem], near_miss=is_near)

@@ -164,7 +164,7 @@ class LintedContainer:
         self.trains = self.name == role.training and not is_init
         """Whether it is the one that trains."""
         self.image: MarkedTree | None = fields.get("image")
-        self.resources = _resources(fields["resources"]) if "resources" in fields else {}
+        self.resources = _asked_resources(fields["resources"]) if "resources" in fields else {}
         """The names of what is asked for, each with its limit or else its request."""
         self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
         """The number of whole GPUs."""
@@ -288,7 +288,7 @@ def requested(pod: MarkedTree, resource: str) -> int:
     return max([sum(containers), *init_containers])
 
 
-def _resources(said: MarkedTree) -> dict[str, MarkedTree]:
+def _asked_resources(said: MarkedTree) -> dict[str, MarkedTree]:
     return {**dict(said.entries("requests")), **dict(said.entries("limits"))}
 
 
@@ -345,7 +345,7 @@ class Documents:
         self._used_runtimes: Set[tuple[str, str]] | None = None
         self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
         for document in documents:
-            self._first.setdefault(_identity(document), document)
+            self._first.setdefault(_key_of_document(document), document)
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""
@@ -409,7 +409,7 @@ class Documents:
 
     def first(self, document: Document) -> Document:
         """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
-        return self._first[_identity(document)]
+        return self._first[_key_of_document(document)]
 
 
 def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Document]:
@@ -421,7 +421,7 @@ def _can_share_namespace(one: Document, other: Document) -> bool:
     return one.namespace in ("", other.namespace)
 
 
-def _identity(document: Document) -> Identity:
+def _key_of_document(document: Document) -> Identity:
     return (*document.group_kind, document.namespace, document.name, document.file.rpartition("/")[0])
 
 

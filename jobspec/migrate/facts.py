@@ -173,14 +173,14 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], 
     mounted = {text(each, "configMap", "name") for each in volumes}
     for each in objects:
         if text(each, "kind") == "JobSet":
-            for field, name, value in _metadata(each):
+            for field, name, value in _metadata_facts(each):
                 yield (JOBSET, field, name), Fact(value.value, value.place())
         elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
             for name, value in each.entries("data"):
                 yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
 
 
-def _metadata(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
+def _metadata_facts(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
     """The labels and annotations of an object: the field, the name and the value of each."""
     for field in ("labels", "annotations"):
         for name, each in tree.value["metadata"].entries(field):
@@ -264,8 +264,8 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     yield from _host_ports(node, job)
     for field in ("initContainers", "containers"):
         for container in items(spec.get(field)):
-            yield from _container(node, container, field, job)
-    for field, name, each in _metadata(node.pod.tree):
+            yield from _container_facts(node, container, field, job)
+    for field, name, each in _metadata_facts(node.pod.tree):
         is_operators = name.startswith(_OPERATORS[job.operator]) or str(each.mark).startswith(job.operator)
         if not is_operators and not (job.operator == "trainer" and is_of_job(name)):
             yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, job) else each.value, each.place())
@@ -286,7 +286,7 @@ def is_of_job(label: str) -> bool:
     return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 
-def _container(node: JobNode, container: MarkedTree, field: str, job: JobContext) -> Iterator[tuple[Key, Fact]]:
+def _container_facts(node: JobNode, container: MarkedTree, field: str, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     name = str(container.value["name"].value)
     if name == WAITING_CONTAINER and job.operator in str(container.mark):
         return
@@ -311,10 +311,10 @@ def _host_ports(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     containers = items(node.pod.tree.get("spec", "containers"))
     ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]
     if ports:
-        yield (node.name, "pod", "host ports"), Fact(sorted(_number(each, job) for each in ports), ports[0].place())
+        yield (node.name, "pod", "host ports"), Fact(sorted(_port_number(each, job) for each in ports), ports[0].place())
 
 
-def _number(port: MarkedTree, job: JobContext) -> str:
+def _port_number(port: MarkedTree, job: JobContext) -> str:
     number = str(port.value["hostPort"].value)
     return THE_PORT if number == known_port(job.operator) else number
 
@@ -414,9 +414,9 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
     """The facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, job)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
-    command, arguments = (_words(container, field, known, job) for field in ("command", "args"))
+    command, arguments = (_expanded_words(container, field, known, job) for field in ("command", "args"))
     line = command_line(command, arguments)
-    mark = _place(container)
+    mark = _program_place(container)
     yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
     yield (*key, "program", "words"), Fact(line.program, mark)
     if line.how == LAUNCHER:
@@ -468,11 +468,11 @@ def known_port(operator: str) -> str:
     return str(train_job.PORT if operator == "trainer" else PORT_NUMBER)
 
 
-def _words(container: MarkedTree, field: str, known: dict[str, str], job: JobContext) -> list[str]:
+def _expanded_words(container: MarkedTree, field: str, known: dict[str, str], job: JobContext) -> list[str]:
     return [job.hosts.in_text(expand_references(str(each.value), known)) for each in items(container.get(field))]
 
 
-def _place(container: MarkedTree) -> Mark:
+def _program_place(container: MarkedTree) -> Mark:
     return (container.get("command") or container.get("args") or container.get("image") or container).place()
 
 
@@ -523,7 +523,7 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     tree = with_marks(job.data, job.marks)
     training = [each for each in nodes if each.training]
     yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
-    for field, name, each in _metadata(tree):
+    for field, name, each in _metadata_facts(tree):
         if name != LAST_APPLIED:
             yield ("job", field, name), Fact(each.value, each.place())
     scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")

@@ -68,11 +68,11 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         if job.group_kind != PYTORCHJOB:
             return (), ()
         if file.is_rendered:
-            return (), [_rendered(job)]
+            return (), [_cannot_migrate_rendered(job)]
         found = migrate_pytorchjob(job, _with_others(file, files, cluster), cluster, gang_scheduler=gang_scheduler)
         if not isinstance(found, MigratedJob):
             return (), [found]
-        taken = next((each for each in there[id(file)] for new in found.documents if _identity(each) == _identity(new)), None)
+        taken = next((each for each in there[id(file)] for new in found.documents if _object_identity(each) == _object_identity(new)), None)
         if taken:
             return (), [cannot(job, f"it would be or need the {taken.kind} `{taken.name}`, and its file has one already")]
         there[id(file)] += found.documents
@@ -98,7 +98,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             tree, diagnostics = runtimes[id(document)]
             return _if_other(tree, document), diagnostics
         if file.is_rendered and document.group_kind in KINDS:
-            return (), [_rendered(document)]
+            return (), [_cannot_migrate_rendered(document)]
         if document.group_kind != TRAINJOB:
             return (), ()
         context = _with_others(file, files, before)
@@ -115,12 +115,12 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
     return [_migrated(each, replace) for each in files]
 
 
-def _rendered(document: Document) -> Diagnostic:
+def _cannot_migrate_rendered(document: Document) -> Diagnostic:
     why = "rendered by jobspec: migrate its sources, and render again"
     return cannot(document, why, severity="warning")
 
 
-def _identity(document: Document) -> tuple[GroupKind, str, str]:
+def _object_identity(document: Document) -> tuple[GroupKind, str, str]:
     """The identity of an object: kind, namespace and name; an object with `generateName` is unique."""
     return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
@@ -241,10 +241,10 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
 def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
     """The losses of several variants at one place, reported once, with the variants' names unless all have them."""
     groups = grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message))
-    return [_named(group, count) for group in groups.values()]
+    return [_with_names_of_jobs(group, count) for group in groups.values()]
 
 
-def _named(group: Sequence[tuple[str, Diagnostic]], count: int) -> Diagnostic:
+def _with_names_of_jobs(group: Sequence[tuple[str, Diagnostic]], count: int) -> Diagnostic:
     first = group[0][1]
     names = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in group))
     message = first.message if len(group) == count else f"{first.message} (in {names})"

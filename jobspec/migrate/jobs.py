@@ -219,7 +219,7 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document, gon
 
 
 def _sentence(key: Key, difference: Difference, gone: str) -> str:
-    before, after = (_value(each) for each in (difference.before, difference.after))
+    before, after = (_text_of_fact(each) for each in (difference.before, difference.after))
     if key[-2] == "life" and difference.after is None:
         return f"`{key[-1]}` {gone}; before: {difference.before.value if difference.before else 'not set'}"
     if key[-2] == "life":
@@ -243,7 +243,7 @@ def _what(key: Key) -> str:
     return f"`{'.'.join(parts)}`{_WHOSE.get(key[0], '')}"
 
 
-def _value(fact: Fact | None) -> str:
+def _text_of_fact(fact: Fact | None) -> str:
     if fact is None:
         return "not set"
     text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)

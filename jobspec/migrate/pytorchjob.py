@@ -51,13 +51,13 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
     fields = {
         "apiVersion": tree.value["apiVersion"].with_value(API_VERSION),
         "kind": tree.value["kind"].with_value("TrainJob"),
-        "metadata": _metadata(tree.value["metadata"]),
+        "metadata": _own_metadata(tree.value["metadata"]),
         "spec": source.spec.with_value(present(spec)),
     }
     return tree.with_value(fields)
 
 
-def _metadata(given: MarkedTree) -> MarkedTree:
+def _own_metadata(given: MarkedTree) -> MarkedTree:
     """The metadata of a job without what the server wrote."""
     fields = {name: each for name, each in given.value.items() if name not in WRITTEN_BY_SERVER}
     notes = {name: each for name, each in given.entries("annotations") if name != LAST_APPLIED}
@@ -83,21 +83,21 @@ def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
         added = [each for each in added if text(each, "name") not in RESERVED["torch"]]
     env = environment(container, added, renamed)
     given = container.get("env")
-    resources = _resources(source, container)
+    resources = _resources_per_node(source, container)
     last = list(source.replicas.values())[-1].get("replicas")
     fields = {
         "numNodes": last.with_value(source.count) if last else by_migration(source.count),
         "numProcPerNode": _processes(source) if torch else None,
         "image": container.get("image"),
-        "command": _words(container, "command", renamed),
-        "args": _words(container, "args", renamed),
+        "command": _renamed_words(container, "command", renamed),
+        "args": _renamed_words(container, "args", renamed),
         "env": (given.with_value(env) if given else by_migration(env)) if env else None,
         "resourcesPerNode": resources,
     }
     return replica.with_value(present(fields))
 
 
-def _resources(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
+def _resources_per_node(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
     """The resources of a node; for a gang, with the requests that training-operator counts and the trainer does not: the limits."""
     given = container.get("resources")
     if given is None or not given.value:
@@ -108,7 +108,7 @@ def _resources(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
     return given.with_value({**given.value, "requests": limits})
 
 
-def _words(container: MarkedTree, field: str, renamed: Callable[[str], str]) -> MarkedTree | None:
+def _renamed_words(container: MarkedTree, field: str, renamed: Callable[[str], str]) -> MarkedTree | None:
     given = container.get(field)
     return words(given, renamed) if given and given.value else None
 
@@ -325,7 +325,7 @@ def pod_template(
 
     def container(each: MarkedTree) -> MarkedTree:
         is_training = text(each, "name") == _OLD_CONTAINER
-        made = _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
+        made = _container_of_node(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
         return _with_port(made, node) if is_training and takes_port else made
 
     containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
@@ -349,7 +349,7 @@ def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
     return {"metadata": metadata.with_value({**({"labels": kept} if kept.value else {}), **others})}
 
 
-def _container(
+def _container_of_node(
     each: MarkedTree, node: JobNode, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
 ) -> MarkedTree:
     fields = {name: child for name, child in each.value.items() if name not in without}

@@ -90,7 +90,7 @@ def _with_numbers(trainer: MarkedTree) -> MarkedTree:
 def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
     """The job with the number of processes that its nodes had, where the releases count otherwise."""
     counts = [each.before for each in first.differences if each.key[-1] in ("PET_NPROC_PER_NODE", "nproc_per_node") and each.before]
-    numbers = {_number(each) for each in counts} - {0}
+    numbers = {_number_of_fact(each) for each in counts} - {0}
     trainer = tree.value["spec"].get("trainer")
     if trainer and len(numbers) == 1:
         number = MarkedTree(numbers.pop(), (trainer.get("numProcPerNode") or trainer).mark)
@@ -100,7 +100,7 @@ def _repaired(tree: MarkedTree, first: MigratedJob) -> Iterator[MarkedTree]:
         yield tree.with_value({**tree.value, "spec": tree.value["spec"].with_value({**tree.value["spec"].value, "trainer": changed})})
 
 
-def _number(fact: Fact) -> int:
+def _number_of_fact(fact: Fact) -> int:
     return int(fact.value) if str(fact.value).isdecimal() else 0
 
 

@@ -263,7 +263,7 @@ def _with_comments(
 
     *source*: the lines of that text's file. *write*: makes the text of data.
     """
-    texts = [_lines(tree, write) for tree in trees]
+    texts = [_lines_with_sources(tree, write) for tree in trees]
     lines = [line for each in texts for line in each]
     above: dict[int, list[str]] = {}
     behind: dict[int, str] = {}
@@ -303,7 +303,7 @@ def _key(line: str) -> str:
     return line.strip().removeprefix("- ").partition(":")[0].strip("\"'")
 
 
-def _lines(tree: MarkedTree, write: Callable[[Any], str]) -> list[tuple[str, int]]:
+def _lines_with_sources(tree: MarkedTree, write: Callable[[Any], str]) -> list[tuple[str, int]]:
     """The lines of a manifest, each with the line of the source that it comes from, 0 for none."""
     text = write(tree.data())
     places = dict(reversed(origins(tree, text)))

@@ -61,7 +61,7 @@ def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[l
     """
     both = [name for name in before.jobs if name in after.jobs]
     same = [name for name in both if _runtime_of(before.jobs[name]) == _runtime_of(after.jobs[name])]
-    others = {_place(before.jobs[name].document) for name in both if name not in same}
+    others = {_document_key(before.jobs[name].document) for name in both if name not in same}
     new = _new_problems(before, after)
     warnings = [each for each in new if each.severity == "warning" and (each.mark.file, each.document) not in others]
     shared = joined(warnings, lambda each: (each.rule, each.message, each.hint))
@@ -82,25 +82,25 @@ def _runtime_of(job: JudgedJob) -> str:
     return str(found.marks.mark) if found else ""
 
 
-def _place(document: Document) -> tuple[str, int | None]:
+def _document_key(document: Document) -> tuple[str, int | None]:
     return document.file, document.index
 
 
 def _new_problems(before: UpgradeState, after: UpgradeState) -> list[Diagnostic]:
     """The errors and warnings that only the cluster after the upgrade has."""
-    known = {_identity(each) for each in before.diagnostics}
-    return [each for each in after.diagnostics if each.severity != "info" and _identity(each) not in known]
+    known = {_key_across_releases(each) for each in before.diagnostics}
+    return [each for each in after.diagnostics if each.severity != "info" and _key_across_releases(each) not in known]
 
 
 def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnostic]:
     """The errors that are there before the upgrade, of each document the first: what is refused has no pods to compare."""
-    left, new = {_identity(each) for each in after.diagnostics}, {str(each.mark) for each in _new_problems(before, after)}
+    left, new = {_key_across_releases(each) for each in after.diagnostics}, {str(each.mark) for each in _new_problems(before, after)}
     first: dict[tuple[str, int | None], Diagnostic] = {}
     for each in before.diagnostics:
         if each.severity == "error" and str(each.mark) not in new:
             first.setdefault((each.mark.file, each.document), each)
     for each in first.values():
-        when = "before and after the upgrade" if _identity(each) in left else "before the upgrade only"
+        when = "before and after the upgrade" if _key_across_releases(each) in left else "before the upgrade only"
         yield Diagnostic(
             "refused-before",
             f"an error {when}: {each.message} [{each.rule}]",
@@ -111,7 +111,7 @@ def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnosti
         )
 
 
-def _identity(each: Diagnostic) -> tuple[str, str, str]:
+def _key_across_releases(each: Diagnostic) -> tuple[str, str, str]:
     """A key of a problem that is the same before and after, though messages name releases."""
     return each.rule, str(each.mark), each.field
 

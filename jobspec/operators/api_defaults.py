@@ -131,13 +131,13 @@ def pod_defaults(spec: MarkedTree, server: Mark, context: Sequence[Document], re
     """A pod's spec as the server stores it."""
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
-        spec = each_item(spec, name, lambda container: _container(container, on_host, server))
+        spec = each_item(spec, name, lambda container: _container_with_requests(container, on_host, server))
     spec = with_pod_resources(spec, server, release)
     spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server, release)
     return _with_tolerations(with_priority(with_service_account(spec, server), server, context), server)
 
 
-def _container(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
+def _container_with_requests(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
     """A container that requests what it is limited to, and on the node's network listens on the node's ports."""
     container = where_given(container, "resources", _with_requests)
     if not on_host:
@@ -339,18 +339,18 @@ def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
         new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}
         return tree.with_value({**own, **new})
     if isinstance(data, list):
-        kept = tree.value if len(tree.value) == len(data) else _kept(tree.value, data)
+        kept = tree.value if len(tree.value) == len(data) else _kept_items(tree.value, data)
         return tree.with_value([as_stored(child, each, server) for child, each in zip(kept, data, strict=True)])
     return tree
 
 
-def _kept(items: list[MarkedTree], data: list[Any]) -> list[MarkedTree]:
+def _kept_items(items: list[MarkedTree], data: list[Any]) -> list[MarkedTree]:
     """The items of a list that are in its *data*, where the server dropped others: volumes and mounts, which have names and paths."""
     left = iter(items)
-    return [next(item for item in left if _identity(item.data()) == _identity(each)) for each in data]
+    return [next(item for item in left if _keys_of_item(item.data()) == _keys_of_item(each)) for each in data]
 
 
-def _identity(item: Any) -> list[Any]:
+def _keys_of_item(item: Any) -> list[Any]:
     return [item.get(name) for name in ("name", "mountPath")] if isinstance(item, dict) else [item]
 
 

@@ -107,23 +107,23 @@ def pods_of(job: MarkedTree, target: Target, *, first_and_last_only: bool = Fals
     if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
         return []
     mark = operator_mark("kube-controller-manager", target["kubernetes"])
-    return list(_pods(job, mark, first_and_last_only=first_and_last_only))
+    return list(_pods_of_job(job, mark, first_and_last_only=first_and_last_only))
 
 
-def _pods(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator[MarkedTree]:
+def _pods_of_job(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator[MarkedTree]:
     template = job.value["spec"].value["template"]
     indexed = is_indexed(job)
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
-    metadata = _metadata(job, template, mark)
+    metadata = _metadata_of_pods(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
     for index in indices(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", first_and_last_only=first_and_last_only):
-        own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
+        own = _numbered(metadata, job, index, mark) if indexed else _with_pod_name(metadata, job, f"{text(job, 'metadata', 'name')}-")
         hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec
         yield MarkedTree({"apiVersion": version, "kind": kind, "metadata": own, "spec": body}, mark)
 
 
-def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
+def _metadata_of_pods(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
     """The metadata that all pods of a Job share."""
     name = job.value["metadata"].value["name"]
     own = template.get("metadata") or MarkedTree({}, mark)
@@ -145,10 +145,10 @@ def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> 
     own = {"labels": number, "annotations": {**number, **failures}}
     marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), each) for name, each in own.items()}
     end = f"-{index}-"
-    return _named(with_fields(metadata, marked), job, text(job, "metadata", "name")[: _LONGEST_PREFIX - len(end)] + end)
+    return _with_pod_name(with_fields(metadata, marked), job, text(job, "metadata", "name")[: _LONGEST_PREFIX - len(end)] + end)
 
 
-def _named(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
+def _with_pod_name(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
     name = job.value["metadata"].value["name"]
     names = {"generateName": name.with_value(prefix), "name": name.with_value(f"{prefix[:_LONGEST_PREFIX]}{RANDOM}")}
     return with_fields(metadata, names)

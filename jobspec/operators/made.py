@@ -99,16 +99,16 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
         return tree
     old = tree.value.get(name)
     kept = items(old)
-    known = [_identity(each, name) for each in kept]
+    known = [_identifying_keys(each, name) for each in kept]
     for item in found:
-        own = _identity(item, name)
+        own = _identifying_keys(item, name)
         at = next((index for index, each in enumerate(known) if not each.isdisjoint(own)), len(kept))
         kept[at : at + 1] = [item]
         known[at : at + 1] = [own]
     return tree.with_value({**tree.value, name: (old or found[0]).with_value(kept)})
 
 
-def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
+def _identifying_keys(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
     """The keys that identify an item of a list: items that share one of these count as the same."""
     return {(field, field_value(item, field)) for field in IDENTITIES[name]}
 
@@ -135,7 +135,7 @@ def stored(document: Document, target: Target) -> MarkedTree:
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
     tree = with_crd_defaults(marked(document), shape, Mark(f"the CRD of {document.kind}"))
-    return tree.with_value({**tree.value, "metadata": _metadata(tree.value["metadata"], api_server(target))})
+    return tree.with_value({**tree.value, "metadata": _created_metadata(tree.value["metadata"], api_server(target))})
 
 
 def with_crd_defaults(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
@@ -182,7 +182,7 @@ def api_server(target: Target) -> Mark:
     return operator_mark("kube-apiserver", target["kubernetes"])
 
 
-def _metadata(metadata: MarkedTree, server: Mark) -> MarkedTree:
+def _created_metadata(metadata: MarkedTree, server: Mark) -> MarkedTree:
     given = metadata.value
     prefix = given.get("generateName")
     name = given.get("name") or (prefix and prefix.with_value(f"{prefix.value}{RANDOM}"))
@@ -230,7 +230,7 @@ def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
     """The spec of a JobSet in Go's form."""
     written = as_go_writes(spec, shape)
     written = each_item(written, "replicatedJobs", _replicated_job)
-    return each_item(written, "volumeClaimPolicies", lambda policy: each_item(policy, "templates", _claim))
+    return each_item(written, "volumeClaimPolicies", lambda policy: each_item(policy, "templates", _encoded_claim))
 
 
 def as_applied(tree: MarkedTree) -> MarkedTree:
@@ -249,11 +249,11 @@ def _replicated_job(replicated: MarkedTree) -> MarkedTree:
 
 def _pod(spec: MarkedTree) -> MarkedTree:
     for name in ("containers", "initContainers"):
-        spec = each_item(spec, name, _container)
+        spec = each_item(spec, name, _encoded_container)
     return each_item(spec, "volumes", _volume)
 
 
-def _container(container: MarkedTree) -> MarkedTree:
+def _encoded_container(container: MarkedTree) -> MarkedTree:
     return each_item(with_mappings(container, ("resources",)), "env", _with_divisor)
 
 
@@ -270,7 +270,7 @@ def _volume(volume: MarkedTree) -> MarkedTree:
     return with_mappings(volume, (*template, "metadata"), (*template, "spec", "resources"))
 
 
-def _claim(claim: MarkedTree) -> MarkedTree:
+def _encoded_claim(claim: MarkedTree) -> MarkedTree:
     return with_mappings(claim, ("metadata",), ("status",), ("spec", "resources"))
 
 
@@ -282,13 +282,13 @@ def with_variables(container: MarkedTree, variables: MarkedTree | None) -> Marke
 def _copied(given: MarkedTree) -> MarkedTree:
     """A variable of a TrainJob as the trainer writes it: a source hides its value, and of sources it knows four."""
     source = given.get("valueFrom")
-    own = source.with_value(_source(source)) if source else None
+    own = source.with_value(_env_source(source)) if source else None
     value = None if source else given.get("value") or given.with_value("")
     name = given.get("name") or given.with_value("")  # a webhook of the trainer rewrites the job, and adds absent names
     return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
 
 
-def _source(source: MarkedTree) -> dict[str, MarkedTree]:
+def _env_source(source: MarkedTree) -> dict[str, MarkedTree]:
     found = {}
     for name, fields in _SOURCES.items():
         given = source.get(name)

@@ -44,7 +44,7 @@ def changed_manifest(
     """
     shape = custom or shapes.load(document.api_version, document.kind, target)
     tree = tree or set_by(Mark(document.file), document.data)
-    return _changed(tree, request, policies, shape, target, lambda data: as_admitted(document.changed(data), target, custom))
+    return _changed_by_policies(tree, request, policies, shape, target, lambda data: as_admitted(document.changed(data), target, custom))
 
 
 def changed_job(job: Document, policies: PolicyObjects | None, target: Target) -> Document:
@@ -112,10 +112,10 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
     if kind == "Pod":
         data = filled_pod(data, job.job.namespace, policies, job.target)
     request = Request(data, namespace=job.job.namespace, user=job.creator_of(made))
-    return _changed(made, request, policies, shape, job.target, lambda data: data)
+    return _changed_by_policies(made, request, policies, shape, job.target, lambda data: data)
 
 
-def _changed(
+def _changed_by_policies(
     tree: MarkedTree, request: Request, policies: PolicyObjects, shape: Shape | None, target: Target, settle: Callable[[Data], Data]
 ) -> Changed:
     from jobspec.kubernetes.admission.mutating import mutated

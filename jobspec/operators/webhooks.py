@@ -188,14 +188,14 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
         return
     if not shapes.is_of_type(value, shape):
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
-    elif not _fits(value, shape):
+    elif not _fits_go_type(value, shape):
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
         for inner, child, inner_path in _children(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
 
 
-def _fits(value: Any, shape: Shape) -> bool:
+def _fits_go_type(value: Any, shape: Shape) -> bool:
     """Whether a value of the right type is an integer or a time that Go can hold."""
     if shape.type == "integer":
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])

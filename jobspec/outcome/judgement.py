@@ -117,7 +117,7 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
                 for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                     message = f"{what} `{name}` refused: {problem.message}"
                     hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
-                    yield Finding(_place(each, problem), message, hint, rule=rule, changes=changes)
+                    yield Finding(_place_of_mistake(each, problem), message, hint, rule=rule, changes=changes)
 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
@@ -128,10 +128,10 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Findin
             for problem in _problems(pod, job):
                 message = f"pods refused: {problem.message}"
                 changes = _changes_in(job.job, pod, problem.remedy)
-                yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
+                yield Finding(_place_of_mistake(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
 
 
-def _place(made: MarkedTree, problem: Problem) -> Mark | None:
+def _place_of_mistake(made: MarkedTree, problem: Problem) -> Mark | None:
     """The line of a mistake; of a limit that is missing, the line of its request."""
     path = problem.path
     if problem.rule == "missing-field" and "limits" in path:

@@ -226,24 +226,24 @@ def is_ordinary_amounts(value: Any) -> bool:
     """Limits and requests in whole units, each request at most its limit."""
     if type(value) is not dict or not value.keys() <= {"limits", "requests"}:
         return False
-    limits, requests = _amounts(value.get("limits", {})), _amounts(value.get("requests", {}))
-    return limits is not None and requests is not None and all(_fits(name, wanted, limits.get(name)) for name, wanted in requests.items())
+    limits, requests = _ordinary_amounts(value.get("limits", {})), _ordinary_amounts(value.get("requests", {}))
+    return limits is not None and requests is not None and all(_allows(name, wanted, limits.get(name)) for name, wanted in requests.items())
 
 
-def _amounts(given: Any) -> dict[str, int] | None:
+def _ordinary_amounts(given: Any) -> dict[str, int] | None:
     """The amounts in thousandths; None where one of them is not ordinary."""
     if type(given) is not dict:
         return None
     found: dict[str, int] = {}
     for name, amount in given.items():
-        thousandths = _amount(name, amount)
+        thousandths = _ordinary_amount(name, amount)
         if thousandths is None:
             return None
         found[name] = thousandths
     return found
 
 
-def _amount(name: Any, amount: Any) -> int | None:
+def _ordinary_amount(name: Any, amount: Any) -> int | None:
     """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
     if name in _SHARED:
         return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
@@ -262,7 +262,7 @@ def _thousandths(amount: Any) -> int | None:
     return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
 
 
-def _fits(name: str, wanted: int, most: int | None) -> bool:
+def _allows(name: str, wanted: int, most: int | None) -> bool:
     """Whether a request is surely allowed beside its limit."""
     if name in _SHARED:
         return most is None or wanted <= most
@@ -332,7 +332,7 @@ _FILES = list_of(object_of({"key": is_word, "path": is_word}, "key", "path"))
 _VOLUME = object_of(
     {
         "name": is_label_name,
-        "emptyDir": object_of({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _amount("memory", amount) is not None}),
+        "emptyDir": object_of({"medium": one_of("", "Memory"), "sizeLimit": lambda amount: _ordinary_amount("memory", amount) is not None}),
         "persistentVolumeClaim": object_of({"claimName": is_name, "readOnly": is_flag}, "claimName"),
         "configMap": object_of({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
         "secret": object_of({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),

@@ -235,7 +235,7 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
 
 def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The program reads no rank, or nothing sets one: all pods do the same work, each by itself."""
-    pods = _pods(job)
+    pods = _number_of_pods(job)
     for role, program in started:
         if pods == 1:
             continue
@@ -271,7 +271,7 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
     """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
     for role, program in started:
         size = text(program.variables.get("WORLD_SIZE"), "value")
-        pods = _pods(job)
+        pods = _number_of_pods(job)
         if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
             message = f"hangs: `WORLD_SIZE` is {size}, but `{role.name}` starts {pods} process{'es' * (pods != 1)}, one per pod"
             hint = "start the program with `torchrun`, or remove `nprocPerNode`"
@@ -318,7 +318,7 @@ def _is_of_pod(address: str, job: ExpandedJob) -> bool:
     return any(address in (pod.name, pod.host_name) for role in job.roles for pod in role.pods)
 
 
-def _pods(job: ExpandedJob) -> int:
+def _number_of_pods(job: ExpandedJob) -> int:
     """How many pods train."""
     return sum(role.count for role in job.roles if role.training)
 

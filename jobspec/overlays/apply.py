@@ -313,7 +313,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
             tree = Application(document, shape, overlay, found).changed_job(tree)
         with_roles = as_document(tree, document)
     warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
-    pods = _pods(with_roles, shape, others, target)
+    pods = _pods_with_runtime(with_roles, shape, others, target)
     job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings)
     for overlay in overlays:
         job = job.with_overlay(overlay)
@@ -329,7 +329,7 @@ def changes_pod_set(overlay: LoadedOverlay, kind: str) -> bool:
     return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
 
 
-def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
+def _pods_with_runtime(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
     """Of a TrainJob: its pods, with its runtime; None for other kinds."""
     if all(role.path for role in workloads.training_roles(job)):
         return None

@@ -21,7 +21,7 @@ def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: 
     problems = _mistakes(container, flags, path)
     if problems:
         return container, problems
-    words = {name: _read(items(container.get(name))) for name in ("command", "args")}
+    words = {name: _marked_words(items(container.get(name))) for name in ("command", "args")}
     for number, (flag, value) in enumerate(flags.value.items()):
         _set(words, flag, value, (overlay, entry, 2 * number))
     changed = dict(container.value)
@@ -43,7 +43,7 @@ def text_after(value: MarkedTree) -> str | None:
 
 def flags_of(words: list[MarkedTree]) -> list[tuple[str, bool] | None]:
     """Of each word, the flag that it belongs to and whether it holds the flag's value; None for a word that belongs to no flag."""
-    read = _read(words)
+    read = _marked_words(words)
     return [_flag_of(word, read[number - 1]) for number, word in enumerate(read)]
 
 
@@ -59,7 +59,7 @@ def _flag_of(word: MarkedTree, before: MarkedTree) -> tuple[str, bool] | None:
 def read_flags(words: list[MarkedTree]) -> list[tuple[str, MarkedTree]]:
     """The words of a program's arguments: each flag with its value, `True` for a bare one, and other words with an empty flag."""
     found: list[tuple[str, MarkedTree]] = []
-    for word in _read(words):
+    for word in _marked_words(words):
         flag, joined, value = str(word.value).partition("=")
         if word.bound:
             found[-1] = (found[-1][0], word)
@@ -70,7 +70,7 @@ def read_flags(words: list[MarkedTree]) -> list[tuple[str, MarkedTree]]:
     return found
 
 
-def _read(words: list[MarkedTree]) -> list[MarkedTree]:
+def _marked_words(words: list[MarkedTree]) -> list[MarkedTree]:
     """The words, each marked as the value of the flag before it or not.
 
     The base alone decides that: a removal must not make a following argument the value of an earlier flag.
@@ -120,7 +120,7 @@ def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank:
             rest = rest[size or 1 :]
         words[name] = kept
     if not done:
-        words["args"] += _new(_words(flag, value), value, [rank, _next(rank)])
+        words["args"] += _new(_flag_words(flag, value), value, [rank, _next(rank)])
 
 
 def _size(words: list[MarkedTree], flag: str) -> int:
@@ -137,7 +137,7 @@ def _size(words: list[MarkedTree], flag: str) -> int:
 
 def _in_its_form(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
     """The flag in the form that it already has, `--f v` or `--f=v`. A name that stands there keeps its place; a value is the overlay's."""
-    words = _words(flag, value)
+    words = _flag_words(flag, value)
     if "=" in old[0].value and len(words) == 2:
         words = [f"{flag}={words[1]}"]
     if [item.value for item in old[: len(words)]] == words:
@@ -151,7 +151,7 @@ def _next(rank: Rank) -> Rank:
     return (*rank[:2], rank[2] + 1)
 
 
-def _words(flag: str, value: MarkedTree) -> list[str]:
+def _flag_words(flag: str, value: MarkedTree) -> list[str]:
     if value.value is True:
         return [flag]
     text = str(value.value)

@@ -59,7 +59,7 @@ def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: 
     trees: dict[str, MarkedTree] = {}
     problems: list[Diagnostic] = []
     for file in files:
-        tree, found = _read(file, target)
+        tree, found = _read_overlay(file, target)
         problems += found
         if tree:
             name = name_of(tree)
@@ -85,7 +85,7 @@ def _by_overlay(given: Sequence[ParameterValue], trees: Mapping[str, MarkedTree]
     return values
 
 
-def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Diagnostic]]:
+def _read_overlay(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Diagnostic]]:
     documents, problems = _documents(file)
     if problems:
         return None, problems
@@ -375,11 +375,11 @@ def parameter_values(
     A mistake in a text is reported where it was given; a missing value at the declaration in the *overlay*.
     """
     declarations: dict[str, MarkedTree] = declared.value if declared else {}
-    problems = [_unknown(each, declarations) for name, each in given.items() if name not in declarations]
+    problems = [_unknown_parameter(each, declarations) for name, each in given.items() if name not in declarations]
     found: dict[str, Any] = {}
     for name, declaration in declarations.items():
         try:
-            found[name] = _value(name, declaration, given[name].text if name in given else None, overlay)
+            found[name] = _parameter_value(name, declaration, given[name].text if name in given else None, overlay)
         except _Mistake as mistake:
             mark = given[name].mark if name in given else declaration.place()
             problems.append(Diagnostic(mistake.rule, mistake.message, mark, hint=mistake.hint, field=f"spec.parameters[{name}]"))
@@ -387,7 +387,7 @@ def parameter_values(
     return found, problems
 
 
-def _unknown(given: ParameterValue, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
+def _unknown_parameter(given: ParameterValue, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
     known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
     hint = closest(given.name, declarations) or known
     return Diagnostic("unknown-parameter", f"the overlay has no parameter `{given.name}`", given.mark, hint=hint)
@@ -400,7 +400,7 @@ class _Mistake(Exception):
         self.hint = hint
 
 
-def _value(name: str, declaration: MarkedTree, given: str | None, overlay: str) -> Any:
+def _parameter_value(name: str, declaration: MarkedTree, given: str | None, overlay: str) -> Any:
     kind = field_value(declaration, "type")
     if given is not None:
         value = _typed(name, given, kind)

@@ -304,7 +304,7 @@ def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterat
     elif isinstance(value, list) and shape and shape.merge:
         yield from _keyed(value, shape, address)
     else:
-        yield OverlayValue(address, _text(patch), patch.place())
+        yield OverlayValue(address, _as_json(patch), patch.place())
 
 
 def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[OverlayValue]:
@@ -331,10 +331,10 @@ def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> It
         yield from _keyed(items, shape, address)
     else:
         for item in items:
-            yield OverlayValue((*address, APPEND, _text(item)), _text(item), item.place())
+            yield OverlayValue((*address, APPEND, _as_json(item)), _as_json(item), item.place())
 
 
-def _text(tree: MarkedTree) -> str:
+def _as_json(tree: MarkedTree) -> str:
     return data.as_json(tree.data())
 
 

@@ -72,12 +72,12 @@ def set_trainer_flags(job: MarkedTree, flags: MarkedTree, pods: TrainJobPods, *,
         words = after.get(name)
         if words is None and name in start and (container is None or items(inherited.get(name))):
             words = start[name].with_value([])  # without a list of its own, the job would get the runtime's
-        if name in given or _words(words) != _words(before.get(name)):
+        if name in given or _bound_words(words) != _bound_words(before.get(name)):
             changed[name] = words
     return _trainer_with(job, changed, flags) if changed else job
 
 
-def _words(words: MarkedTree | None) -> list[tuple[object, int | None]]:
+def _bound_words(words: MarkedTree | None) -> list[tuple[object, int | None]]:
     return [(word.value, word.bound) for word in items(words)]
 
 

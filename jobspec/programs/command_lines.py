@@ -270,7 +270,7 @@ class Contract:
     def expected(self, flag: str, text: str) -> str:
         """What a flag takes, in words, where it does not take this text; else empty."""
         schema = self.flags[flag]
-        return "" if _fits(schema, text) else _in_words(schema)
+        return "" if _matches_schema(schema, text) else _in_words(schema)
 
 
 def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | None:
@@ -281,7 +281,7 @@ def contract_of(contracts: Mapping[str, Contract], image: str) -> Contract | Non
     return contracts.get(f"{head}/{last}" if head else last) or contracts.get(last)
 
 
-def _fits(schema: Mapping[str, Any], text: str) -> bool:
+def _matches_schema(schema: Mapping[str, Any], text: str) -> bool:
     import re
 
     kind = schema.get("type")
@@ -311,11 +311,11 @@ def _in_words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     if schema.get("type") in _NUMBERS:
-        return " ".join(["an integer" if schema["type"] == "integer" else "a number", *_limits(schema)])
+        return " ".join(["an integer" if schema["type"] == "integer" else "a number", *_described_limits(schema)])
     return f"a string that matches `{schema['pattern']}`" if "pattern" in schema else "a string of the right length, not an empty one"
 
 
-def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
+def _described_limits(schema: Mapping[str, Any]) -> Iterator[str]:
     said = [f"{words} {schema[key]}" for key, words in _LIMITS.items() if key in schema]
     if said:
         yield " and ".join(said)

@@ -235,9 +235,9 @@ class Causes:
         found: dict[str, list[Cause]] = {}
         matrix = _matrix_causes(variant, project)
         for tree in (variant.entry, *filter(None, [project.defaults])):
-            _collect(_without(tree, "matrix"), matrix, found)
+            _collect(_without_key(tree, "matrix"), matrix, found)
         for overlay in variant.overlays:
-            _collect(_without(overlay.spec, "parameters"), _parameter_causes(overlay), found)
+            _collect(_without_key(overlay.spec, "parameters"), _parameter_causes(overlay), found)
         self._found = found
 
     def of(self, mark: Mark) -> list[Cause]:
@@ -246,7 +246,7 @@ class Causes:
         return [cause for each in own for cause in (each, *self.of(each.mark))]
 
 
-def _without(tree: MarkedTree, name: str) -> MarkedTree:
+def _without_key(tree: MarkedTree, name: str) -> MarkedTree:
     return tree.with_value({key: child for key, child in tree.value.items() if key != name})
 
 

@@ -87,8 +87,8 @@ def capacity_of(job: Document, context: Sequence[Document], target: Target) -> C
         return Capacity(list(_pods_of(job, context, target)), deadline, list(_outliving(job, target)) if deadline is not None else ())
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
     if runtime_of(job, context, target) is None:
-        nodes, own = nodes_of(job.data, None), _amounts({"resources": value_at(job.data, ("spec", "trainer", "resourcesPerNode"))})
-        pods = AlikePods(nodes, nodes, {name: _number(each) for name, each in own.items()}, {})
+        nodes, own = nodes_of(job.data, None), _limits_of({"resources": value_at(job.data, ("spec", "trainer", "resourcesPerNode"))})
+        pods = AlikePods(nodes, nodes, {name: _as_decimal(each) for name, each in own.items()}, {})
         return Capacity([pods], deadline, ["its runtime is not in the files: only the job's own requests are counted"])
     return Capacity(list(_pods_of(job, context, target)), deadline)
 
@@ -107,17 +107,17 @@ def _pods_of(job: Document, context: Sequence[Document], target: Target) -> Iter
     for role in expanded.roles:
         pod = role.pod_tree.data()["spec"]
         pod["initContainers"] = [each for each in pod.get("initContainers") or () if each["name"] != WAITING_CONTAINER]
-        resources = {name: _number(each) for name, each in needs_together(pod, _amounts).items()}
+        resources = {name: _as_decimal(each) for name, each in needs_together(pod, _limits_of).items()}
         yield AlikePods(role.count, max(int(scaled.get(role.name) or 0), role.count), resources, pod.get("nodeSelector") or {})
 
 
-def _amounts(container: Any) -> dict[str, Quantity]:
+def _limits_of(container: Any) -> dict[str, Quantity]:
     """The limits of a container by resource, and the requests where it has no limit."""
     resources = mapping(container, "resources")
     return {name: quantity(str(each)) for name, each in {**mapping(resources, "requests"), **mapping(resources, "limits")}.items()}
 
 
-def _number(amount: Quantity) -> Decimal:
+def _as_decimal(amount: Quantity) -> Decimal:
     return Decimal(amount.nanos).scaleb(-9)
 
 

@@ -151,8 +151,8 @@ def policy() -> list[dict[str, Any]]:
         "validations": [validation],
     }
     return [
-        _object(_API_VERSION, "ValidatingAdmissionPolicy", _NAME, spec),
-        _object(_API_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, {"policyName": _NAME, "validationActions": ["Deny"]}),
+        _manifest(_API_VERSION, "ValidatingAdmissionPolicy", _NAME, spec),
+        _manifest(_API_VERSION, "ValidatingAdmissionPolicyBinding", _NAME, {"policyName": _NAME, "validationActions": ["Deny"]}),
     ]
 
 
@@ -160,7 +160,7 @@ def _has(variable: str) -> str:
     return f"has({variable}.metadata.annotations) && '{SPEC_HASH}' in {variable}.metadata.annotations"
 
 
-def _object(
+def _manifest(
     api_version: str, kind: str, name: str, spec: dict[str, Any], namespace: str = "", annotations: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     more = {**({"namespace": namespace} if namespace else {}), **({"annotations": annotations} if annotations else {})}
@@ -218,12 +218,12 @@ def app_project(argocd: ArgoCDSettings, synced: Synced) -> dict[str, Any] | None
         "clusterResourceWhitelist": _listed(cluster_kinds),
         "namespaceResourceWhitelist": _listed({*synced.kinds, *made}),
     }
-    return _object(_ARGO_CD_VERSION, "AppProject", argocd.project, spec, argocd.namespace)
+    return _manifest(_ARGO_CD_VERSION, "AppProject", argocd.project, spec, argocd.namespace)
 
 
 def application(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
     """The application of the whole tree at *path*."""
-    return _object(_ARGO_CD_VERSION, "Application", argocd.name, _synced_from(argocd, synced, path), argocd.namespace, _compared(synced))
+    return _manifest(_ARGO_CD_VERSION, "Application", argocd.name, _synced_from(argocd, synced, path), argocd.namespace, _compared(synced))
 
 
 def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[s
         "spec": _synced_from(argocd, synced, "{{.path.path}}"),
     }
     spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
-    return _object(_ARGO_CD_VERSION, "ApplicationSet", argocd.name, spec, argocd.namespace)
+    return _manifest(_ARGO_CD_VERSION, "ApplicationSet", argocd.name, spec, argocd.namespace)
 
 
 def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
@@ -379,7 +379,7 @@ def source(flux: FluxSettings) -> dict[str, Any]:
         "ref": dict(sorted(flux.reference.items())),
         **({"secretRef": {"name": secret}} if secret else {}),
     }
-    return _object("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
+    return _manifest("source.toolkit.fluxcd.io/v1", _source_kind(flux), flux.name, spec, flux.namespace)
 
 
 def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
@@ -404,8 +404,8 @@ def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[s
         return [_kustomization(flux, flux.name, path, _waiting(flux, synced))]
     early = {each for each in kinds if wave_of(each)}
     first = f"{flux.name}-runtimes"
-    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced), "patches": _without(early)}
-    return [_kustomization(flux, first, path, {"patches": _without(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
+    rest = {"dependsOn": [{"name": first}], **_waiting(flux, synced), "patches": _deleting_patches(early)}
+    return [_kustomization(flux, first, path, {"patches": _deleting_patches(kinds - early)}), _kustomization(flux, flux.name, path, rest)]
 
 
 def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any]) -> dict[str, Any]:
@@ -417,7 +417,7 @@ def _kustomization(flux: FluxSettings, name: str, path: str, more: dict[str, Any
         "prune": True,
         **more,
     }
-    return _object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
+    return _manifest("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, spec, flux.namespace)
 
 
 def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
@@ -429,7 +429,7 @@ def _waiting(flux: FluxSettings, synced: Synced) -> dict[str, Any]:
     return {"wait": True, "healthCheckExprs": [dict(each) for each in expressions], **ignore}
 
 
-def _without(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
+def _deleting_patches(kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
     """Patches that take the objects of some kinds out of the tree."""
     nothing = write([{"$patch": "delete", "apiVersion": "v1", "kind": "Any", "metadata": {"name": "any"}}])
     return [{"target": {**({"group": group} if group else {}), "kind": kind}, "patch": nothing} for group, kind in sorted(kinds)]

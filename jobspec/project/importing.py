@@ -84,13 +84,13 @@ def plan(originals: Sequence[Original], into: Destination) -> Planned:
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
     fresh = Destination(into.path, into.folder, into.read, into.target, asked_releases=into.asked_releases)
-    fitting = [[group[0], *(each for each in group[1:] if _fits(group[0], each, fresh))] for group in found]
+    fitting = [[group[0], *(each for each in group[1:] if _share_a_base(group[0], each, fresh))] for group in found]
     others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
     planned = _planned([*fitting, *others], into)
     return _planned([[each] for group in found for each in group], into) if planned.diagnostics else planned
 
 
-def _fits(first: Import, other: Import, into: Destination) -> bool:
+def _share_a_base(first: Import, other: Import, into: Destination) -> bool:
     """Whether two jobs render again from one base."""
     return not _planned([[first, other]], into).diagnostics
 
@@ -188,10 +188,10 @@ def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> I
         yield from (each for each in result.diagnostics if each.severity == "error")
         return
     made = [document for each in variant.objects for document in read_documents(each.text, file=each.file)[0]]
-    rest = {_identity(each): each for each in made}
+    rest = {_imported_key(each): each for each in made}
     hint = "the `defaults` of the project may add to it; import it into another project" if into.existing else ""
     for document in entry.item.original.documents:
-        other = rest.pop(_identity(document), None)
+        other = rest.pop(_imported_key(document), None)
         path = difference(*(as_stored(each, into.target).data for each in (document, other))) if other else ("metadata",)
         if path is not None:
             message = f"the variant `{entry.name}` would render another {f'`{spell(path)}`' if other else document.kind}"
@@ -201,7 +201,7 @@ def _differences(variant: RenderedVariant, entry: Entry, into: Destination) -> I
         yield entry.item.original.job.problem("import-differs", message, ("metadata", "name"), hint=hint)
 
 
-def _identity(document: Document) -> tuple[str, ...]:
+def _imported_key(document: Document) -> tuple[str, ...]:
     return document.api_version, document.kind, document.namespace, document.name
 
 
@@ -230,7 +230,7 @@ def new_project(entries: Sequence[Entry], target: Mapping[str, str]) -> str:
     """The text of a project with these variants."""
     head = ["apiVersion: jobspec.dev/v1alpha1", "kind: Project", "spec:"]
     said = [f"  target: {_mapping(target)}"] if target else []
-    return "".join(f"{line}\n" for line in [*head, *said, "  variants:", f"    {_NAMING}", *_lines(entries, "    ")])
+    return "".join(f"{line}\n" for line in [*head, *said, "  variants:", f"    {_NAMING}", *_lines_of_entries(entries, "    ")])
 
 
 def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
@@ -248,16 +248,16 @@ def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
     else:
         line, dash = places.dash(start)
         at = places.behind(variants)
-        added = "".join(f"\n{each}" for each in _lines(entries, plain[line:dash])) + ("\n" if at == len(plain) else "")
+        added = "".join(f"\n{each}" for each in _lines_of_entries(entries, plain[line:dash])) + ("\n" if at == len(plain) else "")
     return text.removesuffix(plain) + edited(plain, [TextEdit(at, at, added.replace("\n", places.newline))])
 
 
-def _lines(entries: Sequence[Entry], indent: str) -> Iterator[str]:
+def _lines_of_entries(entries: Sequence[Entry], indent: str) -> Iterator[str]:
     for each in entries:
         yield from (f"{indent}{line}" for line in _comments(each))
         fields = list(_fields(each))
         yield from (f"{indent}{'  ' if number else '- '}{name}: {value}" for number, (name, value) in enumerate(fields))
-        yield from (f"{indent}{line}" for line in _overlays(each.item))
+        yield from (f"{indent}{line}" for line in _overlay_lines(each.item))
 
 
 def _comments(entry: Entry) -> Iterator[str]:
@@ -269,12 +269,12 @@ def _comments(entry: Entry) -> Iterator[str]:
 def _fields(entry: Entry) -> Iterator[tuple[str, str]]:
     """The fields of a variant, each with its value in one line."""
     item, job_name = entry.item, entry.item.original.job.name
-    yield "name", _text(entry.name)
-    yield "base", _text(entry.base)
+    yield "name", _flag_text(entry.name)
+    yield "base", _flag_text(entry.base)
     if item.namespace:
-        yield "namespace", _text(item.namespace)
+        yield "namespace", _flag_text(item.namespace)
     if job_name != entry.name:
-        yield "jobName", _text(job_name)
+        yield "jobName", _flag_text(job_name)
     yield "naming", "fixed"
     if entry.without_history:
         yield "history", "0"
@@ -286,7 +286,7 @@ def _fields(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "annotations", _mapping(item.annotations)
 
 
-def _overlays(item: Import) -> Iterator[str]:
+def _overlay_lines(item: Import) -> Iterator[str]:
     if item.uses:
         yield "  overlays:"
         yield from (f"    - {use.name}: {_mapping(use.values, _parameter)}" if use.values else f"    - {use.name}" for use in item.uses)
@@ -302,7 +302,7 @@ def _in_flow(entry: Entry, indent: str) -> str:
 
 
 def _mapping(values: Mapping[str, FlagValue], write: Callable[[FlagValue], str] | None = None) -> str:
-    return "{" + ", ".join(f"{_text(name)}: {(write or _text)(value)}" for name, value in values.items()) + "}"
+    return "{" + ", ".join(f"{_flag_text(name)}: {(write or _flag_text)(value)}" for name, value in values.items()) + "}"
 
 
 def _parameter(value: FlagValue) -> str:
@@ -314,10 +314,10 @@ def _flag(value: FlagValue) -> str:
     """The value of a flag, of which the spelling counts, so that a number needs no quotes."""
     if not isinstance(value, str):
         return "null" if value is None else str(value).lower()
-    return value if value == "0" or (value.isdecimal() and value.isascii() and value[0] != "0") else _text(value)
+    return value if value == "0" or (value.isdecimal() and value.isascii() and value[0] != "0") else _flag_text(value)
 
 
-def _text(value: FlagValue) -> str:
+def _flag_text(value: FlagValue) -> str:
     """A text in one line, inside braces too, and nothing in it that stands for a value of the matrix."""
     text = str(value).replace("${", "$${")
     if is_plain(text) and not set(text) & set(",?&*!:={}[] "):
@@ -417,7 +417,7 @@ def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
             return list(group)
     first = dict(_flags(jobs[0]))
     return [
-        replace(each, text=text, flags=_changed(first, dict(_flags(job))), labels=labels, annotations=annotations)
+        replace(each, text=text, flags=_flag_changes(first, dict(_flags(job))), labels=labels, annotations=annotations)
         for each, job, labels, annotations in zip(group, jobs, own["labels"], own["annotations"], strict=True)
     ]
 
@@ -453,7 +453,7 @@ def _without_flags(data: Any, job: Document) -> Any:
     inside = {key: _without_flags(value, job) for key, value in data.items()}
     if id(data) not in containers:
         return inside
-    words = [[value for flag, value in _words(data.get(name)) if not flag] for name in ("command", "args")]
+    words = [[value for flag, value in _command_line(data.get(name)) if not flag] for name in ("command", "args")]
     return {**{key: value for key, value in inside.items() if key not in ("command", "args")}, "words": words}
 
 
@@ -461,16 +461,16 @@ def _flags(job: Document) -> Iterator[tuple[str, str | bool]]:
     """The flags of a job's training program with their values."""
     for container in _containers(job):
         for name in ("command", "args"):
-            yield from (each for each in _words(container.get(name)) if each[0])
+            yield from (each for each in _command_line(container.get(name)) if each[0])
 
 
-def _changed(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict[str, str | bool | None]:
+def _flag_changes(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict[str, str | bool | None]:
     """The flags to set or to remove, where a program's flags differ from those of the base."""
     changed: dict[str, str | bool | None] = {flag: value for flag, value in other.items() if first.get(flag) != value}
     return {**changed, **{flag: None for flag in first if flag not in other}}
 
 
-def _words(words: Any) -> list[tuple[str, str | bool]]:
+def _command_line(words: Any) -> list[tuple[str, str | bool]]:
     """A command line: each flag with its value, True for a bare one; other words with an empty flag."""
     tree = with_marks(words, marks_at(words, Mark("")))
     return [(flag, value.value if value.value is True else str(value.value)) for flag, value in read_flags(items(tree))]

@@ -94,11 +94,11 @@ def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
     """
     value = tree.value
     if isinstance(value, dict):
-        value = {str(_text(key, values)): filled(child, values, layer) for key, child in value.items()}
+        value = {str(_substituted(key, values)): filled(child, values, layer) for key, child in value.items()}
     elif isinstance(value, list):
         value = [filled(child, values, layer) for child in value]
     elif isinstance(value, str):
-        value = _text(value, values)
+        value = _substituted(value, values)
     return MarkedTree(value, in_layer(tree.mark, layer), tree.key and in_layer(tree.key, layer))
 
 
@@ -108,7 +108,7 @@ def filled_text(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree
     return found.with_value(as_text(found.value))
 
 
-def _text(text: str, values: Values) -> str | bool:
+def _substituted(text: str, values: Values) -> str | bool:
     if "${" not in text:
         return text
     parts = pieces(text)
@@ -162,16 +162,16 @@ def spec_hash(job: Document) -> str:
 
     spec = job.data["spec"]
     for path in _UNHASHED:
-        spec = _without(spec, path)
+        spec = _without_path(spec, path)
     text = dumps([job.api_version, job.kind, spec], sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:_HASH]
 
 
-def _without(data: Any, path: tuple[str, ...]) -> Any:
+def _without_path(data: Any, path: tuple[str, ...]) -> Any:
     if not isinstance(data, dict) or path[0] not in data:
         return data
     rest = {name: value for name, value in data.items() if name != path[0]}
-    inner = _without(data[path[0]], path[1:]) if len(path) > 1 else {}
+    inner = _without_path(data[path[0]], path[1:]) if len(path) > 1 else {}
     return {**rest, path[0]: inner} if inner else rest  # an emptied mapping counts as absent
 
 

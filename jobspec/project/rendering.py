@@ -120,7 +120,7 @@ def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document
     if has_error(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
-    named = [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
+    named = [_under_name(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
     return [_annotated(each, variant) for each in named], problems
 
 
@@ -146,7 +146,9 @@ def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
     return _with_metadata(document, {"namespace": namespace})
 
 
-def _named(job: Document, documents: Sequence[Document], variant: PlannedVariant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
+def _under_name(
+    job: Document, documents: Sequence[Document], variant: PlannedVariant, cluster: Cluster, problems: list[Diagnostic]
+) -> Document:
     """A job under its variant's name; one that leaves the operator no room is a problem."""
     runtime = runtime_of(job, [*documents, *cluster.lookups], cluster.target) if job.kind == "TrainJob" else None
     room = max_name_length(job, runtime)

@@ -170,7 +170,7 @@ def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
         if old != new:
             name_before = "/dev/null" if old is None else _name_in_diff(f"a/{around}{path}")
             name_after = "/dev/null" if new is None else _name_in_diff(f"b/{around}{path}")
-            yield from map(_ended, unified_diff(_lines(old), _lines(new), name_before, name_after))
+            yield from map(_ended, unified_diff(_lines_of_file(old), _lines_of_file(new), name_before, name_after))
 
 
 def _name_in_diff(path: str) -> str:
@@ -178,7 +178,7 @@ def _name_in_diff(path: str) -> str:
     return f"{path}\t" if " " in path else path
 
 
-def _lines(content: bytes | None) -> list[str]:
+def _lines_of_file(content: bytes | None) -> list[str]:
     """Lines end with a line feed alone: what else may end one in YAML does not for programs that apply diffs."""
     return list(StringIO((content or b"").decode(errors="backslashreplace")))
 
@@ -320,10 +320,10 @@ def _files(chosen: EngineSettings, synced: Synced, path: str, project: str) -> d
         objects = [*_argocd_objects(said, synced, place), *([engines.plugin_config(said)] if has_plugin else [])]
         files |= _engine_folder("argocd", [*objects, *(policies if said.syncs_here else [])])
         if has_plugin:
-            files[f"argocd/{_SIDECAR}"] = _rendered(engines.plugin_patch(said), _HOW_TO_ADD.format(said.namespace, _SIDECAR))
-        files |= {f"argocd/{_file(each)}": _rendered(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
+            files[f"argocd/{_SIDECAR}"] = _rendered_text(engines.plugin_patch(said), _HOW_TO_ADD.format(said.namespace, _SIDECAR))
+        files |= {f"argocd/{_file(each)}": _rendered_text(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
         patch = engines.health_patch(said, customizations())
-        files[f"argocd/{_HEALTH}"] = _rendered(patch, _HOW.format(said.namespace, _HEALTH))
+        files[f"argocd/{_HEALTH}"] = _rendered_text(patch, _HOW.format(said.namespace, _HEALTH))
     if chosen.flux:
         files |= _engine_folder("flux", [*_flux_objects(chosen.flux, synced, chosen.flux.path or path), *policies])
     return files
@@ -355,7 +355,7 @@ def _flux_objects(said: FluxSettings, synced: Synced, path: str) -> list[dict[st
 
 def _engine_folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:
     """The files of an engine's folder, with a kustomization that applies them."""
-    files = {_file(each): _rendered(each) for each in objects}
+    files = {_file(each): _rendered_text(each) for each in objects}
     return {f"{name}/{file}": content for file, content in {**files, KUSTOMIZATION: kustomization(files)}.items()}
 
 
@@ -363,7 +363,7 @@ def _file(each: dict[str, Any]) -> str:
     return f"{each['kind'].lower()}-{each['metadata']['name']}.yaml"
 
 
-def _rendered(each: dict[str, Any], comment: str = "") -> bytes:
+def _rendered_text(each: dict[str, Any], comment: str = "") -> bytes:
     return as_rendered(comment + write([each]))
 
 

@@ -297,7 +297,7 @@ def overlays_of(
     found: dict[str, LoadedOverlay] = {}
     problems: list[Diagnostic] = []
     for entry in entries:
-        named = _named(filled(entry, values))
+        named = _overlay_entry(filled(entry, values))
         if isinstance(named, Diagnostic):
             problems.append(named)
             continue
@@ -313,7 +313,7 @@ def overlays_of(
     return list(found.values()), problems
 
 
-def _named(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, MarkedTree]] | Diagnostic:
+def _overlay_entry(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, MarkedTree]] | Diagnostic:
     """The name or path in an entry, its place, and the parameters that are set; or what is wrong with the entry."""
     value = entry.value
     if isinstance(value, str):
@@ -356,7 +356,7 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
     spec: dict[str, MarkedTree] = {"override": here.with_value(True)}
     if flags := said.get("flags"):
         spec["pods"] = here.with_value([here.with_value({"flags": _each_scalar(flags, lambda each: _flag(each, spelled))})])
-    metadata = {name: _each_scalar(said[name], _text) for name in ("labels", "annotations") if name in said}
+    metadata = {name: _each_scalar(said[name], _escaped_value) for name in ("labels", "annotations") if name in said}
     if metadata:
         partial = here.with_value({"metadata": here.with_value(metadata)})
         spec["job"] = here.with_value({kind: partial for _, kind in KINDS})
@@ -375,7 +375,7 @@ def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:
     return value.with_value(_literal(spelled(value)))
 
 
-def _text(value: MarkedTree) -> MarkedTree:
+def _escaped_value(value: MarkedTree) -> MarkedTree:
     return value.with_value(_literal(as_text(value.value)))
 
 

@@ -28,7 +28,7 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
         if number:
             yield ""
         yield paint(visible(each.field), BOLD, colour=colour)
-        rows = [(_value(origin), _layer(origin)) for origin in each.history]
+        rows = [(_value_of_origin(origin), _layer(origin)) for origin in each.history]
         of_values, of_layers = (max(columns(row[column]) for row in rows) for column in (0, 1))
         for when, (value, layer), origin in zip(("is ", *["was"] * len(rows)), rows, each.history, strict=False):
             shown = paint(_padded(value, of_values), DIM if when == "was" else "", colour=colour)
@@ -87,11 +87,11 @@ def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, 
 
 def _origin_as_json(origin: Origin) -> dict[str, Any]:
     value = {"field": origin.field, "removed": origin.removed, "value": origin.value}
-    causes = [{"kind": each.kind, "name": each.name, "value": each.value, **_place(each.mark)} for each in origin.causes]
-    return {**value, **_place(origin.mark), "layer": origin.layer, "causes": causes}
+    causes = [{"kind": each.kind, "name": each.name, "value": each.value, **_mark_fields(each.mark)} for each in origin.causes]
+    return {**value, **_mark_fields(origin.mark), "layer": origin.layer, "causes": causes}
 
 
-def _place(mark: Mark) -> dict[str, Any]:
+def _mark_fields(mark: Mark) -> dict[str, Any]:
     """A place as other JSON reports have it."""
     return {
         "layer": mark.layer,
@@ -114,7 +114,7 @@ def _colours_of(blamed: Iterable[Blamed]) -> Mapping[str, str]:
     return {_BASE: "", **{each: _COLOURS[number % len(_COLOURS)] for number, each in enumerate(named)}}
 
 
-def _value(origin: Origin) -> str:
+def _value_of_origin(origin: Origin) -> str:
     """A value as JSON, which distinguishes the text "1" from the number."""
     if origin.removed:
         return "(removed)"
@@ -133,7 +133,7 @@ def _cause(cause: Cause) -> str:
 
 def _was(blamed: Blamed) -> str:
     """What a field was before, as a comment behind it."""
-    before = [f"{_value(each)} ({_of_runtime(each)}{visible(each.mark.file)}:{each.mark.line})" for each in blamed.history[1:]]
+    before = [f"{_value_of_origin(each)} ({_of_runtime(each)}{visible(each.mark.file)}:{each.mark.line})" for each in blamed.history[1:]]
     return f"  # was {', '.join(before)}" if before else ""
 
 

@@ -74,20 +74,20 @@ def _escape_property(text: str) -> str:
 
 def markdown_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """The whole report."""
-    return "".join(f"{line}\n" for line in _lines(files, releases))
+    return "".join(f"{line}\n" for line in _markdown_lines(files, releases))
 
 
-def _lines(files: Sequence[FileResult], releases: Mapping[str, str]) -> Iterator[str]:
+def _markdown_lines(files: Sequence[FileResult], releases: Mapping[str, str]) -> Iterator[str]:
     found = [each for file in files for each in file.diagnostics]
     if found:
         yield "| where | what | rule |"
         yield "|---|---|---|"
-        yield from map(_row, found)
+        yield from map(_markdown_row, found)
         yield ""
     yield _escaped(coverage(files, releases))
 
 
-def _row(each: Diagnostic) -> str:
+def _markdown_row(each: Diagnostic) -> str:
     hint = f" ({each.hint})" if each.hint else ""
     return f"| {_escaped(str(each.mark))}{and_more(each)} | {_escaped(f'{each.message}{hint}')} | {each.rule} |"
 
@@ -95,10 +95,10 @@ def _row(each: Diagnostic) -> str:
 def _escaped(text: str) -> str:
     """Text in one line, escaped for a Markdown table; code in backticks stays code."""
     parts = " ".join(text.replace("|", "\\|").split()).split("`")
-    return "`".join(part if number % 2 else _plain(part) for number, part in enumerate(parts))
+    return "`".join(part if number % 2 else _as_xml_text(part) for number, part in enumerate(parts))
 
 
-def _plain(text: str) -> str:
+def _as_xml_text(text: str) -> str:
     for character in ("<", "*", "_"):
         text = text.replace(character, f"\\{character}")
     return text
@@ -149,11 +149,11 @@ def _suite(root: Element, file: FileResult, releases: Mapping[str, str]) -> Elem
     for operator, release in releases.items():
         SubElement(properties, "property", name=operator, value=release)
     for case in cases:
-        _write(SubElement(suite, "testcase", name=case.name, classname=clean(file.path), file=clean(file.path)), case)
+        _write_failure(SubElement(suite, "testcase", name=case.name, classname=clean(file.path), file=clean(file.path)), case)
     return suite
 
 
-def _write(element: Element, case: _Case) -> None:
+def _write_failure(element: Element, case: _Case) -> None:
     lines = [clean(line) for diagnostic in case.diagnostics for line in lines_of(diagnostic)]
     errors = [each for each in case.diagnostics if each.severity == "error"]
     if case.failed and errors:
@@ -217,7 +217,7 @@ def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str], folde
     paths = dict.fromkeys([*(f.path for f in files), *(r.mark.file for r in results)])
     artifacts = {path: {**_artifact(_from_root(path, folder)), "index": number} for number, path in enumerate(paths)}
     run = {
-        "tool": {"driver": {"name": "jobspec", "version": __version__, "rules": [_rule(name, explained[name]) for name in rules]}},
+        "tool": {"driver": {"name": "jobspec", "version": __version__, "rules": [_sarif_rule(name, explained[name]) for name in rules]}},
         "invocations": [{"executionSuccessful": True, "exitCode": 0 if all(each.valid for each in files) else 1}],
         "columnKind": "unicodeCodePoints",
         "artifacts": [{"location": {key: each[key] for key in each if key != "index"}} for each in artifacts.values()],
@@ -227,7 +227,7 @@ def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str], folde
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(name: str, explanation: str) -> dict[str, Any]:
+def _sarif_rule(name: str, explanation: str) -> dict[str, Any]:
     more, page = f"jobspec explain {name}", page_of(name)
     return {
         "id": name,

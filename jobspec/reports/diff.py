@@ -299,7 +299,7 @@ def _cells(change: VariantChange, view: ComparisonView) -> list[str]:
     found += [_both(*(number_of_gpus(each) if each else None for each in (before, after)))]
     found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
     if view.prices:
-        found += [_both(*(_amount(view.cost(each)) for each in (before, after)))]
+        found += [_both(*(_cost_amount(view.cost(each)) for each in (before, after)))]
     return found
 
 
@@ -359,18 +359,18 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[FieldRow]:
     for each, meaning in change.fields:
         is_of_role = each.path[:2] == REPLICA_SPECS and len(each.path) > 3
         rest = each.path[3:] if is_of_role else each.path
-        key = (is_of_role, spelling_of(rest), _text(each.before, width), _text(each.after, width), _place(each), meaning)
+        key = (is_of_role, spelling_of(rest), _value_text(each.before, width), _value_text(each.after, width), _changed_at(each), meaning)
         names, _, _ = found.setdefault(key, ([], each, meaning))
         names += [str(each.path[2])] if is_of_role else []
-    return sorted((_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
+    return sorted((_field_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
 
 
-def _row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> FieldRow:
+def _field_row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> FieldRow:
     field = change.field.replace(f"[{names[0]}]", f"[{', '.join(names)}]", 1) if len(names) > 1 else change.field
-    return FieldRow(visible(field), _text(change.before, width), _text(change.after, width), _place(change), meaning)
+    return FieldRow(visible(field), _value_text(change.before, width), _value_text(change.after, width), _changed_at(change), meaning)
 
 
-def _place(change: FieldChange) -> str:
+def _changed_at(change: FieldChange) -> str:
     """The line that changed a field; of a removed one, where it was and what removed it."""
     if change.after is not None:
         return spot(change.place)
@@ -383,7 +383,7 @@ def spot(mark: Mark | None) -> str:
     return visible(f"{mark.file}:{mark.line}" if mark.line else mark.file) + visible(layer_of(mark)) if mark else ""
 
 
-def _text(tree: MarkedTree | None, width: int) -> str | None:
+def _value_text(tree: MarkedTree | None, width: int) -> str | None:
     """A value as one line of at most *width* characters; None where there is none."""
     if tree is None:
         return None
@@ -434,7 +434,7 @@ def _both(before: str | None, after: str | None) -> str:
     return f"{before} → {after}"
 
 
-def _amount(cost: Cost | None) -> str | None:
+def _cost_amount(cost: Cost | None) -> str | None:
     return None if cost is None else NONE if cost.amount is None else f"{cost.amount:.2f}"
 
 
@@ -471,7 +471,7 @@ def _variant(change: VariantChange, view: ComparisonView) -> dict[str, Any]:
         "meaning": change.meaning,
         "before": _needs(change.before, view),
         "after": _needs(change.after, view),
-        "objects": [_object(each) for each in change.objects],
+        "objects": [_changed_object(each) for each in change.objects],
     }
 
 
@@ -498,7 +498,7 @@ def _needs(capacity: Capacity | None, view: ComparisonView) -> dict[str, Any] | 
     return found
 
 
-def _object(change: ObjectChange) -> dict[str, Any]:
+def _changed_object(change: ObjectChange) -> dict[str, Any]:
     """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
     return {
         "kind": change.document.kind,
@@ -508,11 +508,11 @@ def _object(change: ObjectChange) -> dict[str, Any]:
         "follows": change.follows,
         "isPruned": change.is_pruned,
         "notes": list(change.notes),
-        "fields": [_field(each, meaning) for each, meaning in change.fields],
+        "fields": [_changed_field(each, meaning) for each, meaning in change.fields],
     }
 
 
-def _field(change: FieldChange, meaning: Meaning) -> dict[str, Any]:
+def _changed_field(change: FieldChange, meaning: Meaning) -> dict[str, Any]:
     """A changed field. `before` and `after` are missing where the field is; `changedIn` is null where nobody knows the line."""
     found: dict[str, Any] = {"field": change.field, "meaning": meaning, "changedIn": _place_as_json(change.place)}
     if change.before is not None:

@@ -58,7 +58,7 @@ def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]
         yield from ["", *_of_group(group, width=width, colour=colour, with_host=fitting < _WITH_HOST)]
     others = list(_others(expanded.objects))
     if others:
-        yield from ["", *(line for row in others for line in _row(row, _INDENT, width=width, colour=colour))]
+        yield from ["", *(line for row in others for line in _labelled_lines(row, _INDENT, width=width, colour=colour))]
     if not expanded.objects:
         yield f"{_INDENT}nothing"
 
@@ -92,11 +92,11 @@ def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_ho
         yield _INDENT + paint(visible(f"{which}: {kind} {text(container, 'name')}"), BOLD, colour=colour)
         for row in rows(group, at):
             if row[1]:
-                yield from _row(row, _INDENT * 2, width=width, colour=colour)
+                yield from _labelled_lines(row, _INDENT * 2, width=width, colour=colour)
     names = [each.host_name for each in group]
     if with_host:
         row = ("host name", [names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"])
-        yield from _row(row, _INDENT * 2, width=width, colour=colour)
+        yield from _labelled_lines(row, _INDENT * 2, width=width, colour=colour)
 
 
 def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
@@ -119,7 +119,7 @@ def _more(made: MarkedTree) -> str:
     return f" (at least {text(spec, 'minMember') or 0} pods)" if text(made, "kind") == "PodGroup" else ""
 
 
-def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
+def _labelled_lines(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
     """A label and a text behind it, which goes on below itself."""
     label, words = row
     size = max(_LABELS, len(label))
@@ -178,8 +178,8 @@ def rows(group: Sequence[ExpandedPod], at: int) -> Iterator[Row]:
     yield "env", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in own]
     yield "env added", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in theirs]
     yield "ports", [_port(each) for each in items(container.get("ports"))]
-    yield "limits", _resources(container, "limits")
-    yield "requests", _resources(container, "requests")
+    yield "limits", _resource_texts(container, "limits")
+    yield "requests", _resource_texts(container, "requests")
     mounts = [_mount(each, group[0].tree) for each in items(container.get("volumeMounts"))]
     yield "volumes", ["\n".join(mounts)] if mounts else []
 
@@ -205,7 +205,7 @@ def _port(port: MarkedTree) -> str:
     return number + (f"({name})" if name else "") + (f" on the node's {host}" if host else "")
 
 
-def _resources(container: MarkedTree, kind: str) -> list[str]:
+def _resource_texts(container: MarkedTree, kind: str) -> list[str]:
     found = container.get("resources", kind)
     return [f"{name}={each.value}" for name, each in found.value.items()] if found else []
 
@@ -214,10 +214,10 @@ def _mount(mount: MarkedTree, pod: MarkedTree) -> str:
     name = text(mount, "name")
     volume = next((each for each in items(pod.get("spec", "volumes")) if text(each, "name") == name), None)
     read_only = " read-only" if text(mount, "readOnly") == "True" else ""
-    return f"{text(mount, 'mountPath')} from {name}{_source(volume)}{read_only}"
+    return f"{text(mount, 'mountPath')} from {name}{_volume_source(volume)}{read_only}"
 
 
-def _source(volume: MarkedTree | None) -> str:
+def _volume_source(volume: MarkedTree | None) -> str:
     """The source of a volume and what it names."""
     if volume is None:
         return " (no such volume)"

@@ -103,7 +103,7 @@ def page_report(page: ReportPage, read: ReadText) -> str:
         _found(whole),
         table,
         "</main>",
-        f"<footer><p>{_text(diff.by_rules_of(page.releases))}</p></footer>",
+        f"<footer><p>{_html(diff.by_rules_of(page.releases))}</p></footer>",
         _symbols(whole.drawings),
     ]
     return _document(page.title, "".join(parts), with_details=len(page.rows) <= _FEW)
@@ -126,7 +126,7 @@ def change_report(view: ComparisonView) -> str:
     """What a change does, alone."""
     head = '<header class="top"><p class="brand">jobspec diff</p></header>'
     body = (
-        f'{head}<main id="main">{_changes(view, _groups(view), heading="h1")}</main><footer><p>{_text(diff.judged_by(view))}</p></footer>'
+        f'{head}<main id="main">{_changes(view, _groups(view), heading="h1")}</main><footer><p>{_html(diff.judged_by(view))}</p></footer>'
     )
     return _document(_against(view), body)
 
@@ -142,7 +142,7 @@ def _document(title: str, body: str, *, with_details: bool = True) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_text(title)}</title>\n<style>{style}</style>\n<script>{script}</script>\n</head>\n"
+        f"<title>{_html(title)}</title>\n<style>{style}</style>\n<script>{script}</script>\n</head>\n"
         f"<body{' class=few' * with_details}>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n{body}\n</body>\n</html>\n'
     )
@@ -157,7 +157,7 @@ def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _text(text: str) -> str:
+def _html(text: str) -> str:
     """A text in one line that is safe anywhere in HTML."""
     return escape(clean(text))
 
@@ -169,20 +169,20 @@ def _at(mark: Mark) -> str:
 
 def _prose(text: str) -> str:
     """A sentence, in which what stands between backquotes is code."""
-    parts = _text(text).split("`")
+    parts = _html(text).split("`")
     if len(parts) % 2 == 0:
         return "`".join(parts)
     return "".join(f"<code>{each}</code>" if at % 2 else each for at, each in enumerate(parts))
 
 
-def _lines(lines: Iterable[str]) -> str:
+def _lines_of_pre(lines: Iterable[str]) -> str:
     """Lines of a text for a `<pre>`."""
-    return "\n".join(map(_text, lines))
+    return "\n".join(map(_html, lines))
 
 
 def _scroll(label: str, inside: str, kind: str = "") -> str:
     """A part that scrolls sideways where it is wider than the page, with the keyboard, too."""
-    return f'<div class="scroll{kind}" tabindex="0" role="group" aria-label="{_text(label)}">{inside}</div>'
+    return f'<div class="scroll{kind}" tabindex="0" role="group" aria-label="{_html(label)}">{inside}</div>'
 
 
 def _header(whole: _Whole) -> str:
@@ -195,7 +195,7 @@ def _header(whole: _Whole) -> str:
         known = [each for each in costs if each is not None]
         unknown = f", {len(costs) - len(known)} unknown" if len(known) < len(costs) else ""
         numbers.append((f"{page.prices.currency} at most{unknown}", f"{sum(known):,.2f}"))
-    stats = "".join(f"<div><dd>{_text(value)}</dd><dt>{_text(name)}</dt></div>" for name, value in numbers)
+    stats = "".join(f"<div><dd>{_html(value)}</dd><dt>{_html(name)}</dt></div>" for name, value in numbers)
     for severity in SEVERITIES:
         number = sum(each[0].severity == severity for each in findings.all)
         if number:
@@ -204,7 +204,7 @@ def _header(whole: _Whole) -> str:
     links += [("findings", "Findings", len(findings.all)), ("rows", f"{page.noun.capitalize()}s", len(page.rows))]
     nav = "".join(f'<a href="#{name}">{title} <span class="count">{number:,}</span></a>' for name, title, number in links)
     return (
-        f'<header class="top"><p class="brand">jobspec report</p><h1>{_text(page.title)}</h1>'
+        f'<header class="top"><p class="brand">jobspec report</p><h1>{_html(page.title)}</h1>'
         f'<dl class="stats">{stats}</dl></header><nav aria-label="Sections">{nav}</nav>'
     )
 
@@ -230,15 +230,15 @@ def _against(view: ComparisonView) -> str:
 
 
 def _changes(view: ComparisonView, groups: Sequence[_Group], *, heading: str = "h2") -> str:
-    title = f"<{heading}>{_text(_against(view))}</{heading}>"
-    head = f'<section id="changes">{title}<p class="lead">{_text(_sentence(diff.headline(view)))}</p>'
+    title = f"<{heading}>{_html(_against(view))}</{heading}>"
+    head = f'<section id="changes">{title}<p class="lead">{_html(_sentence(diff.headline(view)))}</p>'
     if view.comparison.variants:
         names = diff.header(view)
-        cells = "".join(f'<th scope="col"{_number(at)}>{_text(each)}</th>' for at, each in enumerate(names))
+        cells = "".join(f'<th scope="col"{_class_of_number(at)}>{_html(each)}</th>' for at, each in enumerate(names))
         rows = "".join(_change_row(variants, cells) for variants, cells in diff.table(view))
         last = diff.totals(view)
-        foot = "".join(f"<td{_number(at)}>{_text(each)}</td>" for at, each in enumerate(last) if at)
-        foot = f'<tfoot><tr><th scope="row">{_text(last[0])}</th>{foot}</tr></tfoot>' if last else ""
+        foot = "".join(f"<td{_class_of_number(at)}>{_html(each)}</td>" for at, each in enumerate(last) if at)
+        foot = f'<tfoot><tr><th scope="row">{_html(last[0])}</th>{foot}</tr></tfoot>' if last else ""
         head += _scroll("Variants that change", f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>{foot}</table>")
     notes = "".join(f"<li>{_prose(each)}</li>" for each in diff.notes(view))
     head += f'<ul class="notes">{notes}</ul>' if notes else ""
@@ -250,7 +250,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _number(column: int) -> str:
+def _class_of_number(column: int) -> str:
     """The class of a column with numbers."""
     return ' class="number"' if column > 1 else ""
 
@@ -259,7 +259,7 @@ def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
     first, *others = cells
     meaning = next(each for each, words in WORDS.items() if first.startswith(words))
     return (
-        f'<tr><th scope="row">{_text(listed(variants))}</th><td><span class="tag {meaning}">{_text(first)}</span></td>'
+        f'<tr><th scope="row">{_html(listed(variants))}</th><td><span class="tag {meaning}">{_html(first)}</span></td>'
         + "".join(f'<td class="number">{_arrow(each)}</td>' for each in others)
         + "</tr>"
     )
@@ -268,7 +268,7 @@ def _change_row(variants: Sequence[str], cells: Sequence[str]) -> str:
 def _arrow(cell: str) -> str:
     """A cell with the old value, if there is one, and the new one."""
     before, arrow, after = cell.partition(" → ")
-    return f'<del>{_text(before)}</del> <span aria-label="becomes">→</span> <ins>{_text(after)}</ins>' if arrow else _text(cell)
+    return f'<del>{_html(before)}</del> <span aria-label="becomes">→</span> <ins>{_html(after)}</ins>' if arrow else _html(cell)
 
 
 def _group(group: _Group, *, is_open: bool) -> str:
@@ -276,40 +276,40 @@ def _group(group: _Group, *, is_open: bool) -> str:
     number = sum(len(diff.rows(each)) for each in first.objects)
     fields = f" · {counted(number, 'field')}" if number else ""
     names = ", ".join(each.name for each in group.changes) if len(group.changes) <= 12 else listed([each.name for each in group.changes])
-    inside = "".join(_object([each.objects[at] for each in group.changes], first.meaning) for at in range(len(first.objects)))
+    inside = "".join(_object_html([each.objects[at] for each in group.changes], first.meaning) for at in range(len(first.objects)))
     return (
-        f'<details class="group" id="{group.anchor}"{" open" * is_open}><summary><b>{_text(names)}</b> '
+        f'<details class="group" id="{group.anchor}"{" open" * is_open}><summary><b>{_html(names)}</b> '
         f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span><span class="dim">{fields}</span></summary>'
         f'<div class="body">{inside}</div></details>'
     )
 
 
-def _object(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
+def _object_html(changes: Sequence[ObjectChange], shown_above: Meaning) -> str:
     """What happens to an object of variants that change alike; *shown_above*: the effect that the heading shows."""
     first = changes[0]
     tag = f'<span class="tag {first.meaning}">{WORDS[first.meaning]}</span> ' if first.meaning != shown_above else ""
     found = diff.rows(first)
     notes = "".join(f'<p class="note">{_prose(_sentence(each))}</p>' for each in first.notes)
-    body = "".join(_field(each, first.meaning) for each in found)
+    body = "".join(_field_html(each, first.meaning) for each in found)
     heads = "".join(f'<th scope="col">{each}</th>' for each in ("field", "before", "after", "changed in"))
     table = f'<table class="fields"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
     table = _scroll("Changed fields", table) if body else ""
-    return f"<p>{tag}{_text(diff.names_of(changes))}</p>{notes}{table}"
+    return f"<p>{tag}{_html(diff.names_of(changes))}</p>{notes}{table}"
 
 
-def _field(row: diff.FieldRow, shown_above: Meaning) -> str:
+def _field_html(row: diff.FieldRow, shown_above: Meaning) -> str:
     differing = f' <span class="tag {row.meaning}">{WORDS[row.meaning]}</span>' if row.meaning != shown_above else ""
     before, after = (
-        f'<{tag} class="value">{_text(said)}</{tag}>' if said is not None else f'<span class="dim">{NONE}</span>'
+        f'<{tag} class="value">{_html(said)}</{tag}>' if said is not None else f'<span class="dim">{NONE}</span>'
         for tag, said in (("del", row.before), ("ins", row.after))
     )
-    place = f'<code class="place">{_text(row.place)}</code>'
+    place = f'<code class="place">{_html(row.place)}</code>'
     return f'<tr><th scope="row"><code>{_broken(row.field)}</code>{differing}</th><td>{before}</td><td>{after}</td><td>{place}</td></tr>'
 
 
 def _broken(field: str) -> str:
     """A field's name that may be broken at its steps."""
-    return _text(field).replace(".", "<wbr>.").replace("[", "<wbr>[")
+    return _html(field).replace(".", "<wbr>.").replace("[", "<wbr>[")
 
 
 # What is found: each cause once, at its line, with the source beside it and the rows that have it.
@@ -327,16 +327,16 @@ class _Findings:
         found = [[each, *each.related] for result in by_cause_of_all(results, for_people=True) for each in result.diagnostics]
         number = Counter((same[0].severity, same[0].rule) for same in found)
         found.sort(key=lambda same: (SEVERITIES.index(same[0].severity), -number[same[0].severity, same[0].rule], same[0].rule))
-        self._numbers = {_identity(each): number for number, same in enumerate(found, 1) for each in same}
+        self._numbers = {_key_of_cause(each): number for number, same in enumerate(found, 1) for each in same}
         self.all = [[sources.masked(each) for each in same] for same in found]
 
     def of(self, row: PageRow) -> list[int]:
         """The numbers of what is found in a row, and reported."""
-        found = (self._numbers.get(_identity(each)) for each in row.findings)
+        found = (self._numbers.get(_key_of_cause(each)) for each in row.findings)
         return sorted({number for number in found if number is not None})
 
 
-def _identity(each: Diagnostic) -> tuple[object, ...]:
+def _key_of_cause(each: Diagnostic) -> tuple[object, ...]:
     """A key that is the same for findings of one cause in several variants, whose messages may name the variant."""
     mark, message = each.mark, each.message
     words = message.cause if isinstance(message, Reasons) else message
@@ -368,7 +368,7 @@ def _of_rule(severity: str, rule: str, explanation: str, listed: Sequence[str]) 
     what = _prose(explanation.partition(". ")[0].rstrip(".") or rule)
     return (
         f'<details class="rule"><summary><span class="sev {severity}">{severity}</span> <span class="message">{what}</span> '
-        f'<span class="dim">{_text(rule)} · {counted(len(listed), "finding")}</span></summary>'
+        f'<span class="dim">{_html(rule)} · {counted(len(listed), "finding")}</span></summary>'
         f'<div class="inner">{"".join(listed)}</div></details>'
     )
 
@@ -381,15 +381,15 @@ def _finding(number: int, same: Sequence[Diagnostic], rows: Sequence[str], whole
     words = [f'<p class="hint">{_prose(_sentence(first.hint))}</p>'] if first.hint else []
     words += [f'<p class="why">{_prose(explanation)}</p>']
     words += [f'<p class="dim">Field <code>{_broken(first.field)}</code></p>'] if first.field else []
-    words += [f'<p class="dim">Also at {_text(listed(places))}</p>'] if places else []
-    words += [f'<p class="dim where" data-f="{number}">In {concerned}: {_text(listed(rows))}</p>'] if rows else []
+    words += [f'<p class="dim">Also at {_html(listed(places))}</p>'] if places else []
+    words += [f'<p class="dim where" data-f="{number}">In {concerned}: {_html(listed(rows))}</p>'] if rows else []
     about = " · ".join(filter(None, (first.rule, concerned)))
     state = " open" * (len(whole.findings.all) <= _OPEN)
-    place = _text(_at(first.mark) + layer_of(first.mark))
+    place = _html(_at(first.mark) + layer_of(first.mark))
     return (
-        f'<details class="finding" id="finding-{number}" data-rule="{_text(first.rule)}" data-severity="{first.severity}"{state}>'
+        f'<details class="finding" id="finding-{number}" data-rule="{_html(first.rule)}" data-severity="{first.severity}"{state}>'
         f'<summary><span class="sev {first.severity}">{first.severity}</span> <span class="message">{_prose(first.message)}</span> '
-        f'<span class="dim">{_text(about)}</span> <code class="place">{place}</code></summary>'
+        f'<span class="dim">{_html(about)}</span> <code class="place">{place}</code></summary>'
         f'<div class="body"><div class="words">{"".join(words)}</div>'
         f'<figure class="source"><figcaption>{place}</figcaption>{whole.sources.excerpt(first.mark)}</figure></div></details>'
     )
@@ -425,8 +425,8 @@ class _Sources:
         line = lines[mark.line - 1]
         start = mark.column - 1
         end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
-        hit = f"{_text(line[:start])}<mark>{_text(line[start:end]) or ' '}</mark>{_text(line[end:])}"
-        before, after = (_lines(lines[at:to]) for at, to in ((first - 1, mark.line - 1), (mark.line, last)))
+        hit = f"{_html(line[:start])}<mark>{_html(line[start:end]) or ' '}</mark>{_html(line[end:])}"
+        before, after = (_lines_of_pre(lines[at:to]) for at, to in ((first - 1, mark.line - 1), (mark.line, last)))
         numbers = "\n".join(map(str, range(first, last + 1)))
         code = "\n".join(
             [*([before] if first < mark.line else []), f'<span class="hit">{hit}</span>', *([after] if last > mark.line else [])]
@@ -493,74 +493,74 @@ def _table(whole: _Whole) -> str:
     names += [f"{page.prices.currency} at most"] if page.prices else []
     names += ["findings", *(["change"] if page.view else [])]
     kinds = ["", "kind", "number pods", "number gpus", "number deadline", *(["number cost"] if page.prices else []), "found", "changed"]
-    heads = "".join(f'<th scope="col" class="{kind}">{_text(each)}</th>' for kind, each in zip(kinds, names, strict=False))
+    heads = "".join(f'<th scope="col" class="{kind}">{_html(each)}</th>' for kind, each in zip(kinds, names, strict=False))
     seen: dict[str, int] = {}
     bodies = ""
     for row in page.rows:
         seen[row.name] = seen.get(row.name, 0) + 1
-        bodies += _row(row, whole, len(names), f"{row.name}~{seen[row.name]}" if seen[row.name] > 1 else row.name)
+        bodies += _row_html(row, whole, len(names), f"{row.name}~{seen[row.name]}" if seen[row.name] > 1 else row.name)
     chosen = Counter(rule for row in page.rows for rule in {findings.all[number - 1][0].rule for number in findings.of(row)})
-    options = "".join(f'<option value="{_text(rule)}">{_text(rule)} ({number})</option>' for rule, number in sorted(chosen.items()))
+    options = "".join(f'<option value="{_html(rule)}">{_html(rule)} ({number})</option>' for rule, number in sorted(chosen.items()))
     changed = '<label class="check"><input type="checkbox" id="changed"> changed only</label>' if page.view else ""
     tools = (
         '<form class="tools" role="search" hidden><label class="vh" for="search">Search</label>'
-        f'<input type="search" id="search" placeholder="Search {_text(page.noun)}s" autocomplete="off">'
+        f'<input type="search" id="search" placeholder="Search {_html(page.noun)}s" autocomplete="off">'
         '<label class="vh" for="filter">Findings</label><select id="filter"><option value="">With and without findings</option>'
         '<option value="*">Any finding</option><option value="error">Errors</option><option value="warning">Warnings</option>'
         f'<optgroup label="Rule">{options}</optgroup></select>{changed}<output id="shown" aria-live="polite"></output></form>'
     )
-    empty = "" if page.rows else f'<p class="note">No {_text(page.noun)}s.</p>'
+    empty = "" if page.rows else f'<p class="note">No {_html(page.noun)}s.</p>'
     return (
-        f'<section id="rows"><h2>{_text(page.noun.capitalize())}s</h2>{tools}{empty}<div class="scroll wide">'
-        f'<table class="rows"><caption class="vh">All {_text(page.noun)}s; a row opens to its topology, findings and values</caption>'
+        f'<section id="rows"><h2>{_html(page.noun.capitalize())}s</h2>{tools}{empty}<div class="scroll wide">'
+        f'<table class="rows"><caption class="vh">All {_html(page.noun)}s; a row opens to its topology, findings and values</caption>'
         f"<thead><tr>{heads}</tr></thead>{bodies}</table></div></section>"
     )
 
 
-def _row(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
+def _row_html(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
     """A row and all about it; *name* is that of no other."""
     page, findings, changed = whole.page, whole.findings, whole.changes.get(row.name)
     numbers = findings.of(row)
     size = row.capacity
-    anchor = _text(name.replace(" ", "_"))
-    cells = [f'<td class="dim kind">{_text(row.kind)}</td>']
+    anchor = _html(name.replace(" ", "_"))
+    cells = [f'<td class="dim kind">{_html(row.kind)}</td>']
     counts = (diff.number_of_pods(size), diff.number_of_gpus(size)) if size else (NONE, NONE)
-    cells += [f'<td class="number {kind}">{_text(each)}</td>' for kind, each in zip(("pods", "gpus"), counts, strict=True)]
+    cells += [f'<td class="number {kind}">{_html(each)}</td>' for kind, each in zip(("pods", "gpus"), counts, strict=True)]
     cells.append(
         f'<td class="number deadline" data-v="{size.deadline if size and size.deadline is not None else -1}">{_deadline(size)}</td>'
     )
     if page.prices:
         cost = cost_of(size, page.prices) if size else None
-        cells.append(f'<td class="number cost"{_unknown(cost)}>{_cost(cost)}</td>')
+        cells.append(f'<td class="number cost"{_sorts_last(cost)}>{_cost(cost)}</td>')
     cells.append(_severities([findings.all[number - 1][0] for number in numbers]))
     if page.view:
         meaning = changed[1].meaning if changed else None
         cells.append(f'<td><span class="tag {meaning}">{WORDS[meaning]}</span></td>' if meaning else f'<td class="dim">{NONE}</td>')
     sub = " · ".join(row.written)
     about = (
-        f"<details><summary>About {_text(row.name)}</summary>"
+        f"<details><summary>About {_html(row.name)}</summary>"
         f'<div class="about" id="about-{anchor}">{_about(row, whole, numbers)}</div></details>'
     )
     later = len(page.rows) > _FEW
     return (
         f'<tbody id="row-{anchor}"{" data-changed" if changed else ""} data-f="{" ".join(map(str, numbers))}">'
-        f'<tr><th scope="row"><a class="open" href="#about-{anchor}">{_text(row.name)}</a> <span class="sub">{_text(sub)}</span></th>'
+        f'<tr><th scope="row"><a class="open" href="#about-{anchor}">{_html(row.name)}</a> <span class="sub">{_html(sub)}</span></th>'
         f'{"".join(cells)}</tr><tr class="more{" later" * later}"><td colspan="{columns}">'
         f"{f'<noscript>{about}</noscript>' if later else about}</td></tr></tbody>"
     )
 
 
 def _deadline(size: Capacity | None) -> str:
-    return _text(duration(size.deadline)) if size else NONE
+    return _html(duration(size.deadline)) if size else NONE
 
 
-def _unknown(cost: Cost | None) -> str:
+def _sorts_last(cost: Cost | None) -> str:
     return "" if cost and cost.amount is not None else ' data-v="-1"'
 
 
 def _cost(cost: Cost | None) -> str:
     if cost is None or cost.amount is None:
-        return f'<span title="{_text(cost.why)}">{NONE}</span>' if cost else NONE
+        return f'<span title="{_html(cost.why)}">{NONE}</span>' if cost else NONE
     return f"{cost.amount:,.2f}"
 
 
@@ -574,7 +574,7 @@ def _severities(found: Sequence[Diagnostic]) -> str:
 
 def _about(row: PageRow, whole: _Whole, numbers: Sequence[int]) -> str:
     known = {"object": row.object_name, "namespace": row.namespace, "deadline": _deadline(row.capacity)}
-    facts = "".join(f"<div><dt>{name}</dt><dd>{_text(value)}</dd></div>" for name, value in known.items() if value)
+    facts = "".join(f"<div><dt>{name}</dt><dd>{_html(value)}</dd></div>" for name, value in known.items() if value)
     parts = [f'<dl class="facts">{facts}</dl>']
     if row.topology and row.topology.lanes:
         parts.append(_figure(row.topology, row.object_name, whole.drawings))
@@ -587,10 +587,10 @@ def _about(row: PageRow, whole: _Whole, numbers: Sequence[int]) -> str:
         said = f"{WORDS[change.meaning]}, {counted(number, 'field')}" if number else WORDS[change.meaning]
         parts.append(f'<h3>Changes</h3><ul class="links"><li><a href="#{group.anchor}">{said}</a></li></ul>')
     if row.pods:
-        text = _lines(row.pods.split("\n"))
+        text = _lines_of_pre(row.pods.split("\n"))
         parts.append("<h3>Pods</h3>" + _scroll("Pods", f'<pre class="pods">\n{text}</pre>'))
     if row.objects:
-        parts.append("<h3>Values</h3>" + "".join(map(_values, row.objects)))
+        parts.append("<h3>Values</h3>" + "".join(map(_text_with_origins, row.objects)))
     return "".join(parts)
 
 
@@ -598,11 +598,11 @@ def _figure(topology: JobTopology, name: str, drawings: dict[str, str]) -> str:
     """The drawing, of which jobs of one shape have one."""
     inside, height = drawing(topology)
     symbol = drawings.setdefault(f'viewBox="0 0 {WIDTH} {height}">{inside}', f"shape-{len(drawings) + 1}")
-    caption = f"<code>{_text(JOB_NAME)}</code> is <code>{_text(name)}</code> · " if name else ""
-    also = f" · also {_text(listed(topology.others))}" if topology.others else ""
+    caption = f"<code>{_html(JOB_NAME)}</code> is <code>{_html(name)}</code> · " if name else ""
+    also = f" · also {_html(listed(topology.others))}" if topology.others else ""
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
-    drawn = _scroll("Topology", f'<svg role="img" {size} aria-label="{_text(sentence(topology))}"><use href="#{symbol}"/></svg>')
-    return f'<figure class="topology">{drawn}<figcaption>{caption}created by {_text(topology.made_by)}{also}</figcaption></figure>'
+    drawn = _scroll("Topology", f'<svg role="img" {size} aria-label="{_html(sentence(topology))}"><use href="#{symbol}"/></svg>')
+    return f'<figure class="topology">{drawn}<figcaption>{caption}created by {_html(topology.made_by)}{also}</figcaption></figure>'
 
 
 def _symbols(drawings: Mapping[str, str]) -> str:
@@ -618,15 +618,15 @@ def _symbols(drawings: Mapping[str, str]) -> str:
 def _linked(number: int, found: Diagnostic) -> str:
     return (
         f'<li><span class="sev {found.severity}">{found.severity}</span> <a href="#finding-{number}">{_prose(found.message)}</a> '
-        f'<code class="place">{_text(_at(found.mark))}</code></li>'
+        f'<code class="place">{_html(_at(found.mark))}</code></li>'
     )
 
 
-def _values(text: ObjectText) -> str:
+def _text_with_origins(text: ObjectText) -> str:
     """An object's text beside the places of its values."""
     parts = (("at", text.places), ("text", text.lines), ("notes", text.notes))
-    inside = "".join(f'<pre class="{kind}">\n{_lines(lines)}</pre>' for kind, lines in parts)
-    return f'<details class="file"><summary>{_text(text.name)}</summary>{_scroll(text.name, inside, " code values")}</details>'
+    inside = "".join(f'<pre class="{kind}">\n{_lines_of_pre(lines)}</pre>' for kind, lines in parts)
+    return f'<details class="file"><summary>{_html(text.name)}</summary>{_scroll(text.name, inside, " code values")}</details>'
 
 
 # Where the values of an object come from, as lines beside its text.

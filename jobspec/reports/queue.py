@@ -215,21 +215,21 @@ def markdown_report(asked: Sequence[Asked], world: World, how: TextOptions) -> s
     for each in asked:
         answer = each.answer
         if answer is None:
-            lines.append(_row(f"{each.job.kind} `{_name(each)}`", "-", "", "bypasses Kueue", "no queue-name label"))
+            lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", "-", "", "bypasses Kueue", "no queue-name label"))
             continue
         queue = f"`{answer.workload.queue}`" + (f" → `{answer.cluster_queue}`" if answer.cluster_queue else "")
         why = "; ".join(filter(None, [answer.reason, *answer.notes, remark_on_kind(each, world, how)]))
-        lines.append(_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
+        lines.append(_queue_row(f"{each.job.kind} `{_name(each)}`", queue, "", f"**{verdict_text(answer)}**", why))
         for pods in answer.pod_sets:
             tried = [f"`{it.flavor}`: {', '.join(it.reasons) or it.verdict}" for it in pods.tried]
-            lines.append(_row("", pods.name, str(pods.count), _flavors(pods), "; ".join(filter(None, [*tried, _leaves(pods)]))))
+            lines.append(_queue_row("", pods.name, str(pods.count), _flavors(pods), "; ".join(filter(None, [*tried, _leaves(pods)]))))
     bars = list(_bars(asked, world))
     lines += ["", "| ClusterQueue | Flavor | Resource | Quota | |", "|---|---|---|---|---|"] if bars else []
-    lines += [_row(queue, flavor, resource, f"`{drawn}`", words) for queue, flavor, resource, drawn, words in bars]
+    lines += [_queue_row(queue, flavor, resource, f"`{drawn}`", words) for queue, flavor, resource, drawn, words in bars]
     return "\n".join([*lines, "", *_remarks(asked, world, how), ""])
 
 
-def _row(*cells: str) -> str:
+def _queue_row(*cells: str) -> str:
     return f"| {' | '.join(visible(each).replace('|', chr(92) + '|') for each in cells)} |"
 
 

@@ -130,12 +130,12 @@ class FileLines:
         if not mark.line:
             return ""
         if mark.file not in self._lines:
-            self._lines[mark.file] = _lines(self._read(mark.file))
+            self._lines[mark.file] = _source_lines(self._read(mark.file))
         lines = self._lines[mark.file]
         return lines[mark.line - 1] if mark.line <= len(lines) else ""
 
 
-def _lines(text: str) -> list[str]:
+def _source_lines(text: str) -> list[str]:
     if any(other in text for other in _OTHER_BREAKS):
         return []
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -66,7 +66,7 @@ def topology_of(expanded: ExpandedJob) -> JobTopology:
     middle = [("", "JobSet")] if expanded.of_kind("JobSet") else []
     lanes = _with_rendezvous([_lane(each, expanded, name) for each in expanded.roles])
     shown = ("Pod", "Service", "JobSet")
-    others = [f"{text(each, 'kind')} {_named(each)}" for each in expanded.objects if text(each, "kind") not in shown]
+    others = [f"{text(each, 'kind')} {_name_of(each)}" for each in expanded.objects if text(each, "kind") not in shown]
     chain = [*([("queue", visible(queue))] if queue else []), ("", job.kind), *middle]
     return JobTopology(chain, lanes, list(map(visible, others)), expanded.operator)
 
@@ -84,7 +84,7 @@ def _queue(expanded: ExpandedJob) -> str:
     return str(named or next((text(each, "spec", "queue") for each in expanded.of_kind("PodGroup")), ""))
 
 
-def _named(tree: MarkedTree) -> str:
+def _name_of(tree: MarkedTree) -> str:
     return text(tree, "metadata", "name")
 
 
@@ -113,13 +113,13 @@ def _gpus(pod: ExpandedPod) -> int:
     """The accelerators of a pod: its containers together, or an init container that asks for more."""
     own, first = 0, 0
     for container, is_init in pod.containers():
-        said = {**dict(_amounts(container, "requests")), **dict(_amounts(container, "limits"))}
+        said = {**dict(_shown_amounts(container, "requests")), **dict(_shown_amounts(container, "limits"))}
         number = sum(said.values())
         own, first = (own, max(first, number)) if is_init else (own + number, first)
     return max(own, first)
 
 
-def _amounts(container: MarkedTree, kind: str) -> Iterator[tuple[str, int]]:
+def _shown_amounts(container: MarkedTree, kind: str) -> Iterator[tuple[str, int]]:
     found = container.get("resources", kind)
     for name, each in found.value.items() if found and isinstance(found.value, dict) else ():
         amount = str(each.value)
@@ -145,9 +145,9 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[D
     groups = [found] if own and len(found) > 1 else [[each] for each in found]
     for group in groups:
         ports = ", ".join(text(each, "port") for each in items(group[0].get("spec", "ports")))
-        names = [_short(_named(each), job) for each in group]
+        names = [_short(_name_of(each), job) for each in group]
         number = role.count if len(group) > 1 else 1
-        about = [f"port {ports}" if ports else "headless", _RENDEZVOUS if address and any(map(address, map(_named, group))) else ""]
+        about = [f"port {ports}" if ports else "headless", _RENDEZVOUS if address and any(map(address, map(_name_of, group))) else ""]
         yield DrawnItem(
             "service", names[0] if number == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}", " · ".join(filter(None, about))
         )
@@ -251,7 +251,7 @@ def drawing(topology: JobTopology) -> tuple[str, int]:
     places = {each: first + number * (_ITEM + _ITEM_GAP) for number, each in enumerate(aside)}
     parts = [*_chain(topology.chain, tops[0] if tops else _TOP)]
     for lane, top in zip(topology.lanes, tops, strict=True):
-        parts += _lines(lane, top, places)
+        parts += _curves(lane, top, places)
     for lane, top in zip(topology.lanes, tops, strict=True):
         parts += _drawn_lane(lane, top)
     for each, top in places.items():
@@ -275,7 +275,7 @@ def _chain(chain: Sequence[tuple[str, str]], bottom: int) -> Iterator[str]:
     yield f'<path class="line" d="M{middle:g} 28V{bottom - 4}" marker-end="url(#arrow)"/>'
 
 
-def _lines(lane: Lane, top: int, places: Mapping[DrawnItem, int]) -> Iterator[str]:
+def _curves(lane: Lane, top: int, places: Mapping[DrawnItem, int]) -> Iterator[str]:
     """Curves from a lane to what its pods use."""
     right, left = 1 + _LANE, 1 + _LANE + _GAP
     start = top + _HEAD + _TILE_HEIGHT // 2

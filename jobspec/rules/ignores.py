@@ -113,7 +113,7 @@ def without_ignored(
     is reported in the result that *homes* says for its file: the file's own, or that of a project which names the file.
     """
     hit: set[int] = set()
-    kept = [_kept(each, ignored, hit) for each in results]
+    kept = [_not_ignored(each, ignored, hit) for each in results]
     faulty = {
         place for result in results for each in result.diagnostics if each.severity == "error" for place in (result.path, each.mark.file)
     }
@@ -130,7 +130,7 @@ def without_ignored(
     ]
 
 
-def _kept(result: FileResult, ignored: Mapping[str, Ignores], hit: set[int]) -> list[Diagnostic]:
+def _not_ignored(result: FileResult, ignored: Mapping[str, Ignores], hit: set[int]) -> list[Diagnostic]:
     """The diagnostics of a result that no comment ignores; *hit* gets the comments that ignore one."""
     kept = []
     for each in result.diagnostics:
@@ -257,7 +257,7 @@ def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
     known = Counter(
         key
         for result in results
-        for each, key in zip(result.diagnostics, _keys(result, place), strict=True)
+        for each, key in zip(result.diagnostics, _baseline_keys(result, place), strict=True)
         if each.stage != "decoding"  # no baseline hides these
     )
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
@@ -310,7 +310,7 @@ def _quoted(value: str) -> str:
 
 def _without_known(result: FileResult, left: Counter[Known], place: Callable[[str], str]) -> FileResult:
     kept = []
-    for each, key in zip(result.diagnostics, _keys(result, place), strict=True):
+    for each, key in zip(result.diagnostics, _baseline_keys(result, place), strict=True):
         if each.stage != "decoding" and left[key] > 0:
             left[key] -= 1
         else:
@@ -318,7 +318,7 @@ def _without_known(result: FileResult, left: Counter[Known], place: Callable[[st
     return result.with_only(kept)
 
 
-def _keys(result: FileResult, place: Callable[[str], str]) -> Iterator[Known]:
+def _baseline_keys(result: FileResult, place: Callable[[str], str]) -> Iterator[Known]:
     named = {each.index: f"{each.kind}/{each.name}" for each in result.documents}
     for each in result.diagnostics:
         index = each.document

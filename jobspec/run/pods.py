@@ -101,7 +101,7 @@ def _environment(pod: dict[str, Any], container: dict[str, Any], cluster: _Clust
         else:
             found |= {f"{source.get('prefix', '')}{name}": cluster.addresses.in_text(value) for name, value in values.items()}
     for variable in container.get("env") or ():
-        value = _value(variable, pod, found, cluster)
+        value = _value_of_variable(variable, pod, found, cluster)
         if value is None:
             unset.append(variable["name"])
         else:
@@ -109,7 +109,7 @@ def _environment(pod: dict[str, Any], container: dict[str, Any], cluster: _Clust
     return found, unset
 
 
-def _value(variable: dict[str, Any], pod: dict[str, Any], known: Mapping[str, str], cluster: _Cluster) -> str | None:
+def _value_of_variable(variable: dict[str, Any], pod: dict[str, Any], known: Mapping[str, str], cluster: _Cluster) -> str | None:
     """The value of a variable; the pod's own fields, such as its name, stay as they are."""
     source = variable.get("valueFrom")
     if not source:
@@ -118,12 +118,12 @@ def _value(variable: dict[str, Any], pod: dict[str, Any], known: Mapping[str, st
         )
     field = (source.get("fieldRef") or {}).get("fieldPath", "")
     if field:
-        return _field(field, pod)
+        return _field_of_pod(field, pod)
     value = cluster.sources.value(source)
     return value if value is None else cluster.addresses.in_text(value)
 
 
-def _field(path: str, pod: dict[str, Any]) -> str | None:
+def _field_of_pod(path: str, pod: dict[str, Any]) -> str | None:
     if path in _FIXED:
         return _FIXED[path]
     if path == "spec.serviceAccountName":
@@ -211,7 +211,7 @@ class ObjectValues:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         wanted = [each for each in documents if each.api_version == "v1" and each.kind in ("ConfigMap", "Secret")]
-        self._values = {(each.kind, each.name): _values(each.data) for each in wanted}
+        self._values = {(each.kind, each.name): _config_values(each.data) for each in wanted}
 
     def value(self, source: dict[str, Any]) -> str | None:
         """The value that a `valueFrom` names; None where no file has it."""
@@ -236,7 +236,7 @@ class ObjectValues:
         return "those of an unknown source"
 
 
-def _values(data: dict[str, Any]) -> dict[str, str]:
+def _config_values(data: dict[str, Any]) -> dict[str, str]:
     encoded = data.get("data") if data["kind"] == "Secret" else None
     plain = data.get("stringData") if data["kind"] == "Secret" else data.get("data")
     decoded = {name: b64decode(value).decode(errors="replace") for name, value in (encoded or {}).items()}

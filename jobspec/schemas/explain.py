@@ -138,16 +138,16 @@ def _facts(place: FieldPlace) -> Facts:
         "type": [type_of(structure)],
         "required": ["yes"] if place.required else [],
         "default": [_json(structure["default"])] if "default" in structure else [],
-        "limits": _limits(structure),
-        f"each {'item' if is_list else 'value'}": _limits(inner) if inner is not structure and "fields" not in inner else [],
+        "limits": _explained_limits(structure),
+        f"each {'item' if is_list else 'value'}": _explained_limits(inner) if inner is not structure and "fields" not in inner else [],
         "list": [_list_type(structure)] if is_list else [],
         "overlays": [_merging(structure)] if is_list else [],
         "object": ["a server-side apply replaces it as a whole"] if "atomic" in structure and not is_list else [],
-        "rules": [_rule(rule) for rule in structure.get("rules", ())],
+        "rules": [_explained_cel_rule(rule) for rule in structure.get("rules", ())],
     }
 
 
-def _limits(structure: Structure) -> list[str]:
+def _explained_limits(structure: Structure) -> list[str]:
     limits = [
         f"one of {', '.join(_json(each) for each in structure['enum'])}" if "enum" in structure else "",
         _bounds(structure.get("minimum"), structure.get("maximum")),
@@ -172,19 +172,19 @@ def _bounds(least: int | None, most: int | None) -> str:
 
 def _list_type(structure: Structure) -> str:
     if "keys" in structure:
-        return f"no two items have the same {_names(structure['keys'])}; a server-side apply merges by it"
+        return f"no two items have the same {_quoted_keys(structure['keys'])}; a server-side apply merges by it"
     return "no duplicate items" if "unique" in structure else "a server-side apply replaces it as a whole"
 
 
 def _merging(structure: Structure) -> str:
-    return f"merge the items by {_names(structure['merge'])}" if "merge" in structure else "replace the list; `$append` adds to it"
+    return f"merge the items by {_quoted_keys(structure['merge'])}" if "merge" in structure else "replace the list; `$append` adds to it"
 
 
-def _names(keys: list[str]) -> str:
+def _quoted_keys(keys: list[str]) -> str:
     return " and ".join(f"`{key}`" for key in keys)
 
 
-def _rule(rule: dict[str, str]) -> str:
+def _explained_cel_rule(rule: dict[str, str]) -> str:
     return f'cannot change ("{rule["message"]}")' if rule["rule"] == "self == oldSelf" else f'"{rule["message"]}": {rule["rule"]}'
 
 

@@ -52,7 +52,7 @@ def compiled(model: type[Model], release: str, version: str) -> str:
     document = {"apiVersion": api_version, "kind": resource.kind, "component": resource.component, "release": release}
     table = _ShapeTable([{}])
     table.rows[0] = table.flattened(_root(structure_of(model, release, version), resource))
-    return _text(document, table)
+    return _file_text(document, table)
 
 
 def compiled_builtin(api_version: str, kind: str) -> str:
@@ -60,10 +60,10 @@ def compiled_builtin(api_version: str, kind: str) -> str:
     table = _ShapeTable([])
     roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
     document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
-    return _text(document, table)
+    return _file_text(document, table)
 
 
-def _text(document: dict[str, Any], table: _ShapeTable) -> str:
+def _file_text(document: dict[str, Any], table: _ShapeTable) -> str:
     """A file's JSON: its first line ends where the shapes begin, of which each has its own line, and its last line ends all."""
     head = _json({**document, "shapes": []}).removesuffix("]}")
     return "\n".join([head, ",\n".join(map(_json, table.rows)), "]}\n"])
@@ -75,15 +75,15 @@ def _json(value: Any) -> str:
 
 def _decoded(structure: Structure) -> Structure:
     """The structure of a built-in kind for decoding: without required fields, but for metadata, since Go code checks them later."""
-    bare = _without(structure, _OF_GO_CODE)
+    bare = _without_facts(structure, _OF_GO_CODE)
     return {**bare, "fields": {**bare["fields"], "metadata": {**structure["fields"]["metadata"], "meta": True}}}
 
 
-def _without(structure: Structure, facts: tuple[str, ...]) -> Structure:
+def _without_facts(structure: Structure, facts: tuple[str, ...]) -> Structure:
     made = {key: value for key, value in structure.items() if key not in facts}
     if "fields" in structure:
-        made["fields"] = {name: _without(child, facts) for name, child in structure["fields"].items()}
-    return made | {key: _without(structure[key], facts) for key in _LINKS if key in structure}
+        made["fields"] = {name: _without_facts(child, facts) for name, child in structure["fields"].items()}
+    return made | {key: _without_facts(structure[key], facts) for key in _LINKS if key in structure}
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
@@ -153,7 +153,7 @@ def crd(model: type[Model], release: str) -> dict[str, Any]:
         "metadata": {"name": f"{resource.plural}.{resource.group}"},
         "spec": {
             "group": resource.group,
-            "names": _names(resource),
+            "names": _resource_names(resource),
             "scope": resource.scope,
             "versions": [_version(model, resource, release, version) for version in resource.versions],
         },
@@ -211,7 +211,7 @@ def _list_type(structure: Structure) -> dict[str, Any]:
     return {keyword: merging} if merging else {}
 
 
-def _names(resource: Resource) -> dict[str, Any]:
+def _resource_names(resource: Resource) -> dict[str, Any]:
     names = {"kind": resource.kind, "listKind": f"{resource.kind}List", "plural": resource.plural, "singular": resource.kind.lower()}
     return names | ({"shortNames": list(resource.short_names)} if resource.short_names else {})
 

@@ -135,15 +135,15 @@ def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -
     paths: dict[str, Any] = {}
     for model, release in kinds:
         resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-        name = _place(structure_of(model, release), f"{_PREFIX}.{resource.component}", definitions)
+        name = _add_definition(structure_of(model, release), f"{_PREFIX}.{resource.component}", definitions)
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
         root = definitions.pop(name) | {GROUP_VERSION_KIND: [kind]}
-        definitions |= dict.fromkeys(_names(base, kind) or [name], root)
+        definitions |= dict.fromkeys(_definition_names(base, kind) or [name], root)
         paths[_path(resource)] = {"get": {"description": f"one {resource.kind}", "responses": {}, GROUP_VERSION_KIND: kind}}
     return {**base, "paths": {**paths, **base.get("paths", {})}, "definitions": {**base["definitions"], **definitions}}
 
 
-def _names(base: dict[str, Any], kind: dict[str, str]) -> list[str]:
+def _definition_names(base: dict[str, Any], kind: dict[str, str]) -> list[str]:
     """The names that the document has for a kind, so that references to it find ours."""
     return [name for name, definition in base["definitions"].items() if kind in definition.get(GROUP_VERSION_KIND, [])]
 
@@ -154,7 +154,7 @@ def _path(resource: Resource) -> str:
     return f"/apis/{resource.api_version}/{within}{resource.plural}/{{name}}"
 
 
-def _place(structure: Structure, prefix: str, definitions: Definitions) -> str:
+def _add_definition(structure: Structure, prefix: str, definitions: Definitions) -> str:
     """Add the definition of an object, once; gives its name."""
     properties = {name: _schema(child, prefix, definitions) for name, child in structure["fields"].items()}
     made: dict[str, Any] = {"type": "object", "properties": properties}
@@ -165,8 +165,8 @@ def _place(structure: Structure, prefix: str, definitions: Definitions) -> str:
 
 def _schema(structure: Structure, prefix: str, definitions: Definitions) -> dict[str, Any]:
     if "fields" in structure:
-        return {"$ref": f"#/definitions/{_place(structure, prefix, definitions)}"}
-    made: dict[str, Any] = _scalar(structure["type"], structure.get("format", ""))
+        return {"$ref": f"#/definitions/{_add_definition(structure, prefix, definitions)}"}
+    made: dict[str, Any] = _scalar_schema(structure["type"], structure.get("format", ""))
     if "items" in structure:
         made["items"] = _schema(structure["items"], prefix, definitions)
     if "values" in structure:
@@ -174,7 +174,7 @@ def _schema(structure: Structure, prefix: str, definitions: Definitions) -> dict
     return made | _merging(structure)
 
 
-def _scalar(kind: str, form: str) -> dict[str, Any]:
+def _scalar_schema(kind: str, form: str) -> dict[str, Any]:
     if kind == "int-or-string":
         return {"type": "string", "format": "int-or-string"} | ({"pattern": QUANTITY} if form == "quantity" else {})
     return ({} if kind == "any" else {"type": kind}) | ({"format": form} if form else {})

@@ -183,7 +183,7 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
     release = target.get(known.component) or release_of(known.component, target)
     name = schema_path(known.component, release, api_version, kind)
     if name not in _loaded:
-        _loaded[name] = linked(_read(name)["shapes"])[0]
+        _loaded[name] = linked(_read_compiled(name)["shapes"])[0]
     return _loaded[name]
 
 
@@ -196,7 +196,7 @@ def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
     """The shapes of a built-in kind by the releases that serve it."""
     name = builtin_path(api_version, kind)
     if name not in _builtin:
-        file = _read(name)
+        file = _read_compiled(name)
         table = linked(file["shapes"])
         _builtin[name] = {release: table[index] for release, index in file["releases"].items()}
     return _builtin[name]
@@ -214,7 +214,7 @@ def builtin_path(api_version: str, kind: str) -> str:
     return f"kubernetes/{group or 'core'}/{kind.lower()}_{version}.json"
 
 
-def _read(name: str) -> Any:
+def _read_compiled(name: str) -> Any:
     return load_json(data_path("schemas", "compiled", *name.split("/")))
 
 

@@ -58,7 +58,7 @@ def structure_of(model: type[Model], release: str, version: str = "") -> Structu
 
     Callers share it and must not change it.
     """
-    structure = _object(model, _context_of(model.RESOURCE, release, version))  # type: ignore[attr-defined]
+    structure = _object_structure(model, _context_of(model.RESOURCE, release, version))  # type: ignore[attr-defined]
     for name in ("apiVersion", "kind"):
         field = structure["fields"][name]
         structure["fields"][name] = {"type": "string", "description": field["description"]}
@@ -80,7 +80,7 @@ def _context_of(resource: Resource, release: str, version: str) -> _Context:
 
 def structure_of_part(model: type[Model]) -> Structure:
     """The structure of a model as part of a built-in kind, at the newest release of Kubernetes."""
-    return _object(model, _Context(list(RELEASES["kubernetes"].values())[-1], builtin=True))
+    return _object_structure(model, _Context(list(RELEASES["kubernetes"].values())[-1], builtin=True))
 
 
 def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -116,7 +116,7 @@ class _Context:
                 yield from (Merge(*inner.keys) for inner in fact.facts if isinstance(inner, Keyed))
 
 
-def _object(model: type[Model], context: _Context) -> Structure:
+def _object_structure(model: type[Model], context: _Context) -> Structure:
     fields = {}
     required = []
     for info in model.model_fields.values():
@@ -124,7 +124,7 @@ def _object(model: type[Model], context: _Context) -> Structure:
         if not all(context.holds(fact) for fact in ends):
             continue
         assert info.alias
-        fields[info.alias] = _field(info, context)
+        fields[info.alias] = _field_structure(info, context)
         if uses := [end.use for end in ends if end.use]:
             fields[info.alias]["use"] = uses[0]
         if info.is_required() or Required() in context.facts(info.metadata):
@@ -136,7 +136,7 @@ def _object(model: type[Model], context: _Context) -> Structure:
     return structure
 
 
-def _field(info: FieldInfo, context: _Context) -> Structure:
+def _field_structure(info: FieldInfo, context: _Context) -> Structure:
     structure = _type(info.annotation, context)
     facts = list(context.facts(info.metadata))
     _apply(facts, structure, context)
@@ -166,7 +166,7 @@ def _type(annotation: Any, context: _Context) -> Structure:
         return {"type": "string", "enum": list(arguments)}
     if annotation is Any:
         return {"type": "any"}
-    return {"type": _SCALARS[annotation]} if annotation in _SCALARS else _object(annotation, context)
+    return {"type": _SCALARS[annotation]} if annotation in _SCALARS else _object_structure(annotation, context)
 
 
 def _union(arms: list[Any], context: _Context) -> Structure:
@@ -269,7 +269,7 @@ def _built(index: int, words: Structure) -> Structure:
     row = _upstream()["structures"][index]
     definition = row.get("definition", "")
     if definition:
-        general = _words(definition)
+        general = _descriptions(definition)
         words = {**general, **words, "fields": {**general.get("fields", {}), **words.get("fields", {})}}
     made = {key: value for key, value in row.items() if key not in ("fields", "definition", *_INNER)}
     made |= {key: words[key] for key in _WORDS if key in words}
@@ -287,7 +287,7 @@ def _fields(rows: dict[str, int], words: dict[str, Structure]) -> dict[str, Stru
 
 
 @cache
-def _words(definition: str) -> Structure:
+def _descriptions(definition: str) -> Structure:
     """The descriptions of a definition from its model; empty without one."""
     if definition not in _MODELS:
         return {}

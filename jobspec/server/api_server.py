@@ -169,8 +169,8 @@ def difference(question: Question, answer: ServerAnswer, target: Target) -> str:
         before, after = _masked(before, after, "before"), _masked(after, before or after, "after")
     name = "/".join(part for part in (document.kind, document.namespace, document.name) if part)
     old = f"live {name}" if before else "/dev/null"
-    old_lines = _lines(before, question, target) if before else []
-    return "".join(difflib.unified_diff(old_lines, _lines(after, question, target), old, f"{document.file} {name}"))
+    old_lines = _shown_lines(before, question, target) if before else []
+    return "".join(difflib.unified_diff(old_lines, _shown_lines(after, question, target), old, f"{document.file} {name}"))
 
 
 def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str,
     return {**data, **masked}
 
 
-def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str]:
+def _shown_lines(data: dict[str, Any], question: Question, target: Target) -> list[str]:
     shown = {key: value for key, value in data.items() if key != "status"}
     if isinstance(data.get("metadata"), dict):
         shown["metadata"] = _without_server_fields(data["metadata"])

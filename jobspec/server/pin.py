@@ -92,10 +92,10 @@ def pinned(client: Client, name: str, crds_in: str) -> Pinned:
     if not version.ok and version.status != 403:
         raise JobspecError(f"{client.name}: what answers at {client.url} is not a Kubernetes API server: {version.message}")
     reader = _Reader(client)
-    objects = [_kept(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
+    objects = [_pinned(each, kind) for api_version, kind in _KINDS for each in reader.objects(api_version, kind)]
     parameters = [each for each in map(_parameters_of, objects) if each and each not in (*_KINDS, *_SECRETIVE)]
     objects += [
-        _kept(each, kind, labels=True) for api_version, kind in dict.fromkeys(parameters) for each in reader.objects(api_version, kind)
+        _pinned(each, kind, labels=True) for api_version, kind in dict.fromkeys(parameters) for each in reader.objects(api_version, kind)
     ]
     known = {_group(version) for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     definitions = {each["metadata"]["name"]: each for each in reader.objects("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
@@ -174,9 +174,9 @@ def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def _kept(each: Data, kind: str, *, labels: bool = False) -> Data:
+def _pinned(each: Data, kind: str, *, labels: bool = False) -> Data:
     """What of an object decides on manifests; *labels*: those, too."""
-    metadata = _metadata(each["metadata"], labels=labels or kind in _WITH_METADATA)
+    metadata = _deciding_metadata(each["metadata"], labels=labels or kind in _WITH_METADATA)
     kept = {"apiVersion": each["apiVersion"], "kind": kind, "metadata": metadata}
     if kind == "ServiceAccount":
         return kept
@@ -193,7 +193,7 @@ def _kept(each: Data, kind: str, *, labels: bool = False) -> Data:
     return kept
 
 
-def _metadata(metadata: Data, *, labels: bool) -> Data:
+def _deciding_metadata(metadata: Data, *, labels: bool) -> Data:
     kept = {key: metadata[key] for key in _KEPT_METADATA if metadata.get(key)}
     annotations = {key: value for key, value in kept.pop("annotations", {}).items() if key in _DECIDING_ANNOTATIONS}
     if not labels:
@@ -257,22 +257,22 @@ def _from_crd(definition: Data, component: str, kind: str) -> str | None:
 
 def _schemas(definition: Data) -> str:
     """The schemas of a CRD as a text that is the same for equal ones; descriptions do not count."""
-    versions = [{"name": each["name"], "schema": _plain(each.get("schema"))} for each in definition["spec"]["versions"]]
+    versions = [{"name": each["name"], "schema": _comparable_schema(each.get("schema"))} for each in definition["spec"]["versions"]]
     return json.dumps(versions, sort_keys=True)
 
 
-def _plain(schema: Any, *, named: bool = False) -> Any:
+def _comparable_schema(schema: Any, *, named: bool = False) -> Any:
     """A schema without what means the same in another form: descriptions, and the order of required fields.
 
     *named*: the keys are names of fields, among which `description` may be one.
     """
     if isinstance(schema, list):
-        return [_plain(each) for each in schema]
+        return [_comparable_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     kept = schema if named else {key: value for key, value in schema.items() if key != "description"}
     return {
-        key: sorted(value) if key == "required" and not named else _plain(value, named=key == "properties" and not named)
+        key: sorted(value) if key == "required" and not named else _comparable_schema(value, named=key == "properties" and not named)
         for key, value in kept.items()
     }
 

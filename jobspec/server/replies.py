@@ -82,7 +82,7 @@ def _details(question: Question, reply: Reply) -> Iterator[Diagnostic]:
         field, message = str(cause.get("field") or ""), str(cause.get("message") or "")
         if cause.get("reason") == _CONFLICT or (len(causes) > 1 and _is_consequence(message)):
             continue
-        rule = "refused-by-webhook" if denied else _rule(str(cause.get("reason")), field, message)
+        rule = "refused-by-webhook" if denied else _rule_of_reason(str(cause.get("reason")), field, message)
         text = f"{message} (webhook {denied[1]})" if denied else message
         yield at_first_field(question, rule, text) if field in ("", "<nil>") else at_field(question, rule, text, field)
 
@@ -92,7 +92,7 @@ def _is_consequence(message: str) -> bool:
     return "some validation rules were not checked because the object was invalid" in message or " accessor error: " in message
 
 
-def _rule(reason: str, field: str, message: str) -> str:
+def _rule_of_reason(reason: str, field: str, message: str) -> str:
     if field == "metadata.name":
         return "missing-name" if reason == "FieldValueRequired" else "invalid-name"
     by_words = next((rule for words, rule in _WORDS if words.search(message)), "refused-value")

@@ -36,7 +36,7 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     name, chosen = found
     filled = priority_of(own, objects)
     if filled is None:
-        return pod, [_unknown(PRIORITY_CLASS, own, "priorityClassName", objects)] if objects.lack(PRIORITY_CLASS) else []
+        return pod, [_unknown_class(PRIORITY_CLASS, own, "priorityClassName", objects)] if objects.lack(PRIORITY_CLASS) else []
     wrong = []
     for field in ("priority", "preemptionPolicy") if chosen else ():
         if spec.get(field) is not None and spec[field] != filled[field]:
@@ -54,7 +54,7 @@ def priority_of(named: str, objects: PolicyObjects) -> Data | None:
     return {"priorityClassName": name, **filled} if name else filled
 
 
-def _unknown(kind: GroupKind, name: str, field: str, objects: PolicyObjects, namespace: str = "") -> Problem:
+def _unknown_class(kind: GroupKind, name: str, field: str, objects: PolicyObjects, namespace: str = "") -> Problem:
     """The problem of a field that names an object that is not there."""
     own, where = ([_DEFAULT], " in the namespace of the pod") if kind == SERVICE_ACCOUNT else ([], "")
     message = f"no {kind[1]} `{name}`{where}, so the server refuses the pod"
@@ -78,14 +78,14 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
         return pod, []
     runtime_class = objects.find(RUNTIME_CLASS, "", name)
     if runtime_class is None:
-        return pod, [_unknown(RUNTIME_CLASS, name, "runtimeClassName", objects)] if objects.lack(RUNTIME_CLASS) else []
+        return pod, [_unknown_class(RUNTIME_CLASS, name, "runtimeClassName", objects)] if objects.lack(RUNTIME_CLASS) else []
     scheduling = mapping(runtime_class, "scheduling")
     overhead = mapping(runtime_class, "overhead", "podFixed") if runtime_class.get("overhead") is not None else None
     wrong = [*_overhead(spec, overhead), *_nodes(spec, scheduling, name)]
     filled: Data = {"overhead": overhead} if overhead else {}
     if scheduling:
         filled["nodeSelector"] = {**mapping(spec, "nodeSelector"), **mapping(scheduling, "nodeSelector")}
-        tolerations = _merged([*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")])
+        tolerations = _merged_tolerations([*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")])
         filled |= {"tolerations": tolerations} if tolerations else {}
     return {**pod, "spec": {**spec, **filled}}, wrong
 
@@ -93,7 +93,7 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
 def _overhead(spec: Data, given: Data | None) -> Problems:
     """The problem of a pod's own overhead, where its class has another, or has none (*given* is None)."""
     own = spec.get("overhead")
-    if own is None or (given is not None and (not own or _values(own) == _values(given))):
+    if own is None or (given is not None and (not own or _nanos_of_amounts(own) == _nanos_of_amounts(given))):
         return
     theirs = " and ".join(f"{each} of `{name}`" for name, each in amounts(given).items())
     whose = f"that has {theirs}" if theirs else "there is none that has one"
@@ -101,7 +101,7 @@ def _overhead(spec: Data, given: Data | None) -> Problems:
     yield Problem("refused-by-class", ("spec", "overhead"), message, "remove it")
 
 
-def _values(data: Data) -> dict[str, int]:
+def _nanos_of_amounts(data: Data) -> dict[str, int]:
     return {name: each.nanos for name, each in amounts(data).items()}
 
 
@@ -113,7 +113,7 @@ def _nodes(spec: Data, scheduling: Data, name: str) -> Problems:
             yield Problem("refused-by-class", ("spec", "nodeSelector", Key(label)), message)
 
 
-def _merged(tolerations: list[Data]) -> list[Data]:
+def _merged_tolerations(tolerations: list[Data]) -> list[Data]:
     """Tolerations without those that another one covers; of two equal ones, the first stays."""
     merged: list[Data] = []
     for index, each in enumerate(tolerations):
@@ -163,7 +163,7 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
     if account is None:
         is_missing = name != _DEFAULT and objects.lack(SERVICE_ACCOUNT, namespace)
         field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
-        return {**pod, "spec": filled}, [_unknown(SERVICE_ACCOUNT, name, field, objects, namespace)] if is_missing else []
+        return {**pod, "spec": filled}, [_unknown_class(SERVICE_ACCOUNT, name, field, objects, namespace)] if is_missing else []
     if not sequence(spec, "imagePullSecrets") and sequence(account, "imagePullSecrets"):
         filled["imagePullSecrets"] = [{"name": each.get("name")} for each in sequence(account, "imagePullSecrets")]
     enforced = mapping(account, "metadata", "annotations").get(_ENFORCED) in TRUE_WORDS

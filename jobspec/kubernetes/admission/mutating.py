@@ -238,9 +238,9 @@ def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool
     *pruned*: what the object has that its schema does not.
     """
     _check_types(value)
-    patch = _plain(value)
+    patch = _without_go_types(value)
     if shape is None:
-        return {**data, **_merged(data, patch, None, "", is_builtin=is_builtin)}
+        return {**data, **_merged_value(data, patch, None, "", is_builtin=is_builtin)}
     if problems := list(_undeclared(patch, shape, "", is_builtin=is_builtin)):
         raise ValueError(f"error applying patch: failed to convert patch object to typed object: {_together(problems)}")
     if atomics := list(_atomics(patch, shape, ())):
@@ -248,7 +248,7 @@ def _configured(data: Data, value: Any, shape: Shape | None, *, is_builtin: bool
         raise ValueError(f"error applying patch: invalid ApplyConfiguration: {message}")
     if pruned:
         raise ValueError(f"error applying patch: failed to convert original object to typed object: {_together(pruned)}")
-    return {**data, **_merged(data, patch, shape, "", is_builtin=is_builtin)}
+    return {**data, **_merged_value(data, patch, shape, "", is_builtin=is_builtin)}
 
 
 def _together(problems: Sequence[str]) -> str:
@@ -274,11 +274,11 @@ def _mistyped(value: Any, names: tuple[str, ...]) -> Iterator[str]:
             yield from _mistyped(each, names if own is None else (*names, field))
 
 
-def _plain(value: Any) -> Any:
+def _without_go_types(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items() if name != _TYPE}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+        return {name: _without_go_types(each) for name, each in value.items() if name != _TYPE}
+    return [_without_go_types(each) for each in value] if isinstance(value, list) else value
 
 
 def _undeclared(patch: Any, shape: Shape, place: str, *, is_builtin: bool = False, is_stored: bool = False) -> Iterator[str]:
@@ -401,7 +401,7 @@ def _atomics(patch: Any, shape: Shape | None, path: Path) -> Iterator[Path]:
             yield from _atomics(each, shape.items, (*path, index))
 
 
-def _merged(live: Any, patch: Any, shape: Shape | None, name: str, *, is_builtin: bool) -> Any:
+def _merged_value(live: Any, patch: Any, shape: Shape | None, name: str, *, is_builtin: bool) -> Any:
     """A value with a part of a configuration; *name*: of its field."""
     if not live or (shape and _is_atomic(shape, name)):
         return patch
@@ -409,7 +409,7 @@ def _merged(live: Any, patch: Any, shape: Shape | None, name: str, *, is_builtin
         merged = dict(live)
         for field, each in (patch or {}).items():
             child = (shape.values or (shape.fields or {}).get(field)) if shape else None
-            merged[field] = _merged(live.get(field), each, child, field, is_builtin=is_builtin)
+            merged[field] = _merged_value(live.get(field), each, child, field, is_builtin=is_builtin)
         return merged
     if isinstance(live, list) and (patch is None or isinstance(patch, list)) and shape and shape.items:
         return _merged_list(live, patch or [], shape, is_builtin=is_builtin)
@@ -440,7 +440,7 @@ def _merged_list(live: list[Any], patch: list[Any], shape: Shape, *, is_builtin:
             if at < len(old) and old[at] in new[: other + 1]:
                 at += 1  # it is the one that is merged now, or a further one of its key
             if other < len(new):
-                merged.append(_merged(by_key.get(new[other]), patch[other], shape.items, "", is_builtin=is_builtin))
+                merged.append(_merged_value(by_key.get(new[other]), patch[other], shape.items, "", is_builtin=is_builtin))
                 other += 1
     return merged
 
@@ -488,7 +488,7 @@ def _operate(made: Data, operation: Data) -> None:
     kind, path, source = operation.get("op") or "", operation.get("path") or "", operation.get("from") or ""
     if kind not in ("add", "remove", "replace", "move", "copy", "test"):
         raise ValueError(f"Unexpected kind: {kind}")
-    value = _plain(operation.get("value"))
+    value = _without_go_types(operation.get("value"))
     if kind in ("move", "copy"):
         value = _get(made, source, kind, "doc is missing from path: " + source)
         if kind == "move":
@@ -507,7 +507,7 @@ def _operate(made: Data, operation: Data) -> None:
         _add(made, path, value, kind, missing)
 
 
-def _container(made: Data, path: str, kind: str, missing: str) -> tuple[Any, str]:
+def _parent_of(made: Data, path: str, kind: str, missing: str) -> tuple[Any, str]:
     """The object or list that holds a place, and the key or index in it."""
     steps = [each.replace("~1", "/").replace("~0", "~") for each in path.split("/")]
     here: Any = made if len(steps) > 1 else None
@@ -537,7 +537,7 @@ def _index(key: str, around: list[Any], *, beyond: int = 0) -> int:
 
 
 def _get(made: Data, path: str, kind: str, missing: str) -> Any:
-    around, key = _container(made, path, kind, missing)
+    around, key = _parent_of(made, path, kind, missing)
     try:
         return around.get(key) if isinstance(around, dict) else around[_index(key, around)]
     except ValueError as error:
@@ -547,7 +547,7 @@ def _get(made: Data, path: str, kind: str, missing: str) -> Any:
 
 
 def _add(made: Data, path: str, value: Any, kind: str, missing: str) -> None:
-    around, key = _container(made, path, kind, missing)
+    around, key = _parent_of(made, path, kind, missing)
     if isinstance(around, dict):
         around[key] = value
         return
@@ -561,7 +561,7 @@ def _add(made: Data, path: str, value: Any, kind: str, missing: str) -> None:
 
 
 def _remove(made: Data, path: str, kind: str, missing: str) -> None:
-    around, key = _container(made, path, kind, missing)
+    around, key = _parent_of(made, path, kind, missing)
     try:
         if isinstance(around, dict) and key not in around:
             raise ValueError(f"Unable to remove nonexistent key: {key}: missing value")
@@ -571,7 +571,7 @@ def _remove(made: Data, path: str, kind: str, missing: str) -> None:
 
 
 def _replace(made: Data, path: str, value: Any, missing: str) -> None:
-    around, key = _container(made, path, "replace", missing)
+    around, key = _parent_of(made, path, "replace", missing)
     if isinstance(around, dict):
         around[key] = value
         return

@@ -175,7 +175,7 @@ def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
             continue
         found = objects.find(each.kind, namespace, each.name)
         if found is not None:
-            yield from _keys(each, found)
+            yield from _missing_key_problems(each, found)
         elif each.name != _EVERYWHERE:
             yield _missing(each, namespace, objects)
 
@@ -188,7 +188,7 @@ def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Pr
     return Problem("pod-waits", reference.path, message, hint)
 
 
-def _keys(reference: Reference, found: Data) -> Problems:
+def _missing_key_problems(reference: Reference, found: Data) -> Problems:
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
         if key not in known and ANY not in known:

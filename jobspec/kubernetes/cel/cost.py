@@ -626,24 +626,24 @@ def _makes(size: _Size, factor: float = 1) -> _Found:
     return _plus(_scaled(size.most, factor), 1, _LIST), size
 
 
-def _number(operand: _Operand, default: int) -> int:
+def _literal_int(operand: _Operand, default: int) -> int:
     node = operand.node
     return max(node.value, 0) if isinstance(node, Literal) and node.kind == "int" else default
 
 
 def _slices(called: _Called) -> _Found:
     start, end = called.arguments
-    number = _number(end, called.first.size.most) - _number(start, 0) & _LARGEST
+    number = _literal_int(end, called.first.size.most) - _literal_int(start, 0) & _LARGEST
     return _makes(_Size(number, number))
 
 
 def _ranges(called: _Called) -> _Found:
-    number = _number(called.arguments[0], _LARGEST)
+    number = _literal_int(called.arguments[0], _LARGEST)
     return _makes(_Size(number, number))
 
 
 def _flattens(called: _Called) -> _Found:
-    return _makes(called.first.size, float(_number(called.arguments[0], _LARGEST) if called.arguments else 1))
+    return _makes(called.first.size, float(_literal_int(called.arguments[0], _LARGEST) if called.arguments else 1))
 
 
 def _squared(called: _Called) -> _Found:

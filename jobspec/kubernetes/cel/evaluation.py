@@ -114,7 +114,7 @@ def as_cel(value: Any, shape: Shape) -> Any:
     if not is_of_type(value, shape):
         return _UNFIT
     if isinstance(value, dict):
-        return _object(value, shape)
+        return _cel_object(value, shape)
     if isinstance(value, list):
         return [as_cel(item, shape.items) for item in value] if shape.items else _UNFIT
     if shape.type == "number":
@@ -134,7 +134,7 @@ def _format(shape: Shape) -> str:
     return shape.format or shape.conditions.get("format", "")
 
 
-def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
+def _cel_object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     values = shape.values
     if values is not None and values.type != "bare":
         return {name: as_cel(inner, values) for name, inner in value.items()}

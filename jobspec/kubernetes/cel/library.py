@@ -64,7 +64,7 @@ UNKNOWN = "nobody knows the value"
 """The message of the error that stands for a value which nobody knows before the object is sent."""
 
 
-def _unknown() -> Any:
+def _raise_unknown() -> Any:
     raise ValueError(UNKNOWN)
 
 
@@ -84,7 +84,7 @@ def environment(variables: tuple[str, ...] = tuple(_OF_RULES)) -> cel.Env:
         name, parameters, overload = _overload(signature, implementation)
         made.setdefault(name, {}).setdefault(parameters, overload)
     functions = [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
-    functions.append(cel.FunctionDecl(_UNKNOWN, [cel.Overload(_UNKNOWN, cel.Type.DYN, [], False, _unknown)]))
+    functions.append(cel.FunctionDecl(_UNKNOWN, [cel.Overload(_UNKNOWN, cel.Type.DYN, [], False, _raise_unknown)]))
     functions.append(cel.FunctionDecl(_VARIABLE, [cel.Overload(_VARIABLE, cel.Type.DYN, [cel.Type.STRING], False, _variable)]))
     config = cel.NewEnvConfigFromYaml(f"{EXTENSIONS}- name: bindings\n")
     return cel.NewEnv(config=config, variables=dict.fromkeys(variables, cel.Type.DYN), functions=functions)

@@ -116,7 +116,7 @@ class SchemaTypes:
 
     def _declare(self, schema: Schema, *, is_resource: bool) -> Declared | None:
         if schema.get("x-kubernetes-int-or-string"):
-            return _text(DYN, schema, 1)
+            return _string_type(DYN, schema, 1)
         kind = schema.get("type")
         if kind == "array":
             items = self._add(schema["items"])
@@ -132,7 +132,7 @@ class SchemaTypes:
             if form in _TIMES:
                 name, most, smallest = _TIMES[form]
                 return Declared(CelType(name), most, smallest)
-            return _text(CelType("bytes") if form == "byte" else STRING, schema, _QUOTES)
+            return _string_type(CelType("bytes") if form == "byte" else STRING, schema, _QUOTES)
         if kind not in _SCALARS:
             return None
         name, smallest = _SCALARS[kind]
@@ -174,7 +174,7 @@ def _fields_of(schema: Schema, release: str, *, is_resource: bool) -> Schema:
     return {**fields, **RESOURCE, "metadata": {"type": "object", "properties": names}}
 
 
-def _text(kind: CelType, schema: Schema, smallest: int) -> Declared:
+def _string_type(kind: CelType, schema: Schema, smallest: int) -> Declared:
     longest, values = schema.get("maxLength"), schema.get("enum") or ()
     if longest is not None:
         found = Declared(kind, 0, smallest, "maxLength")

@@ -153,7 +153,7 @@ def spec_problems(data: Data, release: str, *, is_new: bool) -> Problems:
     spec = mapping(data, "spec")
     group = spec.get("group") or ""
     yield from _group(group, data)
-    yield from _names(mapping(spec, "names"))
+    yield from _name_problems(mapping(spec, "names"))
     if is_new and group and mapping(spec, "names").get("plural"):
         yield from _own_name(mapping(data, "metadata"), f"{spec['names']['plural']}.{group}")
     scope = spec.get("scope")
@@ -196,7 +196,7 @@ def _is_address(text: str) -> bool:
     return is_uri(text) and bool(urlsplit(text).scheme and urlsplit(text).netloc)
 
 
-def _names(names: Data) -> Problems:
+def _name_problems(names: Data) -> Problems:
     at: Path = (*_SPEC, "names")
     kind = names.get("kind") or ""
     yield from (invalid(at, f"`{name}` is missing") for name in ("plural", "kind") if not names.get(name))

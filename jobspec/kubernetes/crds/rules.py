@@ -192,7 +192,7 @@ def _cost_problems(expressions: Sequence[_RuleExpression], *, is_stored: bool) -
         costliest = expressions[costs.index(most)]
         message = f"estimated cost of all rules together exceeds the budget by a factor of {_factor(sum(costs), _BUDGET_OF_ALL)}"
         remedy = _remedy(costliest, _BUDGET_OF_ALL - (sum(costs) - most))
-        place = _place(costliest.at.path)
+        place = _schema_place(costliest.at.path)
         yield invalid((), message, f"those of {f'`{place}`' if place else 'the object itself'} cost most: {remedy}")
 
 
@@ -204,13 +204,13 @@ def _factor(cost: int, budget: int) -> str:
 def _remedy(expression: _RuleExpression, budget: int) -> str:
     """The limits that make an expression cheap enough, the largest round number of those that do."""
     for number in (1000, 100, 10):
-        limits = _limits(expression, number, budget)
+        limits = _affordable_limits(expression, number, budget)
         if limits:
-            return f"set limits such as {' and '.join(f'`{each.keyword}: {number}` at `{_place(each.path)}`' for each in limits)}"
+            return f"set limits such as {' and '.join(f'`{each.keyword}: {number}` at `{_schema_place(each.path)}`' for each in limits)}"
     return "set limits of the lists, maps and texts that are used, and simplify the rules"
 
 
-def _limits(expression: _RuleExpression, number: int, budget: int) -> list[_Limit]:
+def _affordable_limits(expression: _RuleExpression, number: int, budget: int) -> list[_Limit]:
     """The fewest places where the limit *number* makes an expression cheap enough; none if no limits do."""
     found = expression.limits()
     if expression.cost(found, number) > budget:
@@ -236,7 +236,7 @@ def _path_of(steps: Steps, path: Path, schema: Schema) -> Path | None:
     return path
 
 
-def _place(path: Path) -> str:
+def _schema_place(path: Path) -> str:
     """The values of a schema, by its path: `spec.hosts[].name`, `spec.labels.*`."""
     text, names = "", iter(path)
     for keyword in names:

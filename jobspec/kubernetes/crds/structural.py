@@ -238,7 +238,7 @@ def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problem
     yield from _out_of_place(schema, path, context)
     yield from _list_and_map_types(schema, path)
     for at, rule in items_at(schema, "x-kubernetes-validations", path):
-        yield from _rule(rule or {}, schema, at)
+        yield from _validation_rule_problems(rule or {}, schema, at)
 
 
 def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Problems:
@@ -316,7 +316,7 @@ def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Problem
         yield invalid((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
 
 
-def _rule(rule: Data, schema: Schema, path: Path) -> Problems:
+def _validation_rule_problems(rule: Data, schema: Schema, path: Path) -> Problems:
     text, message, field_path = rule.get("rule") or "", rule.get("message") or "", rule.get("fieldPath") or ""
     if not text.strip():
         yield invalid(path, "the rule has no `rule`")
@@ -462,14 +462,14 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
     for keyword in MAPS:
         yield from _map(schema.get(keyword), shape, (*path, keyword), loose=loose)
     for keyword in BRANCHES:
-        yield from _list(schema.get(keyword), shape, (*path, keyword), loose=loose)
+        yield from _list_decode_problems(schema.get(keyword), shape, (*path, keyword), loose=loose)
     yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
     for keyword in _UNMARSHALED:
         inner = schema.get(keyword)
         if isinstance(inner, dict):
             yield from decode_problems(inner, shape, (*path, keyword), loose=True)
         elif keyword == "items" and isinstance(inner, list):
-            yield from _list(inner, shape, (*path, keyword), loose=True)
+            yield from _list_decode_problems(inner, shape, (*path, keyword), loose=True)
         elif keyword != "items" and inner is not None and not isinstance(inner, bool):
             yield Problem("wrong-type", (*path, keyword), f"`{keyword}`: expected a schema, `true` or `false`")
 
@@ -483,7 +483,7 @@ def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
         yield Problem("wrong-type", path, f"{name_of(path)}: expected an object of names to schemas")
 
 
-def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
+def _list_decode_problems(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from decode_problems(inner, shape, (*path, index), loose=loose)

@@ -54,8 +54,8 @@ def _at_default(problem: Problem, path: Path) -> Problem:
 
 
 def _default(default: Any, schema: Schema, meta: Shape) -> Problems:
-    yield from _unknown(default, schema, ())
-    yield from _as_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema, meta)
+    yield from _pruned_fields(default, schema, ())
+    yield from _as_resources(list(_embedded_resources(default, schema, ())), meta) or _as_value(default, schema, meta)
 
 
 def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Problems:
@@ -74,13 +74,13 @@ def _child_of(schema: Schema, name: str) -> Schema | None:
     return fields.get(name, others if isinstance(others, dict) else None)
 
 
-def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Problems:
+def _pruned_fields(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Problems:
     """The fields that the server would prune; *kept* if the list around the value preserves unknown fields."""
     if isinstance(value, list):
         kept = schema is not None and (kept or bool(schema.get("x-kubernetes-preserve-unknown-fields")))
         items = (schema or {}).get("items")
         for index, item in enumerate(value) if items or not kept else ():
-            yield from _unknown(item, items, (*path, index), kept=kept)
+            yield from _pruned_fields(item, items, (*path, index), kept=kept)
     elif isinstance(value, dict):
         yield from _unknown_fields(value, schema or {}, path, kept=kept)
 
@@ -92,19 +92,19 @@ def _unknown_fields(value: Data, schema: Schema, path: Path, *, kept: bool) -> P
         if name in own:
             continue
         if name in (schema.get("properties") or {}):
-            yield from _unknown(inner, _child_of(schema, name), (*path, name))
+            yield from _pruned_fields(inner, _child_of(schema, name), (*path, name))
         elif "additionalProperties" in schema:
-            yield from _unknown(inner, _child_of(schema, name), (*path, Key(name)))
+            yield from _pruned_fields(inner, _child_of(schema, name), (*path, Key(name)))
         elif not kept:
             yield Problem("unknown-field", (*path, name), f"unknown field `{name}`")
 
 
-def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Data, Path]]:
+def _embedded_resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Data, Path]]:
     """The embedded resources in a default, with their paths, the outer ones first."""
     if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
         yield value, path
     for inner, child, at in _values_in(value, schema, path):
-        yield from _resources(inner, child, at)
+        yield from _embedded_resources(inner, child, at)
 
 
 def _values_in(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Any, Schema, Path]]:

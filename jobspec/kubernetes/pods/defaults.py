@@ -163,7 +163,7 @@ _ON_SINCE: dict[tuple[str, str], str] = {
 
 def without_disabled(spec: Data, release: str) -> Data:
     """A spec without the fields of features that are off in a release of Kubernetes."""
-    kept: Data = _without(spec, "", _disabled(release))
+    kept: Data = _without_disabled_fields(spec, "", _disabled(release))
     if release == "1.34":  # which drops the policies of containers; those before refuse them
         kept = _each(kept, "containers", lambda each: _without_field(each, "restartPolicy"))
         kept = _each(kept, "ephemeralContainers", lambda each: _without_field(each, "restartPolicy"))
@@ -182,16 +182,16 @@ def _disabled(release: str) -> dict[str, frozenset[str]]:
     return {around: frozenset(field for other, field in off if other == around) for around, _ in off}
 
 
-def _without(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> Any:
+def _without_disabled_fields(value: Any, around: str, disabled: dict[str, frozenset[str]]) -> Any:
     """A value of the field *around* without what is disabled in it; the same object where nothing is."""
     if type(value) is list:
-        items = [_without(each, around, disabled) for each in value]
+        items = [_without_disabled_fields(each, around, disabled) for each in value]
         return value if all(map(is_same, items, value)) else items
     if type(value) is not dict:
         return value
     off, made = disabled.get(around, frozenset()), value
     for name, each in value.items():
-        kept = _without(each, name, disabled) if type(each) in (dict, list) else each
+        kept = _without_disabled_fields(each, name, disabled) if type(each) in (dict, list) else each
         if name in off or kept is not each:
             made = {**made, name: kept} if made is value else made
             made[name] = kept
@@ -261,7 +261,7 @@ def completed(spec: Data) -> Data:
     """A decoded spec in which absent fields have their defaults."""
     spec = {**_OF_SPEC, **spec}
     for field in ALL_CONTAINERS:
-        spec = _each(spec, field, _container)
+        spec = _each(spec, field, _container_with_defaults)
     return _each(spec, "volumes", _volume)
 
 
@@ -280,7 +280,7 @@ def _filled(data: Data, defaults: dict[str, Data]) -> Data:
     return {**data, **{field: {**own, **data[field]} for field, own in defaults.items() if field in data}}
 
 
-def _container(container: Data) -> Data:
+def _container_with_defaults(container: Data) -> Data:
     container = _each({**_OF_CONTAINER, **container}, "ports", lambda port: {"protocol": "TCP", **port})
     container = _each(
         container, "env", lambda variable: _with_changed(variable, "valueFrom", lambda source: _filled(source, _OF_VARIABLES))
@@ -300,7 +300,7 @@ def _volume(volume: Data) -> Data:
     volume = _with_changed(
         volume, "projected", lambda files: _each(files, "sources", lambda source: _filled(_with_facts(source), _OF_PROJECTIONS))
     )
-    volume = _with_changed(volume, "ephemeral", lambda claim: _with_changed(claim, "volumeClaimTemplate", _claim))
+    volume = _with_changed(volume, "ephemeral", lambda claim: _with_changed(claim, "volumeClaimTemplate", _claim_with_defaults))
     return volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}
 
 
@@ -309,7 +309,7 @@ def _with_facts(source: Data) -> Data:
     return _with_changed(source, "downwardAPI", lambda files: _each(files, "items", lambda file: _filled(file, _OF_VARIABLES)))
 
 
-def _claim(template: Data) -> Data:
+def _claim_with_defaults(template: Data) -> Data:
     return {**template, "spec": {"volumeMode": "Filesystem", **template.get("spec", {})}}
 
 

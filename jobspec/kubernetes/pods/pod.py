@@ -54,7 +54,7 @@ def new_pod_problems(pod: Data, release: str) -> Problems:
 def changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> Problems:
     """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
-    yield from (each for each in _changed(data, old, shape, release) if not _repeats(each, pod))
+    yield from (each for each in _changed_pod_problems(data, old, shape, release) if not _repeats(each, pod))
 
 
 def _repeats(problem: Problem, pod: Data) -> bool:
@@ -103,7 +103,7 @@ def _new(pod: Data, release: str) -> Problems:
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
-def _changed(data: Data, old: Data, shape: Shape, release: str) -> Problems:
+def _changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> Problems:
     """The problems of a pod that is there, in its new state."""
     from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 

@@ -36,7 +36,7 @@ def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], 
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, text in amounts.items():
-            yield from _amount(name, text, (*path, field, Key(name)), bad_name)
+            yield from _resource_amount_problems(name, text, (*path, field, Key(name)), bad_name)
     for name, text in requests.items():
         yield from _against_limit(name, text, limits, path)
     names = {*limits, *requests}
@@ -47,7 +47,7 @@ def requirement_problems(resources: Data, path: Path, bad_name: Callable[[str], 
         yield from _claims(resources, known, path)
 
 
-def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Problems:
+def _resource_amount_problems(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Problems:
     if why := bad_name(name):
         hint = closest(name, OF_CONTAINERS) if "/" not in name else ""
         yield Problem("invalid-name", path, f"`{name}` is not a valid resource here: {why}", hint, at_key=True)
@@ -240,11 +240,11 @@ def resource_claim_problems(spec: Data, path: Path) -> Problems:
     """The problems of the pod's claims of devices."""
     names: set[str] = set()
     for at, claim in items_at(spec, "resourceClaims", path):
-        yield from _claim(claim, names, at)
+        yield from _resource_claim_problems(claim, names, at)
         names.add(claim.get("name", ""))
 
 
-def _claim(claim: Data, names: set[str], path: Path) -> Problems:
+def _resource_claim_problems(claim: Data, names: set[str], path: Path) -> Problems:
     name = claim.get("name")
     if name and name in names:
         yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "rename one of the two")

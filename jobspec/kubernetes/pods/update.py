@@ -40,9 +40,9 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
             yield Problem("immutable-field", path, f"the annotation `{key}` of a pod cannot be added, changed or removed", _ANEW)
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
-        now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
+        now, was = {**_of_stored(was, _BY_CLUSTER), **now}, _without_token(was, now)
     was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
-    now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
+    now = {**_of_stored(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
     for field in CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
         if count != before:
@@ -62,7 +62,7 @@ def with_account(new: Data, old: Data) -> Data:
     """A new state with the account names that stay: those that the stored one does not say; of one from the cluster, both or none."""
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
-        kept = {} if _account(now) else _kept(was, _ACCOUNT)
+        kept = {} if _account(now) else _of_stored(was, _ACCOUNT)
     else:
         kept = {name: account for name in _ACCOUNT if (account := _account(was)) and name not in was}
     return {**new, "spec": {**kept, **now}}
@@ -92,7 +92,7 @@ def _policies(now: Data, was: Data) -> Iterator[Path]:
             yield (*path, "imagePullPolicy")
 
 
-def _kept(was: Data, fields: tuple[str, ...]) -> Data:
+def _of_stored(was: Data, fields: tuple[str, ...]) -> Data:
     """Some fields of the stored spec, for a new one to keep where it does not say them."""
     return {field: was[field] for field in fields if field in was}
 
@@ -211,16 +211,16 @@ def _reduced(value: Any, around: str) -> Any:
     if not isinstance(value, dict):
         return value
     if around in _MAPS:
-        return {name: _amount(each, rounded=True) for name, each in value.items()} if around in _AMOUNTS else value
+        return {name: _compared_amount(each, rounded=True) for name, each in value.items()} if around in _AMOUNTS else value
     made = {}
     for field, each in value.items():
-        kept = _amount(each) if field in _AMOUNT else _reduced(each, field)
+        kept = _compared_amount(each) if field in _AMOUNT else _reduced(each, field)
         if not _is_absent(kept, field, around):
             made[field] = kept
     return made
 
 
-def _amount(text: str, *, rounded: bool = False) -> int | str:
+def _compared_amount(text: str, *, rounded: bool = False) -> int | str:
     """What an amount is compared by, up to a thousandth where it is *rounded* up by the server."""
     nanos = comparable(text)
     return -(-nanos // _MILLI) * _MILLI if rounded and isinstance(nanos, int) else nanos

@@ -80,7 +80,7 @@ def source_of(volume: Data) -> str:
 def _sources(volume: Data, path: Path, release: str) -> Problems:
     given = [source for source in _ORDER if source in volume]
     for source in given[:1]:
-        yield from _source(source, volume[source], (*path, source), release)
+        yield from _volume_source_problems(source, volume[source], (*path, source), release)
     for source in given[1:]:
         message = f"a volume can have one source only, not `{given[0]}` and `{source}`"
         yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
@@ -92,7 +92,7 @@ def _sources(volume: Data, path: Path, release: str) -> Problems:
             yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
 
 
-def _source(source: str, data: Data, path: Path, release: str) -> Problems:
+def _volume_source_problems(source: str, data: Data, path: Path, release: str) -> Problems:
     for field in _REQUIRED.get(source, ()):
         if not data.get(field):
             yield missing(field, data, path)
@@ -306,7 +306,7 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SECONDS = (600, 1 << 32)
 
 
-def _keys(data: Data, path: Path) -> Problems:
+def _projected_key_problems(data: Data, path: Path) -> Problems:
     """The problems of the keys of a Secret or ConfigMap that become files of a volume."""
     return _files(data, path, ("key", "path"))
 
@@ -415,10 +415,10 @@ def _bad_signer(name: str) -> str:
     return next((f"`{each}` in it is not a DNS label: {why}" for each in rest.split(".") if (why := bad_subdomain(each))), "")
 
 
-def _named(data: Data, path: Path) -> Problems:
+def _with_name(data: Data, path: Path) -> Problems:
     if not data.get("name"):
         yield missing("name", data, path)
-    yield from _keys(data, path)
+    yield from _projected_key_problems(data, path)
 
 
 def _token(data: Data, path: Path) -> Problems:
@@ -433,8 +433,8 @@ def _token(data: Data, path: Path) -> Problems:
 
 
 _PARTS: dict[str, Rule] = {
-    "secret": _named,
-    "configMap": _named,
+    "secret": _with_name,
+    "configMap": _with_name,
     "downwardAPI": _downward_api,
     "serviceAccountToken": _token,
     "clusterTrustBundle": _bundle,
@@ -631,10 +631,10 @@ def ephemeral_problems(data: Data, path: Path, release: str) -> Problems:
 
 def claim_template_problems(template: Data, path: Path, release: str) -> Problems:
     """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
-    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim(template, release))
+    yield from (problem.moved_to((*path, *problem.path)) for problem in _claim_template_problems(template, release))
 
 
-def _claim(template: Data, release: str) -> Problems:
+def _claim_template_problems(template: Data, release: str) -> Problems:
     from jobspec.kubernetes.persistentvolumeclaims import claim_spec_problems, given_source_problems
 
     yield from claim_spec_problems(template, release)
@@ -654,7 +654,7 @@ _RULES: dict[str, Rule] = {
     "awsElasticBlockStore": _partition,
     "azureDisk": _azure_disk,
     "cinder": _secret,
-    "configMap": _keys,
+    "configMap": _projected_key_problems,
     "csi": _csi,
     "downwardAPI": _downward_api,
     "emptyDir": _empty_dir,
@@ -669,6 +669,6 @@ _RULES: dict[str, Rule] = {
     "nfs": _nfs,
     "projected": _projected,
     "quobyte": _quobyte,
-    "secret": _keys,
+    "secret": _projected_key_problems,
     "storageos": _storage_os,
 }

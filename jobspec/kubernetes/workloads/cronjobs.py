@@ -118,13 +118,13 @@ def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, 
     elif len(ends) > 2:
         return f"`{text}` has too many hyphens"
     else:
-        numbers = [_number(end, names) for end in ends]
+        numbers = [_number_in_field(end, names) for end in ends]
         if None in numbers:
             return f"`{text}` is not a valid {what}"
         first, last = numbers[0] or 0, numbers[-1] or 0
     if len(steps) > 1:
         return f"`{text}` has too many slashes"
-    step = _number(steps[0], {}) if steps else 1
+    step = _number_in_field(steps[0], {}) if steps else 1
     if step is None:
         return f"`{steps[0]}` is not a step"
     last = most if steps and len(ends) == 1 else last
@@ -135,7 +135,7 @@ def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, 
     return "" if step else f"the step of `{text}` is 0"
 
 
-def _number(text: str, names: Mapping[str, int]) -> int | None:
+def _number_in_field(text: str, names: Mapping[str, int]) -> int | None:
     if text.lower() in names:
         return names[text.lower()]
     return None if text.startswith("-") else integer(text)

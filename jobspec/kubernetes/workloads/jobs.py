@@ -443,14 +443,14 @@ def _of_server(data: Data, old: Data, release: str) -> dict[str, str]:
 
 def _template(new: Data, old: Data, job: Data, written: dict[str, str], release: str) -> Problems:
     new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
-    is_relabeled = not same(_metadata(new, written), _metadata(old, written))
+    is_relabeled = not same(_metadata_without_generated(new, written), _metadata_without_generated(old, written))
     if not mapping(job, "spec").get("suspend"):
         if is_relabeled or not same_pods(new_pod, old_pod, release):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
             yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
     elif _is_at_rest(job, release):
         sized = is_at_least(release, "1.36")
-        is_renamed = not sized and not same(_metadata(new, {}) | _FREE, _metadata(old, {}) | _FREE)
+        is_renamed = not sized and not same(_metadata_without_generated(new, {}) | _FREE, _metadata_without_generated(old, {}) | _FREE)
         if is_renamed or not same_pods(new_pod, _scheduled(new_pod, old_pod, sized=sized), release):
             what = "labels, annotations and resources" if sized else "labels and annotations"
             message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
@@ -475,7 +475,7 @@ def _is_at_rest(job: Data, release: str) -> bool:
     return not number(status, "active") and (suspended or not is_given(status, "startTime"))
 
 
-def _metadata(template: Data, written: dict[str, str]) -> Data:
+def _metadata_without_generated(template: Data, written: dict[str, str]) -> Data:
     """The metadata of a template without the labels that the server adds, unless they are not as *written*."""
     metadata = mapping(template, "metadata")
     labels = {

@@ -26,7 +26,7 @@ def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
         return []
     owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
     makes_claims = is_at_least(target["jobset"], "0.11.1")
-    made_claims = [_claim(*each, jobset, target, owners) for each in claims(jobset)] if makes_claims else []
+    made_claims = [_claim_of_template(*each, jobset, target, owners) for each in claims(jobset)] if makes_claims else []
     return [*_services(jobset, target, owners), *made_claims, *jobs_of(jobset, target)]
 
 
@@ -246,7 +246,7 @@ def claim_name(template: MarkedTree, jobset: MarkedTree) -> str:
     return f"{template.value}-{text(jobset, 'metadata', 'name')}"
 
 
-def _claim(policy: MarkedTree, template: MarkedTree, jobset: MarkedTree, target: Target, owners: MarkedTree) -> MarkedTree:
+def _claim_of_template(policy: MarkedTree, template: MarkedTree, jobset: MarkedTree, target: Target, owners: MarkedTree) -> MarkedTree:
     """The claim of a template; one that goes with the JobSet has it as its owner."""
     mark = operator_mark("jobset", target["jobset"])
     own = template.value["metadata"]

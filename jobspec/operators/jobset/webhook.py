@@ -399,7 +399,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
     for each in found:
         if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS_FIELD)):
             message = f"{_REFUSED}: {each.message}"
-            yield Diagnostic("jobset-refused", message, _place(each, job), field=each.field, document=job.index, hint=each.hint)
+            yield Diagnostic("jobset-refused", message, _place_of_cause(each, job), field=each.field, document=job.index, hint=each.hint)
     known = ", ".join(f"`{text(each, 'name')}`" for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
     for new in added:
         name = new.get("name") or new
@@ -415,7 +415,7 @@ def _added_by_patches(jobset: MarkedTree, job: Document) -> list[MarkedTree]:
     return [each for each in bare if (name := each.get("name")) and patches.contains(name.mark)]
 
 
-def _place(problem: Diagnostic, job: Document) -> Mark:
+def _place_of_cause(problem: Diagnostic, job: Document) -> Mark:
     """The line that caused a problem: of names that are made of the job's and others, the job's."""
     is_name = problem.field.startswith(_JOBS_FIELD) and problem.field.endswith("].name") and problem.field.count("[") == 1
     return problem.mark if problem.mark.line and not is_name else job.marks.nearest(("metadata", "name")).place()

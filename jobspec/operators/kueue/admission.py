@@ -340,7 +340,7 @@ class _Assignment:
         if crowded:
             verdict: Verdict = "preempts" if self.preempted else "waits" if self.mode != _NO_FIT else "never"
             crowded.pods.fall_out(crowded.flavor, verdict, crowded.reason)
-        self.attempts = {each.pods.name: _merged((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
+        self.attempts = {each.pods.name: _merged_attempts((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
 
     @property
     def is_last(self) -> bool:
@@ -651,7 +651,7 @@ def _reasons(tried: Sequence[Attempt]) -> list[str]:
     return [it for each in sorted(tried, key=lambda each: each.is_mismatch) for it in each.reasons]
 
 
-def _merged(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:
+def _merged_attempts(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:
     """The attempts of several cycles, each flavor as it was tried last."""
     later = {each.flavor: each for each in now}
     return [each for each in before if each.flavor not in later] + list(now)

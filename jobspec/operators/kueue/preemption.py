@@ -98,7 +98,7 @@ def _enough(
     gone: list[Data] = []
 
     def is_enough(without: Sequence[Data]) -> bool:
-        return _fits(world, queue, requests, left, borrowing=borrowing) and has_nodes(without)
+        return _fits_quota(world, queue, requests, left, borrowing=borrowing) and has_nodes(without)
 
     for each, shared, while_borrowing in candidates:
         if not _is_valid(world, queue, each, shared, cells, left, allowed=while_borrowing or not borrowing):
@@ -128,7 +128,7 @@ def _is_valid(
     return allowed and not any(_is_within(world, each, cells, usage) for each in below)
 
 
-def _fits(world: World, queue: QueueInCohort, requests: Mapping[Cell, int], usage: Usage, *, borrowing: bool) -> bool:
+def _fits_quota(world: World, queue: QueueInCohort, requests: Mapping[Cell, int], usage: Usage, *, borrowing: bool) -> bool:
     used = usage.get(queue.place, {})
     return all(
         value <= max(0, world.available(queue.place, cell, usage))

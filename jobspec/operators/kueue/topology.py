@@ -100,12 +100,12 @@ def _assigned_domains(assignment: Data) -> Iterator[tuple[tuple[str, ...], int]]
     for part in structs(assignment, "slices"):
         counts = mapping(part, "podCounts")
         for index in range(number(part, "domainCount") or 0):
-            values = tuple(_value(it, index) for it in structs(part, "valuesPerLevel"))
+            values = tuple(_value_at_index(it, index) for it in structs(part, "valuesPerLevel"))
             several = counts.get("individual")
             yield values, several[index] if isinstance(several, list) else number(counts, "universal") or 0
 
 
-def _value(values: Data, index: int) -> str:
+def _value_at_index(values: Data, index: int) -> str:
     own = mapping(values, "individual")
     return text(values, "universal") or f"{text(own, 'prefix')}{texts(own, 'roots')[index]}{text(own, 'suffix')}"
 
@@ -304,7 +304,7 @@ class _Search:
         left = count // size if by_slices else count
         domains = self._led_first(domains, leaders)
         for at, each in enumerate(domains):
-            room = _led if leaders else _slices if by_slices else _pods
+            room = _led if leaders else _slices if by_slices else _pods_in_domain
             is_last = not self.free and room(each) >= left and each.leaders >= leaders
             chosen = _best(domains[at:], left, room, leaders) if is_last else each
             given = min(room(chosen), left)
@@ -329,7 +329,7 @@ def _slices(each: Domain) -> int:
     return each.slices
 
 
-def _pods(each: Domain) -> int:
+def _pods_in_domain(each: Domain) -> int:
     return each.pods
 
 

@@ -268,7 +268,7 @@ def _as_many(pod_sets: Any, before: Any) -> Any:
     return [{**now, "count": max(now["count"], then["count"])} for now, then in zip(pod_sets, before, strict=True)]
 
 
-def _metadata(data: Data, field: str) -> Mapping[str, str]:
+def _meta(data: Data, field: str) -> Mapping[str, str]:
     """The labels or annotations as Go decodes them: null is an empty text."""
     return string_map(mapping(data, "metadata"), field)
 
@@ -304,7 +304,7 @@ def queue_label(workload: Workload, target: Target) -> Iterator[Finding]:
 def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
-    said = _metadata(data, "annotations").get(_PREBUILT, "")
+    said = _meta(data, "annotations").get(_PREBUILT, "")
     if kind == PYTORCHJOB and workload.old and not _is_suspended(kind, data):
         return
     if said:
@@ -315,7 +315,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
-    name = _metadata(workload.document.data, "labels").get(label)
+    name = _meta(workload.document.data, "labels").get(label)
     if why := "" if name is None else bad_subdomain(name):
         hint = "name one, or remove the label" if not name else ""
         yield Finding(_label(label), f"`{name}` cannot be the name of a {what}: {why}", hint)
@@ -323,7 +323,7 @@ def _bad_name(workload: Workload, label: str, what: str) -> Iterator[Finding]:
 
 def execution_time(workload: Workload, target: Target) -> Iterator[Finding]:
     """The label `kueue.x-k8s.io/max-exec-time-seconds` must be a number of seconds above 0."""
-    text = _metadata(workload.document.data, "labels").get(_SECONDS)
+    text = _meta(workload.document.data, "labels").get(_SECONDS)
     if text is not None and (integer(text) or 0) <= 0:
         yield Finding(_label(_SECONDS), f"`{text}` is not a number of seconds above 0")
 
@@ -335,7 +335,7 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     """
     assert workload.old
     now, before = workload.document.data, workload.old.data
-    labels, labels_before = _metadata(now, "labels"), _metadata(before, "labels")
+    labels, labels_before = _meta(now, "labels"), _meta(before, "labels")
     suspended, was_suspended = (_is_suspended(workload.document.group_kind, each) for each in (now, before))
     hint = "suspend the job, or create a new one"
     if not suspended and labels.get(QUEUE, "") != labels_before.get(QUEUE, ""):
@@ -352,7 +352,7 @@ def queued_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _prebuilt(data: Data) -> str:
-    return _metadata(data, "annotations").get(_PREBUILT) or _metadata(data, "labels").get(_PREBUILT, "")
+    return _meta(data, "annotations").get(_PREBUILT) or _meta(data, "labels").get(_PREBUILT, "")
 
 
 def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -369,21 +369,21 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
     template: Path = ("spec", "template", "metadata", "annotations")
     for level in (each for each in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY) if each in mapping(value_at(data, template))):
         yield Finding((*template, Key(level)), f"`{level}` cannot be asked for by an elastic job")
-    fewest, before = _metadata(data, "annotations").get(FEWEST), _metadata(workload.old.data, "annotations") if workload.old else {}
+    fewest, before = _meta(data, "annotations").get(FEWEST), _meta(workload.old.data, "annotations") if workload.old else {}
     if fewest is not None and not (workload.old and before.get(FEWEST, "") == fewest):
         yield Finding(_annotation(FEWEST), "an elastic job cannot start with fewer pods")
 
 
 def _is_elastic(data: Data) -> bool:
-    return _metadata(data, "annotations").get(_ELASTIC) == "true"
+    return _meta(data, "annotations").get(_ELASTIC) == "true"
 
 
 def admission_gates(workload: Workload, target: Target) -> Iterator[Finding]:
     """An admission gate has a domain and a name, such as `example.com/data`; once the job exists, gates can only be removed."""
-    said = _metadata(workload.document.data, "annotations").get(_GATED, "")
+    said = _meta(workload.document.data, "annotations").get(_GATED, "")
     gates = _gates(said)
     if workload.old and said:
-        before = _metadata(workload.old.data, "annotations").get(_GATED, "")
+        before = _meta(workload.old.data, "annotations").get(_GATED, "")
         if not before:
             yield Finding(_annotation(_GATED), "no gate can be added to an existing job")
         elif any(gate not in _gates(before) for gate in gates):
@@ -406,8 +406,8 @@ def _is_suspended(kind: GroupKind, data: Data) -> bool:
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
     """`kueue.x-k8s.io/job-min-parallelism` must be at least 1 and less than the number of pods; checked where it changes."""
     name, data = FEWEST, workload.document.data
-    text = _metadata(data, "annotations").get(name)
-    if text is not None and not (workload.old and _metadata(workload.old.data, "annotations").get(name, "") == text):
+    text = _meta(data, "annotations").get(name)
+    if text is not None and not (workload.old and _meta(workload.old.data, "annotations").get(name, "") == text):
         number, pods = integer(text), pods_at_once(mapping(data, "spec"))
         in_32_bits = ((number or 0) + 2**31) % 2**32 - 2**31
         if number is None or number <= 0 or in_32_bits >= pods:
@@ -417,7 +417,7 @@ def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
 def synced_completions(workload: Workload, target: Target) -> Iterator[Finding]:
     """With `job-completions-equal-parallelism`, a Job must be `Indexed`, and `completions` must equal `parallelism`."""
     data = workload.document.data
-    text = _metadata(data, "annotations").get(_SYNCED)
+    text = _meta(data, "annotations").get(_SYNCED)
     if text is None:
         return
     if text not in _BOOLEANS:
@@ -436,10 +436,10 @@ def partial_job_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     now, before = workload.document.data, workload.old.data
     was_suspended, suspended = (value_at(each, ("spec", "suspend")) is True for each in (before, now))
     parallelism, parallelism_before = (_one_if_absent(mapping(each, "spec"), "parallelism") for each in (now, before))
-    if FEWEST in _metadata(before, "annotations") and not was_suspended and parallelism != parallelism_before:
+    if FEWEST in _meta(before, "annotations") and not was_suspended and parallelism != parallelism_before:
         message = "`parallelism` of a Job that can start with fewer pods cannot be changed while it runs"
         yield Finding(("spec", "parallelism"), message, "suspend the Job")
-    synced, synced_before = (_metadata(each, "annotations").get(_SYNCED) in TRUE_WORDS for each in (now, before))
+    synced, synced_before = (_meta(each, "annotations").get(_SYNCED) in TRUE_WORDS for each in (now, before))
     if not suspended and not was_suspended and synced != synced_before:
         yield Finding(_annotation(_SYNCED), "this annotation of a Job cannot be changed while it runs", "suspend the Job")
 
@@ -489,7 +489,7 @@ class _Pods:
         return Finding(self.path if self.field else (*self.path, Key(name)), message, hint, field=self.field and f"{self.field}[{name}]")
 
 
-def _pods(workload: Workload) -> list[_Pods]:
+def _annotated_pods(workload: Workload) -> list[_Pods]:
     """The pods of a job that have annotations of Kueue's for their topology."""
     data, kind = workload.document.data, workload.document.group_kind
     if kind == JOB:
@@ -525,7 +525,7 @@ def _pods_of_trainjob(workload: Workload) -> Iterator[_Pods]:
 
 def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only one of a required, a preferred and an unconstrained topology, whose level must be a valid label of nodes."""
-    for pods in _pods(workload):
+    for pods in _annotated_pods(workload):
         said = pods.annotations
         asked = [name for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, ANYWHERE) if name in said]
         if len(asked) > 1:
@@ -539,7 +539,7 @@ def topology_request(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
     """Slices need a topology level and a size, from 1 to the number of pods; a `podset-group-name` excludes slices."""
-    for pods in _pods(workload):
+    for pods in _annotated_pods(workload):
         said = pods.annotations
         if (SLICE_TOPOLOGY in said) != (SIZE in said):
             there, missing = (SLICE_TOPOLOGY, SIZE) if SLICE_TOPOLOGY in said else (SIZE, SLICE_TOPOLOGY)
@@ -561,7 +561,7 @@ def topology_slices(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def topology_layers(workload: Workload, target: Target) -> Iterator[Finding]:
     """Slice layers are a JSON list of one to three levels and sizes: different levels, each size dividing the one before."""
-    for pods in _pods(workload):
+    for pods in _annotated_pods(workload):
         if LAYERS not in pods.annotations:
             continue
         if not _is_later(target):
@@ -619,7 +619,7 @@ def layers_in(text: str) -> list[tuple[str, int]] | None:
 def topology_groups(workload: Workload, target: Target) -> Iterator[Finding]:
     """A `podset-group-name` joins two replicated jobs, one of them with a single pod, that ask for the same topology."""
     groups: dict[str, list[_Pods]] = {}
-    for pods in _pods(workload):
+    for pods in _annotated_pods(workload):
         if PLACED_TOGETHER in pods.annotations and (REQUIRED_TOPOLOGY in pods.annotations or PREFERRED_TOPOLOGY in pods.annotations):
             groups.setdefault(pods.annotations[PLACED_TOGETHER], []).append(pods)
     for name, members in groups.items():

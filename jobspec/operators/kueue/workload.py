@@ -230,13 +230,13 @@ def admitted(job: Document, changes: Mapping[str, Data]) -> Document:
         patches = [{"name": name, "template": {"spec": {"template": each}}} for name, each in changes.items()]
         own = {"manager": f"{GROUP}/manager", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patches}}}}
         change = {"suspend": False, "runtimePatches": [own]}
-    return as_document(_merged(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
+    return as_document(_with_changes(marked(job), {"spec": change}, Mark(f"kueue {RELEASE}")), job)
 
 
-def _merged(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:
+def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTree:
     """A tree with what Kueue sets in it, and with the items that it adds to lists."""
     if tree and isinstance(change, dict) and isinstance(tree.value, dict):
-        return tree.with_value({**tree.value, **{name: _merged(tree.get(name), each, kueue) for name, each in change.items()}})
+        return tree.with_value({**tree.value, **{name: _with_changes(tree.get(name), each, kueue) for name, each in change.items()}})
     if tree and isinstance(change, list) and isinstance(tree.value, list):
         return tree.with_value([*tree.value, *(set_by(kueue, each) for each in change if each not in tree.data())])
     return set_by(kueue, change)

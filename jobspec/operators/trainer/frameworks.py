@@ -63,7 +63,7 @@ def with_torch(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodS
     """The pod sets with what PyTorch needs; torchtune gets the address from its command."""
     sets = with_nodes_of(job, sets)
     nodes, processes = _count(sets) or MarkedTree(1, job.mark), processes_per_node(job, sets)
-    values = (_text(nodes), _text(processes), _RANK, job.named(job.first_node), str(PORT))
+    values = (_as_string(nodes), _as_string(processes), _RANK, job.named(job.first_node), str(PORT))
     variables = _variables(job, TORCH, values)
     own = [each for each in variables if text(each, "name") not in (MASTER_ADDR, MASTER_PORT)] if job.is_torchtune else variables
     with_jobs = with_training_container(sets, lambda container: with_variables(container, job.trainer("env"))) if job.trainer() else sets
@@ -76,7 +76,7 @@ def _variables(job: JobOfTrainer, names: Sequence[str], values: Sequence[Any]) -
     return [set_by(job.mark, {"name": name, "valueFrom" if isinstance(value, dict) else "value": value}) for name, value in pairs]
 
 
-def _text(number: MarkedTree) -> MarkedTree:
+def _as_string(number: MarkedTree) -> MarkedTree:
     """A number as the value of a variable."""
     return number.with_value(str(number.value))
 
@@ -166,7 +166,7 @@ def with_jax(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet
     """The pod sets with the variables of JAX: one process a node, the first coordinates."""
     counted = with_nodes_of(job, sets)
     nodes = _count(counted)
-    values = (nodes and _text(nodes), _RANK, job.named(f"{job.first_node}:{PORT}"))
+    values = (nodes and _as_string(nodes), _RANK, job.named(f"{job.first_node}:{PORT}"))
     return _with_variables(counted, job, _variables(job, JAX, values))
 
 
@@ -237,7 +237,7 @@ def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -
         if not launches:
             return tree
         tree = with_items(tree, "volumeMounts", [set_by(job.mark, {"name": _HOSTS, "mountPath": _FOLDER})])
-        settings = (f"{_FOLDER}/hostfile", "true", _text(slots), "-o ConnectionAttempts=10")
+        settings = (f"{_FOLDER}/hostfile", "true", _as_string(slots), "-o ConnectionAttempts=10")
         return with_items(tree, "env", _variables(job, OPEN_MPI, settings))
 
     mounted = pod_set.with_pod(lambda pod: with_items(pod, "volumes", [set_by(job.mark, each) for each in volumes]))
@@ -309,12 +309,12 @@ def _training_container(sets: list[TrainerPodSet]) -> MarkedTree | None:
 def _image(sets: list[TrainerPodSet], job: JobOfTrainer) -> MarkedTree:
     """The image with Flux in it: that of a variable of the job, or of the runtime's container."""
     container = _training_container(sets)
-    of_runtime = [value for each in items(container.get("env") if container else None) if (value := _value(each))]
-    of_job = [_value(each) or each.with_value("") for each in items(job.trainer("env")) if text(each, "name") == _VIEW]
+    of_runtime = [value for each in items(container.get("env") if container else None) if (value := _value_of_view(each))]
+    of_job = [_value_of_view(each) or each.with_value("") for each in items(job.trainer("env")) if text(each, "name") == _VIEW]
     return [set_by(job.mark, _IMAGE), *of_runtime, *of_job][-1]
 
 
-def _value(variable: MarkedTree) -> MarkedTree | None:
+def _value_of_view(variable: MarkedTree) -> MarkedTree | None:
     return variable.get("value") if text(variable, "name") == _VIEW else None
 
 

@@ -105,10 +105,10 @@ def jobs_among(objects: Sequence[MarkedTree]) -> list[MarkedTree]:
 
 def pods_of_jobs(jobs: Sequence[MarkedTree], target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
     """The pods of Jobs. *first_and_last_only*: of each, as for `expand`."""
-    return [pod for each in jobs for pod in _pods(each, target, context, first_and_last_only=first_and_last_only)]
+    return [pod for each in jobs for pod in _pods_of_trainjob(each, target, context, first_and_last_only=first_and_last_only)]
 
 
-def _pods(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
+def _pods_of_trainjob(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
     server = api_server(target)
     stored_job = job_defaults(job, server)
     priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, context)

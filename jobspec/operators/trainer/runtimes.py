@@ -40,9 +40,9 @@ class RuntimeReference:
 
     def __init__(self, job: Any) -> None:
         ref = value_at(job, ("spec", "runtimeRef"))
-        self.name: str = _field(ref, "name", "")
-        self.kind: str = _field(ref, "kind", "ClusterTrainingRuntime")
-        self.group: str = _field(ref, "apiGroup", GROUP)
+        self.name: str = _ref_field(ref, "name", "")
+        self.kind: str = _ref_field(ref, "kind", "ClusterTrainingRuntime")
+        self.group: str = _ref_field(ref, "apiGroup", GROUP)
 
     @property
     def group_kind(self) -> GroupKind:
@@ -50,7 +50,7 @@ class RuntimeReference:
         return self.group, self.kind
 
 
-def _field(ref: Any, key: str, default: str) -> Any:
+def _ref_field(ref: Any, key: str, default: str) -> Any:
     if not isinstance(ref, dict):
         return ""
     return default if ref.get(key) is None else ref[key]

@@ -391,27 +391,27 @@ def with_resources(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[Trainer
     counts = job.policy() is not None if job.is_at_least("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
     if own is None or not counts:
         return sets
-    change = _merged if job.is_at_least("2.3.0") else _replaced
+    change = _merged_container if job.is_at_least("2.3.0") else _replaced
     return [each.with_container(NODE, lambda container: change(container, own)) if is_configured(each, job) else each for each in sets]
 
 
 def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
-    return with_fields(container, {"resources": _amounts(own)})
+    return with_fields(container, {"resources": _canonical_amounts(own)})
 
 
-def _merged(container: MarkedTree, own: MarkedTree) -> MarkedTree:
+def _merged_container(container: MarkedTree, own: MarkedTree) -> MarkedTree:
     """The runtime's claims, which take no part in the merge, are lost as well, and so are lists of amounts that hold none."""
     base = container.get("resources")
-    before = _amounts(base) if base else None
+    before = _canonical_amounts(base) if base else None
     if before is None or not before.value:
-        resources = (before or own).with_value(_amounts(own).value)
+        resources = (before or own).with_value(_canonical_amounts(own).value)
     else:
-        resources = merged(before, _amounts(own), None)
+        resources = merged(before, _canonical_amounts(own), None)
     held = {name: amounts for name, amounts in resources.value.items() if amounts.value}
     return with_fields(container, {"resources": resources.with_value(held)})
 
 
-def _amounts(resources: MarkedTree) -> MarkedTree:
+def _canonical_amounts(resources: MarkedTree) -> MarkedTree:
     return resources.with_value({name: _canonical(amounts) for name in AMOUNTS if (amounts := resources.get(name))})
 
 

@@ -290,7 +290,7 @@ def _name_of_runtime(ref: RuntimeReference, job: Document) -> Name:
 
 def _refused(ref: RuntimeReference) -> Finding:
     message = f"the {ref.kind} `{ref.name}` is refused, and so is the job that needs it"
-    return Finding((*RUNTIME_REF, "name"), message, field=_field(ref))
+    return Finding((*RUNTIME_REF, "name"), message, field=_spelling_of_reference(ref))
 
 
 def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
@@ -308,7 +308,7 @@ def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: O
     else:
         hint = closest(ref.name, known) or "pass its file, too"
     severity: Severity = "error" if is_missing else "warning"
-    return Finding((*RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
+    return Finding((*RUNTIME_REF, "name"), message, hint, field=_spelling_of_reference(ref), severity=severity)
 
 
 def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
@@ -317,7 +317,7 @@ def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
     return any((each.name, each.namespace) == (name, job.namespace) for each in runtimes)
 
 
-def _field(ref: RuntimeReference) -> str:
+def _spelling_of_reference(ref: RuntimeReference) -> str:
     """The field of the reference as the webhook spells it."""
     return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 
