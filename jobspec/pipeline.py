@@ -176,7 +176,7 @@ class Checked:
         """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
         written = {(each.index, each.name, each.namespace) for each in manifests.documents}
         kept = [each for each in self.objects if (each.index, each.name, each.namespace) in written]
-        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, comments=self.comments)
+        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
 
     def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
         """The same with another result."""

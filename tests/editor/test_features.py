@@ -334,7 +334,7 @@ def test_a_completion_keeps_the_quote_before_it(session: Session) -> None:
         ("other.yaml", {}, ["2 pods, 8 GPUs", "queue gpus: fits"]),
         ("other.yaml", {"gpu: 4": "gpu: 8"}, ["2 pods, 16 GPUs", "queue gpus: never"]),
         ("other.yaml", {"labels:": "annotations:"}, ["2 pods, 8 GPUs", "bypasses Kueue: no queue-name label"]),
-        ("other.yaml", {"queue-name: gpus": "queue-name: others"}, ["2 pods, 8 GPUs", "queue others: unknown"]),
+        ("other.yaml", {"queue-name: gpus": "queue-name: others"}, ["2 pods, 8 GPUs", "queue others: verdict unknown"]),
         ("other.yaml", {"numNodes": "numNodez"}, ["1 pod, 4 GPUs"]),
         ("claim.yaml", {}, []),
     ],
