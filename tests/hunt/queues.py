@@ -637,9 +637,10 @@ class _World:
             spec["runtimeClassName"] = self.prefix
         tas = [each for each in self.flavors if "topologyName" in each["spec"]]
         annotations = self._placement(count) if tas and self._some(0.15 + 0.7 * len(tas) / len(self.flavors)) else {}
-        if self._some(0.03):
+        rare = Random(repr(spec))  # of its own, so that the worlds of a seed stay
+        if rare.random() < 0.03:
             spec["resourceClaims"] = [{"name": "c", "resourceClaimName": "c"}]
-        metadata = {**({"annotations": annotations} if annotations else {}), **({"labels": {"odd": "-a-"}} if self._some(0.03) else {})}
+        metadata = {**({"annotations": annotations} if annotations else {}), **({"labels": {"odd": "-a-"}} if rare.random() < 0.03 else {})}
         return {**({"metadata": metadata} if metadata else {}), "spec": spec}
 
     def _placement(self, count: int) -> Data:
