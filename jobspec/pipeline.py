@@ -15,7 +15,6 @@ from jobspec.kinds import (
     CUSTOM_RESOURCE_DEFINITION,
     KUSTOMIZATION,
     LIMIT_RANGE,
-    MUTATING_POLICY,
     NAMESPACE,
     OVERLAY,
     PRIORITY_CLASS,
@@ -209,6 +208,7 @@ def check_files(
     has_placeholders: Callable[[T], bool] = lambda _: False,
     kept: Kept | None = None,
     is_left_out: Callable[[T], bool] = lambda _: False,
+    parts_with: Callable[[T, Collection[GroupKind]], Sequence[T]] = lambda *_: (),
 ) -> list[Checked]:
     """Check files one by one, and then what they say of each other.
 
@@ -218,7 +218,8 @@ def check_files(
     *folders*: of each file, the folder whose files are applied together: quotas and limits without a namespace reach no further.
     *has_placeholders*: whether others fill in values of a file, for which stand-ins are then checked. *is_left_out*: whether nobody applies
     a file with the others, for which its quotas, limits and policies then do not count. *kept* checks a file, or knows its result by itself
-    already.
+    already. *parts_with*: the parts of a file that seem to have objects of some kinds; where policies are found by it, files need not be
+    checked once more.
     """
 
     def check_one(asked: tuple[T, Cluster]) -> Checked:
@@ -237,27 +238,29 @@ def check_files(
     def check_kept(asked: tuple[T, Cluster]) -> Checked:
         return kept(*asked, lambda each: check_one((each, asked[1]))) if kept else check_one(asked)
 
-    checked = run([(each, cluster) for each in files], check_kept)
+    def check_in(those: Sequence[T], clusters: Sequence[Cluster]) -> list[Checked]:
+        return run(list(zip(those, clusters, strict=True)), check_kept)
+
+    def read_again(those: Sequence[T], is_wanted: IsWanted) -> list[Document]:
+        """The wanted documents in some files, which are read once more."""
+        found = run(those, lambda each: _read_only(load(each, cluster), is_wanted))
+        return [each for file in found for each in file.documents]
+
     folders = folders or [""] * len(files)
-    several = len(files) > 1
-
-    def documents_in(numbers: Sequence[int], is_wanted: IsWanted) -> list[Document]:
-        """The wanted documents in files of these numbers, which are read once more."""
-        read_again = run([files[number] for number in numbers], lambda each: _read_only(load(each, cluster), is_wanted))
-        return [each for file in read_again for each in file.documents]
-
-    rules = _policies_of_files(checked, documents_in, cluster) if several else []
-    for_all = cluster.with_objects(rules) if rules else cluster
-    clusters = _clusters_with_policies(checked, folders, for_all) if outcome and several else {}
-    if rules:
-        clusters = {folder: clusters.get(folder, for_all) for folder in folders}
+    rules = _expected_policies(files, parts_with, check_in, read_again, cluster)
+    expected = for_all = cluster.with_objects(rules) if rules else cluster
+    checked = check_in(files, [expected] * len(files))
+    found = _policies_of_files(files, checked, read_again, cluster) if len(files) > 1 else []
+    if set(map(_name_in_file, found)) != set(map(_name_in_file, rules)):
+        rules, for_all = found, cluster.with_objects(found)
+    clusters = _clusters_with_policies(checked, folders, for_all) if outcome else {}
+    met = [clusters.get(folder, for_all) for folder in folders]
     concerned = _kinds_concerned(checked, [*rules, *cluster.rules] if rules else [])
-    met = [at for at, folder in enumerate(folders) if folder in clusters]
-    again = [at for at in met if checked[at].has_jobs or not concerned.isdisjoint(map(kind_of, checked[at].result.documents))]
-    for at, each in zip(again, run([(files[at], clusters[folders[at]]) for at in again], check_kept), strict=True):
+    again = [at for at, there in enumerate(met) if there is not expected and _is_concerned(checked[at], concerned)]
+    for at, each in zip(again, check_in([files[at] for at in again], [met[at] for at in again]), strict=True):
         checked[at] = each
     resolved = resolve(checked, for_all, folders)
-    return _foresee_rest(resolved, [clusters.get(folder, cluster) for folder in folders]) if outcome else resolved
+    return _foresee_rest(resolved, met)
 
 
 def _without_definitions(documents: Sequence[Document]) -> list[Document]:
@@ -562,6 +565,10 @@ def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
     return FileResult(result.path, rows, deduplicated([*kept, *after.by_webhooks]))
 
 
+def _name_in_file(document: Document) -> tuple[str, Name]:
+    return document.file, (document.group_kind, document.namespace, document.name)
+
+
 def kind_of(row: DocumentResult) -> GroupKind:
     """The group and kind of a document, by its result."""
     return group_kind(row.api_version, row.kind)
@@ -685,39 +692,68 @@ def _read_only(manifests: Manifests, is_wanted: IsWanted) -> Checked:
 
 
 def _kinds_concerned(files: Sequence[Checked], policies: Sequence[Document]) -> set[GroupKind]:
-    """The kinds of the documents for which admission policies may be: those that are accepted so far, or that a policy may repair."""
+    """The kinds of the documents for which admission policies may be: those of accepted objects, and of refused ones."""
     if not policies:
         return set()
     from jobspec.kubernetes.admission.objects import may_concern
 
-    statuses = ("valid", "partly", *(["invalid"] if any(each.group_kind == MUTATING_POLICY for each in policies) else []))
-    kinds = {kind_of(row) for file in files for row in file.result.documents if row.status in statuses}
+    kinds = {kind_of(row) for file in files for row in file.result.documents if row.status in ("valid", "partly", "invalid")}
     return {each for each in kinds if may_concern(policies, each)}
 
 
-def _policies_of_files(
-    files: Sequence[Checked],
-    documents_in: Callable[[Sequence[int], IsWanted], list[Document]],
+def _is_concerned(file: Checked, kinds: Collection[GroupKind]) -> bool:
+    """Whether a file has jobs, or documents of some kinds."""
+    return file.has_jobs or any(kind_of(row) in kinds for row in file.result.documents)
+
+
+def _expected_policies(
+    files: Sequence[T],
+    parts_with: Callable[[T, Collection[GroupKind]], Sequence[T]],
+    check_in: Callable[[Sequence[T], Sequence[Cluster]], list[Checked]],
+    read_again: Callable[[Sequence[T], IsWanted], list[Document]],
     cluster: Cluster,
+) -> list[Document]:
+    """The policies that the files seem to have, with what they need: so all files can be checked with them from the beginning."""
+    if len(files) < 2:
+        return []
+    those = [part for each in files for part in parts_with(each, ADMISSION_POLICIES)]
+    checked = check_in(those, [cluster] * len(those))
+    found = _policies_of_files(those, checked, read_again, cluster)
+    if not found:
+        return []
+    from jobspec.kubernetes.admission.objects import parameter_kinds
+
+    needed = {NAMESPACE, *parameter_kinds([*cluster.rules, *found])}
+    more = [part for each in files for part in parts_with(each, needed)]
+    return _policies_of_files([*those, *more], [*checked, *check_in(more, [cluster] * len(more))], read_again, cluster)
+
+
+def _policies_of_files(
+    files: Sequence[T], checked: Sequence[Checked], read_again: Callable[[Sequence[T], IsWanted], list[Document]], cluster: Cluster
 ) -> list[Document]:
     """The admission policies in CEL of all files, with their bindings and parameters, and the namespaces that they select.
 
     Files with objects that may be parameters are read once more.
     """
-    found = [each for file in files for each in file.objects if each.group_kind in ADMISSION_POLICIES]
+    found = [each for file in checked for each in file.objects if each.group_kind in ADMISSION_POLICIES]
     if not found and not cluster.has_policies:
         return []
-    namespaces = [each for file in files for each in file.objects if each.group_kind == NAMESPACE]
+    namespaces = [each for file in checked for each in file.objects if each.group_kind == NAMESPACE]
     policies = [*cluster.rules, *found]
     from jobspec.kubernetes.admission.objects import may_be_parameter
 
     is_wanted = may_be_parameter(policies)
-    holders = [at for at, file in enumerate(files) if any(is_wanted(kind_of(row), row.name, row.labels) for row in file.result.documents)]
-    return [*found, *namespaces, *(parameters_in(documents_in(holders, is_wanted), policies) if holders else ())]
+    rows = [file.result.documents for file in checked]
+    holders = [
+        each for each, several in zip(files, rows, strict=True) if any(is_wanted(kind_of(row), row.name, row.labels) for row in several)
+    ]
+    return [*found, *namespaces, *(parameters_in(read_again(holders, is_wanted), policies) if holders else ())]
 
 
 def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cluster: Cluster) -> dict[str, Cluster]:
     """By folder, the cluster with the objects of all files that decide on its pods, where a job meets such objects of another file."""
+    if len(files) < 2:
+        return {}
     from jobspec.kubernetes.admission.objects import decides
 
     holders = [(number, each) for number, file in enumerate(files) for each in file.objects if decides(each, complete=cluster.complete)]
@@ -726,7 +762,9 @@ def _clusters_with_policies(files: Sequence[Checked], folders: Sequence[str], cl
         met = [(number, each) for number, each in holders if _reaches(each, folders[number], folder)]
         places = {number for number, _ in met}
         if any(places - {number} for number, file in enumerate(files) if file.has_jobs and folders[number] == folder):
-            found[folder] = cluster.with_objects([each for _, each in met])
+            there = set(map(_name_in_file, cluster.objects))
+            new = [each for _, each in met if _name_in_file(each) not in there]
+            found[folder] = cluster.with_objects([each for _, each in met]) if new else cluster
     return found
 
 

@@ -66,6 +66,11 @@ class Found:
         self.span = span
         """The bytes at which the part begins and ends; None of a whole file."""
 
+    def piece(self, number: int, first_line: int, span: tuple[int, int]) -> Found:
+        """A part of it."""
+        given, build = self.content, self.in_build
+        return Found(self.path, named=self.named, content=given, in_build=build, part=number, first_line=first_line, span=span)
+
 
 def find(
     paths: Iterable[str], *, markdown: bool = False, skip_unknown: bool = False, build: bool = False, encrypted: bool = False
@@ -379,11 +384,32 @@ def parts_of(found: Found) -> list[Found]:
     if len(starts) == 1:
         return [found]
     ends = [start for start, _ in starts[1:]] + [at]
-    named, given, build = found.named, found.content, found.in_build
-    return [
-        Found(found.path, named=named, content=given, in_build=build, part=number, first_line=line, span=(start, end))
-        for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))
-    ]
+    return [found.piece(number, line, (start, end)) for number, ((start, line), end) in enumerate(zip(starts, ends, strict=True))]
+
+
+def parts_with(found: Found, kinds: Collection[str]) -> list[Found]:
+    """The parts of a file that seem to be documents of some kinds: each has its name and a `kind` before it. They are not parsed."""
+    if found.in_build and found.in_build.role:
+        return []
+    content = content_of(found)
+    if not any(each.encode() in content for each in kinds):
+        return []
+    text = decode(content, found.path)
+    if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):
+        return [found]
+    import re
+
+    from jobspec.documents.syntax import cut
+
+    is_of_kind = re.compile(rf"kind\W+(?:{'|'.join(kinds)})\b").search
+    parts = []
+    at = found.span[0] if found.span else 0
+    for piece, line in cut(text):
+        end = at + len(piece.encode())
+        if is_of_kind(piece):
+            parts.append(found.piece(found.part, found.first_line + line, (at, end)))
+        at = end
+    return parts
 
 
 def _size(found: Found) -> int:

@@ -7,7 +7,7 @@ import sys
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
-from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, projects_around, reader, reported, source_of
+from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, parts_with, projects_around, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import (
     PROJECT_OR_FOLDER,
@@ -324,6 +324,7 @@ def check_files(
         has_placeholders=has_placeholders,
         kept=kept,
         is_left_out=lambda each: each.in_build is not None and each.in_build.is_left_out,
+        parts_with=lambda each, kinds: () if kept else parts_with(each, {kind for _, kind in kinds}),
     )
 
 

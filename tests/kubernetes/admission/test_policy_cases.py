@@ -2,19 +2,21 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobspec.cluster import Cluster
+from jobspec.commands.files import Found, parts_with, source_of
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds
+from jobspec.kinds import CUSTOM_RESOURCE_DEFINITION, CompleteKinds, GroupKind
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Request, decisions
 from jobspec.kubernetes.custom_kinds import CustomKinds
-from jobspec.pipeline import Source, check_files, load
+from jobspec.pipeline import Manifests, Source, check_files, load
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT
@@ -43,12 +45,49 @@ def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
     documents = path.read_text().split("---\n")
     files = [Source(f"{number}.yaml", text) for number, text in enumerate(documents)]
     cluster = _cluster(path)
-    found = check_files(files, lambda each, cluster: load(each, (), cluster), cluster, outcome=False)
     together = result(path, cluster)
-    assert sorted(each.message for file in found for each in file.result.diagnostics) == sorted(
-        each.message for each in together.diagnostics
-    )
-    assert [row.status for file in found for row in file.result.documents] == [row.status for row in together.documents]
+
+    def with_words(file: Source, kinds: Collection[GroupKind]) -> list[Source]:
+        return [file] if any(kind in str(file.content) for _, kind in kinds) else []
+
+    ways: list[dict[str, Any]] = [{"parts_with": with_words}, {}]
+    for known in ways:
+        found = check_files(files, lambda each, there: load(each, (), there), cluster, outcome=False, **known)
+        assert sorted(each.message for file in found for each in file.result.diagnostics) == sorted(
+            each.message for each in together.diagnostics
+        )
+        assert [row.status for file in found for row in file.result.documents] == [row.status for row in together.documents]
+
+
+def test_files_are_checked_once_where_their_policies_are_found_before_and_else_those_that_these_may_be_for(tmp_path: Path) -> None:
+    namespace, limits, policy, binding, deployment, *_ = (CASES[0].parent / "validating.yaml").read_text().split("---\n")
+    account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}"
+    deployment += "  replicas: 9\n"
+    paths = [tmp_path / f"{number}.yaml" for number in range(5)]
+    for path, text in zip(paths, (f"{policy}---\n{binding}", namespace, f"{account}\n---\n{limits}", deployment, account), strict=True):
+        path.write_text(text)
+    found = [Found(str(path), named=False) for path in paths]
+    loaded: list[str] = []
+
+    def load_found(each: Found, cluster: Cluster) -> Manifests:
+        loaded.append(Path(each.path).stem)
+        return load(source_of(each, skip_unknown=False), (), cluster)
+
+    def with_words(each: Found, kinds: Collection[GroupKind]) -> list[Found]:
+        return parts_with(each, {kind for _, kind in kinds})
+
+    def checked(**known: Any) -> list[list[str]]:
+        loaded.clear()
+        return [[str(row) for row in each.result.diagnostics] for each in check_files(found, load_found, Cluster(), outcome=False, **known)]
+
+    once = checked(parts_with=with_words)
+    assert [len(each) for each in once] == [0, 0, 0, 1, 0]
+    assert "9 replicas, at most 3" in once[3][0]
+    assert [loaded.count(each) for each in "34"] == [1, 1]
+    assert checked() == once
+    assert [loaded.count(each) for each in "34"] == [2, 1]
+    paths[0].write_text(paths[0].read_text().replace("kind: ValidatingAdmissionPolicy\n", 'kind: "\\x56alidatingAdmissionPolicy"\n'))
+    assert checked(parts_with=with_words) == once, "one whose kind is written with an escape counts, too"
 
 
 def test_what_a_server_only_warns_of_is_a_warning() -> None:
