@@ -364,12 +364,26 @@ def parameters_in(documents: Iterable[Document], policies: Sequence[Document], o
     return [each for each in documents if each.group_kind in wanted and not each.is_held]
 
 
+def _verdict(document: Document, cluster: Cluster, old: Document | None) -> Verdict:
+    """The server's verdict on a document. One on data that several documents share is kept, where there is nothing to report."""
+    if old or not document.is_shared:
+        return verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    none: dict[int, tuple[Any, Verdict]] = {}
+    known = cluster.once("verdicts", lambda: none)
+    data, found = known.get(id(document.data), (None, None))
+    if found is None or data is not document.data:
+        found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds)
+        if not found.diagnostics:
+            known[id(document.data)] = document.data, found
+    return found
+
+
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):
         return Judged(document, unknown, old=old)
     seen = document
-    found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    found = _verdict(document, cluster, old)
     if cluster.webhooks and (found.status == "invalid" or document.group_kind == JOBSET):
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path
 from jobspec.documents.document import Document
+from jobspec.documents.reader import read
 from jobspec.kustomize import Build, Output, documents_in
 
 
@@ -37,9 +38,10 @@ class RenderedChart(Build):
         """The path of a template; helm names it from the folder of the chart, whose name is that of the chart."""
         return os.path.join(self._chart, name.partition("/")[2])
 
-    def documents(self, documents: Iterable[Document]) -> list[Document]:
-        """The documents of the output with the places where their values were written."""
-        return [self._placed(each) for each in documents]
+    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+        """The documents of a part of the output, with the places where their values were written, and the problems of its YAML."""
+        documents, problems = read(text, file=self.path, first_line=first_line)
+        return [self._placed(each) for each in documents], problems
 
     def _placed(self, document: Document) -> Document:
         before = bisect_right(self._lines, document.marks.mark.line)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark, Marks, Path, deduplicated
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import decode, read
+from jobspec.documents.syntax import cut
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
@@ -38,7 +39,7 @@ _KNOWN = _PLAIN | {
 }
 _OF_FILES = frozenset(("path", "paths", "files", "envs", "env", "resources"))
 _REMOTE = re.compile(r"\w+://|^(\w+@|git::|gh:|github\.com[:/])|[?&]ref=")
-_ORIGIN = re.compile(r"^(path|configuredIn): (.*)$", re.MULTILINE)
+_ORIGIN = re.compile(r"^ *(path|configuredIn): (.*)$", re.MULTILINE)
 _CHANGED_IN = re.compile(r"configuredIn: (.*)$", re.MULTILINE)
 _ANNOTATIONS = ("config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations")
 
@@ -334,20 +335,26 @@ class Build:
         """What is built, as YAML."""
         return self._output.read().partition("\n")[2]
 
-    def documents(self, documents: Iterable[Document]) -> list[Document]:
-        """The documents of the output without its annotations, and with the places where their values were written."""
-        return [self._traced(each) for each in documents]
+    def read(self, text: str, first_line: int = 0) -> tuple[list[Document], list[Diagnostic]]:
+        """The documents of a part of the output, with the places where their values were written, and the problems of its YAML.
 
-    def _traced(self, document: Document) -> Document:
-        metadata = mapping(document.data, "metadata")
-        annotations = dict(mapping(metadata, "annotations"))
-        origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
-        metadata = {key: value for key, value in metadata.items() if key != "annotations"}
-        data = {**document.data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
+        The annotations of the output are left out. What several builds have alike is parsed once, and its documents have the same data.
+        """
+        pieces = [_without_annotations(piece) for piece, _ in cut(text)]
+        data = [_data_of(plain) for plain, _ in pieces]
+        if None not in data:
+            several = zip(data, (annotations for _, annotations in pieces), strict=True)
+            return [self._traced(each, annotations, at, is_shared=True) for at, (each, annotations) in enumerate(several)], []
+        documents, problems = read(text, file=self.path, first_line=first_line)
+        return [self._traced(*_annotations_of(each.data), each.index) for each in documents], problems
+
+    def _traced(self, data: Any, annotations: Annotations, index: int, *, is_shared: bool = False) -> Document:
+        origin, changes = annotations
         changed_in = [self._path(each) for each in dict.fromkeys(_CHANGED_IN.findall(changes))]
         source = _ORIGIN.search(origin)
         marks = _TracedMarks(data, self._path(source[2]) if source else self.path, [*changed_in[::-1], self.path])
-        return Document(data, marks, file=self.path, index=document.index)
+        marks.shared = data if is_shared else None
+        return Document(data, marks, file=self.path, index=index)
 
     def _path(self, written: str) -> str:
         real = os.path.normpath(os.path.join(self._folder, written.strip("\"'")))
@@ -362,6 +369,45 @@ class Build:
         return found
 
 
+#: Where an object comes from, and what changed it, as the annotations say.
+Annotations = tuple[str, str]
+#: The annotations of an object, which a builder writes at the beginning of its metadata; and those of them that are the builder's own.
+_NOTED = re.compile(r"^metadata:\n(?P<all>  annotations:\n(?P<each>(?:    .*\n)*))", re.MULTILINE)
+_NOTES = [re.compile(rf"^    {re.escape(name)}: \|\n(?P<text>(?:      .*\n)*)", re.MULTILINE) for name in _ANNOTATIONS]
+
+
+def _without_annotations(text: str) -> tuple[str, Annotations]:
+    """The text of an object without the annotations of its builder, and these."""
+    found = _NOTED.search(text)
+    if not found:
+        return text, ("", "")
+    written = found["each"]
+    origin, changes = (note["text"] if (note := each.search(written)) else "" for each in _NOTES)
+    for each in _NOTES:
+        written = each.sub("", written)
+    start, end = (found.start("each") if written else found.start("all")), found.end("all")
+    return text[:start] + written + text[end:], (origin, changes)
+
+
+@lru_cache(maxsize=4096)
+def _data_of(text: str) -> Any:
+    """The data of an object; None where the text is anything else than one, or has annotations of a builder."""
+    documents, problems = read(text, file="")
+    data = documents[0].data if len(documents) == 1 and not problems else None
+    return data if isinstance(data, dict) and _annotations_of(data)[1] == ("", "") else None
+
+
+def _annotations_of(data: Any) -> tuple[Any, Annotations]:
+    """The data of an object without the annotations of a builder, and these."""
+    if not isinstance(data, dict):
+        return data, ("", "")
+    metadata = mapping(data, "metadata")
+    annotations = dict(mapping(metadata, "annotations"))
+    origin, changes = (str(annotations.pop(name, "")) for name in _ANNOTATIONS)
+    metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}, (origin, changes)
+
+
 class _TracedMarks:
     """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
 
@@ -370,6 +416,12 @@ class _TracedMarks:
         self._source = source
         self._kustomizations = tuple(dict.fromkeys(kustomizations))
         """Those that change the object, the outermost first."""
+        self.shared: Any = None
+        """The data where objects of other builds may have the very same."""
+
+    def reduced_to(self, data: Any) -> _TracedMarks:
+        """The same for a part of the data."""
+        return _TracedMarks(data, self._source, self._kustomizations)
 
     def __call__(self) -> Marks:
         alike = [each for each in documents_in(self._source) if each.kind == self._data.get("kind")]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.cluster import MOUNTED, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, grouped, has_error
-from jobspec.documents.document import KUSTOMIZATIONS, Document, OnePlace, result_of
+from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.kinds import (
@@ -270,9 +270,7 @@ def _without_definitions(documents: Sequence[Document]) -> list[Document]:
 
 def _name_alone(document: Document) -> Document:
     """A document with its name alone."""
-    data = {"apiVersion": document.api_version, "kind": document.kind, "metadata": {"name": document.name}}
-    place = document.marks.nearest(("metadata", "name")).place()
-    return Document(data, OnePlace(data, place), file=document.file, index=document.index, is_item=document.is_item)
+    return document.reduced_to({"apiVersion": document.api_version, "kind": document.kind, "metadata": {"name": document.name}})
 
 
 def checked(source: Source, overlays: Sequence[LoadedOverlay], cluster: Cluster) -> Checked:
@@ -302,7 +300,10 @@ def read(source: Source, target: Target) -> Manifests:
     if isinstance(text, Diagnostic):
         problems, text = [text.in_document(0)], ""
     else:
-        documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
+        if build and build.build:
+            documents, problems = build.build.read(text, source.first_line)
+        else:
+            documents, problems = read_documents(text, file=source.name, first_line=source.first_line)
         lost = _lost_indentation(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
@@ -367,8 +368,6 @@ def items_of(document: Document) -> list[Document]:
 def _completed(documents: list[Document], source: Source, target: Target) -> list[Document]:
     """The documents of a file as builds, engines and given values complete them."""
     build = source.in_build
-    if build and build.build:
-        documents = build.build.documents(documents)
     if build and (build.namespace or build.default_namespace):
         from jobspec.kustomize import in_namespace
 
@@ -540,15 +539,25 @@ def _resolved(
     file: Checked, of_name: Callable[[Name], Sequence[Document]], refused: Mapping[Name, Sequence[Document]], cluster: Cluster
 ) -> Checked:
     result = file.result
+    known: dict[tuple[int, ...], tuple[Objects, PolicyObjects | None]] = {}
+
+    def seeing(own: Objects, found: Sequence[Document], refused: Sequence[Document] = ()) -> tuple[Objects, PolicyObjects | None]:
+        """The objects with those of other files, and the policies among them, which most documents of a file have alike."""
+        key = (id(own), *map(id, (*found, None, *refused)))
+        if key not in known:
+            objects = own.with_others(found, refused=refused)
+            known[key] = objects, policies_for(objects, cluster)
+        return known[key]
+
     for judged, own in file.pending:
         answer, found = judged, []
         while new := [each for name in answer.wanted for each in of_name(name) if each not in found]:
             found += new  # a found object may refer to further ones
-            objects = own.with_others(found)
-            answer = reviewed(judged, objects, cluster, policies_for(objects, cluster))
+            objects, policies = seeing(own, found)
+            answer = reviewed(judged, objects, cluster, policies)
         if broken := [each for name in answer.wanted if not of_name(name) for each in refused.get(name, ())]:
-            objects = own.with_others(found, refused=broken)
-            answer = reviewed(judged, objects, cluster, policies_for(objects, cluster))
+            objects, policies = seeing(own, found, broken)
+            answer = reviewed(judged, objects, cluster, policies)
         if found or broken:
             result = _replaced(result, judged, answer)
     return file.with_result(result)

@@ -69,6 +69,11 @@ class Document:
         return self.file.endswith(PAGES)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other documents may have the very same data, as where several builds have an object alike."""
+        return isinstance(self.data, dict) and getattr(self._marks, "shared", None) is self.data
+
+    @property
     def marks(self) -> Marks:
         """The tree of marks, made on first use."""
         if self._made is None:
@@ -96,6 +101,13 @@ class Document:
     def changed(self, data: Any) -> Document:
         """The same document with other data and the same marks."""
         return self._with(data, self._marks)
+
+    def reduced_to(self, data: Any) -> Document:
+        """The same document with a part of its data, at the place of its name."""
+        marks = self._marks
+        if not isinstance(marks, Marks) and hasattr(marks, "reduced_to"):
+            return self._with(data, marks.reduced_to(data))
+        return self._with(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
 
     def written_as(self, data: Any, marks: Marks) -> Document:
         """The same document with other data and marks."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document, OnePlace
 from jobspec.documents.reader import read
 from jobspec.kinds import MANIFEST_ENDINGS
@@ -75,13 +76,25 @@ def documents_in_text(document: Document, path: Path, text: str) -> list[Documen
     value = _at(document.data, path)
     if not isinstance(value, str):
         return []
+    if not text:
+        found = _data_in(value)
+        return [Document(each, OnePlace(each, partial(_mark_at, document, path)), file=document.file) for each in found]
     mark = document.marks.nearest(path).mark
     lines = text.split("\n")
     is_literal = mark.line < mark.end_line <= len(lines) + 1 and lines[mark.line - 1][mark.column - 1 :].startswith("|")
     if is_literal:
         inside = ["---" if line.strip() == "---" else line for line in lines[mark.line : mark.end_line - 1]]
         made, problems = read("\n".join(inside), file=document.file, first_line=mark.line)
-    else:
-        found, problems = read(value, file=document.file)
-        made = [Document(each.data, OnePlace(each.data, mark), file=document.file) for each in found]
-    return [] if problems else made
+        return [] if problems else made
+    return [Document(each, OnePlace(each, mark), file=document.file) for each in _data_in(value)]
+
+
+@lru_cache(maxsize=64)
+def _data_in(text: str) -> list[Any]:
+    """The data of the documents in a text; none where it is no YAML. Several builds often have one text."""
+    documents, problems = read(text, file="")
+    return [] if problems else [each.data for each in documents]
+
+
+def _mark_at(document: Document, path: Path) -> Mark:
+    return document.marks.nearest(path).mark

@@ -1,16 +1,23 @@
 """What files of a repository are: patches, inputs and templates are no manifests, and are counted where a folder is walked."""
 
 import json
+import os
 import re
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, Mark
-from jobspec.kustomize import InBuild
+from jobspec.documents.document import Document
+from jobspec.kubernetes.verdict import Verdict, verdict
+from jobspec.kustomize import Build, InBuild, Output
+from jobspec.pipeline import Source, check_files, load
 from jobspec.placeholders import without_placeholders
+from jobspec.targets import complete
 from tests.support.manifests import JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -699,3 +706,66 @@ def test_a_file_that_is_named_and_met_in_a_folder_is_judged_once(tmp_path: Path)
     files = json.loads(run_here("lint", ".", "./jobspec.yaml", "-o", "json", cwd=tmp_path).stdout)["files"]
     assert [each["path"] for each in files] == ["job.yaml", "./jobspec.yaml"]
     assert [row["kind"] for row in files[1]["documents"]] == ["Project", "PyTorchJob"]
+
+
+_NOTED = """apiVersion: v1
+kind: ConfigMap
+metadata:
+  annotations:
+%s    alpha.config.kubernetes.io/transformations: |
+      - configuredIn: %s/kustomization.yaml
+        configuredBy:
+          apiVersion: builtin
+          kind: NamespaceTransformer
+    config.kubernetes.io/origin: |
+      path: base/config.yaml
+  name: a
+%s"""
+_UNUSUAL = [
+    ("", ""),
+    ("    own: kept\n", ""),
+    ("    own: |\n      with an empty line\n\n      in it\n", ""),
+    ("", "data:\n  noted: |\n    config.kubernetes.io/origin: |\n      path: elsewhere\n"),
+    ("", "data:\n  noted: |\n    metadata:\n      annotations:\n        config.kubernetes.io/origin: |\n          path: elsewhere\n"),
+]
+
+
+def _built(path: str, objects: str) -> Build:
+    return Build(f"{path}/kustomization.yaml", Output(text=f"# {ROOT}\n{objects}"), {}, ())
+
+
+@pytest.mark.parametrize(("own", "data"), _UNUSUAL)
+def test_the_annotations_of_a_builder_are_left_out_of_what_is_judged(own: str, data: str) -> None:
+    text = _NOTED % (own, "overlay", data)
+    (document,), problems = _built("overlay", text).read(text)
+    wanted = yaml.safe_load(text)
+    for name in list(wanted["metadata"]["annotations"]):
+        if name.startswith(("config.", "alpha.config.")):
+            del wanted["metadata"]["annotations"][name]
+    wanted["metadata"] = {field: value for field, value in wanted["metadata"].items() if value}
+    assert (document.data, problems) == (wanted, [])
+    assert document.marks.nearest(("metadata", "name")).place().file == os.path.relpath(ROOT / "overlay" / "kustomization.yaml")
+
+
+def test_what_several_builds_have_alike_is_parsed_and_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+
+    def counted(document: Document, *_: object, **__: object) -> Verdict:
+        judged.append(document.file)
+        return verdict(document, complete({}))
+
+    monkeypatch.setattr("jobspec.cluster.verdict", counted)
+    objects = ["data: {alike: 'true'}\n", "data: {alike: true}\n"]
+    builds = [_built(each, "---\n".join(_NOTED % ("", each, data) for data in objects)) for each in ("one", "two")]
+    files = [Source(each.path, each.text, in_build=InBuild(build=each), skip_unknown=True) for each in builds]
+    one, two = check_files(files, lambda each, cluster: load(each, (), cluster), Cluster(), outcome=False)
+    assert one.documents[0].data is two.documents[0].data
+    assert judged == ["one/kustomization.yaml"] * 2 + ["two/kustomization.yaml"], "what is refused has its own places"
+    assert [[str(row.rule) for row in each.result.diagnostics] for each in (one, two)] == [["wrong-type"]] * 2
+
+
+def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> None:
+    text = "# only a comment\n---\n" + _NOTED % ("", "overlay", "") + "---\n- a list\n---\nkind: *none\n"
+    documents, problems = _built("overlay", text).read(text, 7)
+    assert [each.data if isinstance(each.data, list) else each.name for each in documents] == ["a", ["a list"]]
+    assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
