@@ -352,8 +352,8 @@ class Build:
         origin, changes = annotations
         changed_in = [self._path(each) for each in dict.fromkeys(_CHANGED_IN.findall(changes))]
         source = _ORIGIN.search(origin)
-        marks = _TracedMarks(data, self._path(source[2]) if source else self.path, [*changed_in[::-1], self.path])
-        marks.shared = data if is_shared else None
+        place = self._path(source[2]) if source else self.path
+        marks = _TracedMarks(data, place, [*changed_in[::-1], self.path], shared=data if is_shared else None)
         return Document(data, marks, file=self.path, index=index)
 
     def _path(self, written: str) -> str:
@@ -411,12 +411,12 @@ def _annotations_of(data: Any) -> tuple[Any, Annotations]:
 class _TracedMarks:
     """Makes the marks of an object that was built: each value at its place in the patch or the base that has it there."""
 
-    def __init__(self, data: Any, source: str, kustomizations: Sequence[str]) -> None:
+    def __init__(self, data: Any, source: str, kustomizations: Sequence[str], *, shared: Any = None) -> None:
         self._data = data
         self._source = source
         self._kustomizations = tuple(dict.fromkeys(kustomizations))
         """Those that change the object, the outermost first."""
-        self.shared: Any = None
+        self.shared = shared
         """The data where objects of other builds may have the very same."""
 
     def reduced_to(self, data: Any) -> _TracedMarks:
