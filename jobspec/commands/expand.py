@@ -64,6 +64,10 @@ def run(options: Options) -> int:
     if options.origin and form != "yaml":
         raise JobspecError("--origin is for YAML: remove `-o`, or write `-o yaml`")
     run_context = load_run_context(options)
+    if options.queued:
+        from jobspec.commands.queue import with_lookups
+
+        run_context = with_lookups(run_context, options.queues)
     given = applied(options, run_context)
     results = [*run_context.remarks, *given.results]
     accepted = given.files if all(each.valid for each in results) else []

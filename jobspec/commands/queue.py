@@ -11,14 +11,14 @@ from jobspec.cluster import Cluster
 from jobspec.commands.applied import AppliedFile, applied
 from jobspec.commands.cluster import documents_in
 from jobspec.commands.files import Found, reader
-from jobspec.commands.inputs import load_run_context
+from jobspec.commands.inputs import RunContext, load_run_context
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, journey_options, repository_options
 from jobspec.commands.output import deliver, takes_colour, width_of
 from jobspec.commands.project import Plan
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import FileResult, JobspecError, has_error
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP
+from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_GROUP, WEBHOOK_LOOKUPS
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.kueue.admission import QueueAnswer, ask
 from jobspec.operators.kueue.versions import KINDS, RELEASE
@@ -71,7 +71,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
 
     Raises JobspecError where there are no queues or no jobs, and for jobs that meet several clusters, each of which has its own queues.
     """
-    run_context = load_run_context(options)
+    run_context = with_lookups(load_run_context(options), options.queues)
     if given:
         checked = check_files([given], run_context, skip_unknown=options.skip_unknown)
         files = [AppliedFile(each, run_context.cluster, checked) for each in checked]
@@ -109,6 +109,14 @@ def asked_of(jobs: Iterable[tuple[Document, Sequence[Document]]], target: Target
 def answer_of(job: Document, context: Sequence[Document], target: Target, world: World) -> QueueAnswer | None:
     """What becomes of a job; None where it names no queue."""
     return ask(workload_of(job, context, target, world), world) if queue_name(job, world) else None
+
+
+def with_lookups(run_context: RunContext, paths: Sequence[str]) -> RunContext:
+    """The same, with the runtimes and priority classes in the files of queues, which jobs may refer to."""
+    target = run_context.cluster.target
+    found = [each for path in paths for each in documents_in(path, option="--queues") if each.group_kind in WEBHOOK_LOOKUPS]
+    accepted = [each for each in found if verdict(each, target).status == "valid"]
+    return run_context.with_cluster(run_context.cluster.with_objects(accepted)) if accepted else run_context
 
 
 def world_for(paths: Sequence[str], documents: Iterable[Document], cluster: Cluster, *, closed: bool = True) -> World:

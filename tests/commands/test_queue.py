@@ -109,6 +109,30 @@ spec:
 """
 
 
+def test_runtimes_beside_the_queues_are_known(tmp_path: Path) -> None:
+    runtime = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: team, labels: {trainer.kubeflow.org/framework: torch}}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "torch:2.9"}]}}}
+"""
+    job = JOB.replace("torch-distributed", "team")
+    write(tmp_path, {"job.yaml": job, "platform/queues.yaml": QUEUES, "platform/runtime.yaml": runtime})
+    assert "fits in queue nlp → research" in run_here("queue", "job.yaml", "--queues", "platform", cwd=tmp_path).stdout
+    expanded = run_here("expand", "job.yaml", "--queued", "--queues", "platform", "-o", "json", cwd=tmp_path)
+    assert "JobSet" in expanded.stdout
+    write(tmp_path, {"platform/runtime.yaml": runtime.replace("image:", "images:")})
+    assert "verdict unknown" in run_here("queue", "job.yaml", "--queues", "platform", cwd=tmp_path).stdout, "a server refuses the runtime"
+
+
 def test_a_project_is_asked_by_its_own_releases_and_the_queues_of_its_own_cluster(tmp_path: Path) -> None:
     head = f"{PROJECT_HEAD}  defaults: {{base: job.yaml, queue: nlp, namespace: nlp}}\n  variants: [{{name: a}}]\n"
     write(
