@@ -72,63 +72,15 @@ def _name_is_label(job: dict[str, Any]) -> bool:
     return name[:1] in _LETTERS and _LABEL.issuperset(name) and not name.endswith("-")
 
 
-def _name_is_short(job: dict[str, Any]) -> bool:
-    return len(job["metadata"]["name"]) <= 63
-
-
-def _is_known_manager(manager: str) -> bool:
-    return manager in ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
-
-
 def _is_uri(text: str) -> bool:
     scheme, mark, rest = text.partition("://")
     return not text or (scheme[:1] in _ANY_LETTERS and _SCHEME.issuperset(scheme) and mark != "" and rest != "" and "\n" not in rest)
-
-
-def _is_number_of_processes(value: int | str) -> bool:
-    return value in ("auto", "cpu", "gpu") if isinstance(value, str) else value > 0
-
-
-def _is_positive(value: int) -> bool:
-    return value >= 1
-
-
-def _has_no_node(containers: list[str]) -> bool:
-    return "node" not in containers
-
-
-def _says_nodes_once(policy: dict[str, Any]) -> bool:
-    return not ("numNodes" in policy and "torch" in policy and "elasticPolicy" in policy["torch"])
-
-
-def _is_not_torch_and_mpi(policy: dict[str, Any]) -> bool:
-    return not ("torch" in policy and "mpi" in policy)
-
-
-def _has_one_policy(policy: dict[str, Any]) -> bool:
-    return sum(name in policy for name in _POLICIES) <= 1
 
 
 def _has_one_order(jobset: dict[str, Any]) -> bool:
     if "startupPolicy" not in jobset or jobset["startupPolicy"]["startupPolicyOrder"] != "InOrder":
         return True
     return not any("dependsOn" in job for job in jobset["replicatedJobs"])
-
-
-def _has_no_namespace(policy: dict[str, Any]) -> bool:
-    return all(not template["metadata"].get("namespace") for template in policy["templates"])
-
-
-def _was_updated(status: dict[str, Any]) -> bool:
-    return "lastUpdatedTime" in status
-
-
-def _needs_no_key(toleration: dict[str, Any]) -> bool:
-    return "key" in toleration or bool(toleration["operator"] == "Exists")
-
-
-def _is_evicting(toleration: dict[str, Any]) -> bool:
-    return "tolerationSeconds" not in toleration or bool(toleration["effect"] == "NoExecute")
 
 
 def _hold(test: Callable[[dict[str, Any]], bool], items: list[dict[str, Any]]) -> bool:
@@ -150,22 +102,10 @@ def _has_no_limit(spec: dict[str, Any]) -> bool:
     return not any("borrowingLimit" in quota for quota in quotas)
 
 
-def _can_prefer(fungibility: dict[str, Any]) -> bool:
-    return "preference" not in fungibility or fungibility["whenCanBorrow"] == fungibility["whenCanPreempt"] == "TryNextFlavor"
-
-
 def _reclaims(preemption: dict[str, Any]) -> bool:
     if preemption.get("reclaimWithinCohort", "Never") != "Never" or "borrowWithinCohort" not in preemption:
         return True  # an operand of `&&` that is false decides, though another one has no value
     return bool(preemption["borrowWithinCohort"]["policy"] == "Never" or preemption["reclaimWithinCohort"] != "Never")
-
-
-def _covers(group: dict[str, Any]) -> bool:
-    return all(len(flavor["resources"]) == len(group["coveredResources"]) for flavor in group["flavors"])
-
-
-def _are_different(items: list[Any]) -> bool:
-    return all(sum(same(item, other) for other in items) == 1 for item in items)
 
 
 def _has_host_last(levels: list[dict[str, Any]]) -> bool:
@@ -186,10 +126,10 @@ NAME_IS_LABEL = CelRule(
     "begin the name with a lower-case letter, and go on with lower-case letters, digits and `-`; no dot",
     about=("metadata", "name"),
 )
-NAME_IS_SHORT = CelRule("size(self.metadata.name) <= 63", _name_is_short, about=("metadata", "name"))
+NAME_IS_SHORT = CelRule("size(self.metadata.name) <= 63", lambda job: len(job["metadata"]["name"]) <= 63, about=("metadata", "name"))
 KNOWN_MANAGER = CelRule(
     "self in ['trainer.kubeflow.org/trainjob-controller', 'kueue.x-k8s.io/multikueue']",
-    _is_known_manager,
+    lambda manager: manager in ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue"),
     "remove it, and the trainer runs the job",
 )
 URI = CelRule(
@@ -197,14 +137,23 @@ URI = CelRule(
     _is_uri,
     "write the scheme, too, as in `hf://organisation/name`",
 )
-NUMBER_OF_PROCESSES = CelRule("self > 0 || self in ['auto', 'cpu', 'gpu']", _is_number_of_processes)
-POSITIVE = CelRule("self >= 1", _is_positive)
-NO_NODE = CelRule("!self.exists(c, c == 'node')", _has_no_node, "remove `node`")
-NODES_ONCE = CelRule("!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))", _says_nodes_once, "keep one of the two")
-TORCH_OR_MPI = CelRule("!(has(self.torch) && has(self.mpi))", _is_not_torch_and_mpi, "keep `torch` or `mpi`")
+NUMBER_OF_PROCESSES = CelRule(
+    "self > 0 || self in ['auto', 'cpu', 'gpu']",
+    lambda value: value in ("auto", "cpu", "gpu") if isinstance(value, str) else value > 0,
+)
+POSITIVE = CelRule("self >= 1", lambda value: value >= 1)
+NO_NODE = CelRule("!self.exists(c, c == 'node')", lambda containers: "node" not in containers, "remove `node`")
+NODES_ONCE = CelRule(
+    "!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))",
+    lambda policy: not ("numNodes" in policy and "torch" in policy and "elasticPolicy" in policy["torch"]),
+    "keep one of the two",
+)
+TORCH_OR_MPI = CelRule(
+    "!(has(self.torch) && has(self.mpi))", lambda policy: not ("torch" in policy and "mpi" in policy), "keep `torch` or `mpi`"
+)
 ONE_POLICY = CelRule(
     "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)].filter(x, x).size() <= 1",
-    _has_one_policy,
+    lambda policy: sum(name in policy for name in _POLICIES) <= 1,
     "keep one of them, besides `numNodes`",
 )
 ONE_ORDER = CelRule(
@@ -214,10 +163,10 @@ ONE_ORDER = CelRule(
 )
 NO_NAMESPACE = CelRule(
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
-    _has_no_namespace,
+    lambda policy: all(not template["metadata"].get("namespace") for template in policy["templates"]),
     "remove the namespace",
 )
-UPDATED = CelRule("has(self.lastUpdatedTime)", _was_updated)
+UPDATED = CelRule("has(self.lastUpdatedTime)", lambda status: "lastUpdatedTime" in status)
 
 # Kueue's, but for those of a Workload, which Kueue makes itself: these are left to the CEL library.
 
@@ -236,7 +185,7 @@ BORROWS_IN_OLD_COHORT = CelRule(
 )
 PREFERENCE = CelRule(
     "!has(self.preference) || (self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor')",
-    _can_prefer,
+    lambda spec: "preference" not in spec or spec["whenCanBorrow"] == spec["whenCanPreempt"] == "TryNextFlavor",
     "set both to `TryNextFlavor`, or remove `preference`",
 )
 RECLAIMS = CelRule(
@@ -245,9 +194,15 @@ RECLAIMS = CelRule(
     "set `reclaimWithinCohort`, too",
 )
 ALL_COVERED = CelRule(
-    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))", _covers, "give each flavor a quota for each covered resource"
+    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))",
+    lambda group: all(len(flavor["resources"]) == len(group["coveredResources"]) for flavor in group["flavors"]),
+    "give each flavor a quota for each covered resource",
 )
-UNIQUE = CelRule("size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0", _are_different, "remove the duplicate")
+UNIQUE = CelRule(
+    "size(self.filter(i, size(self.filter(j, j == i)) > 1)) == 0",
+    lambda items: all(sum(same(item, other) for other in items) == 1 for item in items),
+    "remove the duplicate",
+)
 HOSTNAME_LAST = CelRule(
     "size(self.filter(i, i.nodeLabel == 'kubernetes.io/hostname')) == 0 || self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'",
     _has_host_last,
@@ -275,12 +230,12 @@ TAINT_EFFECTS = CelRule(
 )
 EVERY_KEY = CelRule(
     "self.all(x, !has(x.key) ? x.operator == 'Exists' : true)",
-    lambda tolerations: _hold(_needs_no_key, tolerations),
+    lambda tolerations: _hold(lambda each: "key" in each or each["operator"] == "Exists", tolerations),
     "name the key, or write `operator: Exists`",
 )
 SECONDS_OF_NO_EXECUTE = CelRule(
     "self.all(x, has(x.tolerationSeconds) ? x.effect == 'NoExecute' : true)",
-    lambda tolerations: _hold(_is_evicting, tolerations),
+    lambda tolerations: _hold(lambda each: "tolerationSeconds" not in each or each["effect"] == "NoExecute", tolerations),
     "write `effect: NoExecute`, or remove `tolerationSeconds`",
 )
 TOLERATION_OPERATORS = CelRule(
@@ -301,41 +256,5 @@ ONE_SOURCE = CelRule(
     lambda source: ("kubeConfig" in source) != ("clusterProfileRef" in source),
 )
 
-#: Every rule by its text.
-RULES = {
-    rule.text: rule
-    for rule in (
-        UNCHANGED,
-        NAME_IS_LABEL,
-        NAME_IS_SHORT,
-        KNOWN_MANAGER,
-        URI,
-        NUMBER_OF_PROCESSES,
-        POSITIVE,
-        NO_NODE,
-        NODES_ONCE,
-        TORCH_OR_MPI,
-        ONE_POLICY,
-        ONE_ORDER,
-        NO_NAMESPACE,
-        UPDATED,
-        BORROWS_IN_COHORT,
-        BORROWS_IN_OLD_COHORT,
-        PREFERENCE,
-        RECLAIMS,
-        ALL_COVERED,
-        UNIQUE,
-        HOSTNAME_LAST,
-        TOPOLOGY_HAS_LABEL,
-        FLAVOR_LABELS,
-        FLAVOR_TOLERATIONS,
-        FLAVOR_TOPOLOGY,
-        TAINT_EFFECTS,
-        EVERY_KEY,
-        SECONDS_OF_NO_EXECUTE,
-        TOLERATION_OPERATORS,
-        EXISTS_HAS_NO_VALUE,
-        TOLERATION_EFFECTS,
-        ONE_SOURCE,
-    )
-}
+RULES = {rule.text: rule for rule in list(globals().values()) if isinstance(rule, CelRule)}
+"""Every rule of this module by its text."""
