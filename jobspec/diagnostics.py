@@ -42,6 +42,8 @@ Path = tuple["str | int", ...]
 #: An object of a manifest, or a part of one, as plain data; and what rules yield. Only annotations name them, which nobody evaluates.
 Data: TypeAlias = "dict[str, Any]"
 Problems: TypeAlias = "Iterator[Problem]"
+#: A place, and a change of the text behind it, whose path begins there.
+Edit: TypeAlias = "tuple[Place, Change]"
 
 
 #: From the gravest to the least.
@@ -357,7 +359,7 @@ def move(path: Path, into: Path) -> Change:
     return Change("move", path, into)
 
 
-def remove(path: Path) -> Change:
+def remove(path: Path = ()) -> Change:
     """Remove a field or an item; a mapping or list goes with its last value."""
     return Change("remove", path)
 
@@ -399,19 +401,6 @@ class Finding:
         """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
         self.severity = severity
         """Where it is another one than the rule's."""
-
-
-class Edit:
-    """One change of the text behind a place: a value that is set below it, or the removal of what is there."""
-
-    __slots__ = ("at", "removes", "steps", "value")
-
-    def __init__(self, at: Place, steps: Path = (), value: Any = None, *, removes: bool = False) -> None:
-        self.at = at
-        self.steps = steps
-        """From the place to the value that is changed; what is missing on the way is made."""
-        self.value = value
-        self.removes = removes
 
 
 class Rule:

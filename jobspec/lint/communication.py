@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Edit, Finding, Rule, counted
+from jobspec.diagnostics import Finding, Rule, counted, set_to
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.kubernetes.metadata import selects
@@ -69,7 +69,7 @@ def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
         policy = role.pod_tree.get("spec", "dnsPolicy")
         if network and network.value is True and (policy is None or policy.value in (None, "ClusterFirst", "Default")):
             spec = role.pod_tree.get("spec")
-            edits = [Edit(spec, ("dnsPolicy",), "ClusterFirstWithHostNet")] if spec else []
+            edits = [(spec, set_to(("dnsPolicy",), "ClusterFirstWithHostNet"))] if spec else []
             message = "`hostNetwork` without `ClusterFirstWithHostNet`: the other pods' names do not resolve"
             yield Finding(network, message, "set `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
 
@@ -246,7 +246,7 @@ def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "elasticPolicy", "rdzvBackend")
     if said and said.value and said.value not in _BACKENDS:
         near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
-        edits = [Edit(said, (), near)] if near else ()
+        edits = [(said, set_to((), near))] if near else ()
         yield Finding(said, f"torchrun has no rendezvous backend `{said.value}`", f"write `{near or 'c10d'}`", edits=edits)
 
 

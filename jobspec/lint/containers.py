@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Edit, Finding, Rule, remove
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.kubernetes.pods.defaults import image_name
@@ -81,7 +81,7 @@ def needless_pull(job: LintedJob) -> Iterator[Finding]:
         policy = container.tree.get("imagePullPolicy")
         if is_valid and "@sha256:" in image.value and policy and policy.value == "Always" and policy.mark.line:
             message = "`imagePullPolicy: Always` has no effect on an image with a digest"
-            yield Finding(policy, message, "remove it", edits=[Edit(policy, removes=True)])
+            yield Finding(policy, message, "remove it", edits=[(policy, remove())])
 
 
 def cpu_image_with_gpus(job: LintedJob) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ def replacing_variable(job: LintedJob) -> Iterator[Finding]:
     for each in items(job.tree.get("spec", "trainer", "env")) if is_jax else ():
         if text(each, "name") in JAX:
             message = f"`{text(each, 'name')}` overrides the value that the trainer sets for each pod"
-            yield Finding(each, message, "remove it", edits=[Edit(each, removes=True)])
+            yield Finding(each, message, "remove it", edits=[(each, remove())])
 
 
 def hardcoded_rank(job: LintedJob) -> Iterator[Finding]:
@@ -212,7 +212,7 @@ def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
     """The edit that removes a variable; none where another one takes its value, which would be another one then."""
     wanted = f"$({text(variable, 'name')})"
     is_taken = any(wanted in text(each, "value") for each in items(container.get("env")))
-    return [] if is_taken else [Edit(variable, removes=True)]
+    return [] if is_taken else [(variable, remove())]
 
 
 # Secrets in manifests, and privileges that training does not need.

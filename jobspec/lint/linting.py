@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Change, Diagnostic, FileResult, Key, Mark, Path, remove, set_to, span_of, spell
+from jobspec.diagnostics import Change, Diagnostic, FileResult, Key, Mark, Path, span_of, spell
 from jobspec.documents.document import Document
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
@@ -181,16 +181,12 @@ def _documents_of(linted: LintedDocument, mark: Mark) -> Iterator[Document]:
 
 def _changes(edits: Sequence[Edit], document: Document, linted: LintedDocument, paths: Paths) -> list[Change]:
     """The edits as changes of the finding's document; none where one of them is not in its text."""
-    if not edits:
-        return []
-
     made = []
-    for edit in edits:
-        of, path, mark = _source_of(edit.at, linted, paths)
+    for at, change in edits:
+        of, path, mark = _source_of(at, linted, paths)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
-        place = (*of.inside, *path, *edit.steps)
-        made.append(remove(place) if edit.removes else set_to(place, edit.value))
+        made.append(change.below((*of.inside, *path)))
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Data, Edit, Finding, Rule
+from jobspec.diagnostics import Data, Finding, Rule, set_to
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import CONFIG_MAP, NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, QUEUE_CONFIGURATION, SERVICE
 from jobspec.lint.linted import LintedDocument, LintedJob
@@ -177,7 +177,7 @@ def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
             why = f"the pods get an Istio sidecar and never complete: {given}" if given else ""
             why = why or f"`{refusing[0]}` opts out of the Istio sidecar, `{role.name}` does not"
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
-            edits = [Edit(place, ("template", "metadata", "labels", _KEY), "false")] if place else []
+            edits = [(place, set_to(("template", "metadata", "labels", _KEY), "false"))] if place else []
             at = (place and place.get("template")) or place or ("metadata", "name")
             yield Finding(at, why, f'label the pod template `{_KEY}: "false"`', edits=edits)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Finding, Rule, remove, set_to
 from jobspec.documents.marked_tree import text
 from jobspec.kinds import CLUSTER, QUEUE_KINDS
 from jobspec.kubernetes.problems import closest, listed
@@ -42,7 +42,7 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     said += [role.pod_tree.get("metadata", "labels", QUEUE) for role in job.roles]
     place = next((each for each in said if each), None)
     if place:
-        edits = [Edit(("metadata",), ("labels", QUEUE), place.value)] if job.get("metadata") else []
+        edits = [(("metadata",), set_to(("labels", QUEUE), place.value))] if job.get("metadata") else []
         message = f"Kueue reads the queue name `{text(place)}` from the labels of the job only"
         yield Finding(place, message, "move it to `metadata.labels`", edits=edits)
 
@@ -91,7 +91,7 @@ def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get(*suspend_of(job.given.group_kind))
     if said and said.value is False and text(job.tree, "metadata", "labels", QUEUE):
         message = "Kueue sets this field to start the job, and a sync from Git reverts it"
-        yield Finding(said, message, "remove it", edits=[Edit(said, removes=True)])
+        yield Finding(said, message, "remove it", edits=[(said, remove())])
 
 
 def unknown_queue(job: LintedJob) -> Iterator[Finding]:

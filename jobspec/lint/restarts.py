@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobspec.diagnostics import Edit, Finding, Rule, counted
+from jobspec.diagnostics import Finding, Rule, counted, remove, set_to
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.linted import LintedJob
 from jobspec.operators.batch import UNLIMITED
@@ -41,7 +41,7 @@ def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
         said = spec.get("template", "spec", "restartPolicy")
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
-            edits = [Edit(said, removes=True), *([] if spec.get("restartPolicy") else [Edit(spec, ("restartPolicy",), said.value)])]
+            edits = [(said, remove()), *([] if spec.get("restartPolicy") else [(spec, set_to(("restartPolicy",), said.value))])]
             message = f"no effect: `restartPolicy: {said.value}` is replaced by `{counts}` of the replica type"
             yield Finding(said, message, "set `restartPolicy` next to `replicas`", edits=edits)
 
@@ -142,7 +142,7 @@ def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     is_advised = not next(partial_restart(job), None) and _is_limited(job)
     for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
-            edits = [Edit(spec, ("restartPolicy",), "OnFailure")] if is_advised else []
+            edits = [(spec, set_to(("restartPolicy",), "OnFailure"))] if is_advised else []
             yield Finding(spec, "no `restartPolicy`: failed pods restart (OnFailure)", "set `restartPolicy`", edits=edits)
 
 
@@ -159,7 +159,7 @@ def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and isinstance(said.value, str) and said.value not in _CLEANING:
         near = next((each for each in _CLEANING if each.lower() == said.value.lower()), "")
-        edits = [Edit(said, (), near)] if near else []
+        edits = [(said, set_to((), near))] if near else []
         message = f"unknown clean-up policy `{said.value}`: all pods of the finished job are deleted"
         yield Finding(said, message, f"write `{near}`" if near else "use `All`, `Running` or `None`", edits=edits)
 
@@ -281,7 +281,7 @@ def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
     if said and said.value is not None:
         is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
-        edits = [Edit(said, removes=True)] if is_synced else []
+        edits = [(said, remove())] if is_synced else []
         message = "trains again: after its TTL the job is deleted, and a sync from Git recreates it"
         hint = "remove it from jobs that are synced from Git"
         yield Finding(said, message, hint, edits=edits, severity="warning" if is_synced else "info")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Edit, Finding, Path, Rule, counted
+from jobspec.diagnostics import Diagnostic, Finding, Path, Rule, counted, set_to
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.values import rewritten_quantities
 from jobspec.kinds import TRAINING_RUNTIME
@@ -105,7 +105,7 @@ def rewritten_quantity(job: LintedJob) -> Iterator[Finding]:
         message = (
             f"the trainer's webhook writes `{value_at(given.data, path)}` as `'{canonical}'`{others}: the server refuses the next apply"
         )
-        yield Finding(path, message, "write the canonical form", edits=[Edit(each, value=text) for each, text in found])
+        yield Finding(path, message, "write the canonical form", edits=[(each, set_to((), text)) for each, text in found])
 
 
 def kept_arguments(job: LintedJob) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.diagnostics import Edit, Finding, Rule
+from jobspec.diagnostics import Finding, Rule, set_to
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM, GroupKind
@@ -162,7 +162,7 @@ def read_only_claim(job: LintedJob) -> Iterator[Finding]:
     """
     for claim, volume, _, read_only in _shared_claims(job):
         if _modes(claim) == {"ReadOnlyMany"} and not read_only:
-            edits = [Edit(volume, ("persistentVolumeClaim", "readOnly"), True)]
+            edits = [(volume, set_to(("persistentVolumeClaim", "readOnly"), True))]
             yield Finding(volume, f"the read-only claim `{claim.name}` is mounted for writing", "set `readOnly: true`", edits=edits)
 
 
