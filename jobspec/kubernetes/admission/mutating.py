@@ -24,11 +24,10 @@ from jobspec.kubernetes.admission.policies import (
     Inputs,
     NotKnown,
     Policy,
-    Refused,
     Request,
     concerned,
     in_one_line,
-    parameters,
+    invocations,
     reads_unknown,
 )
 from jobspec.kubernetes.structural import schema_problems
@@ -101,9 +100,9 @@ class _Round:
     def run(self, policies: Sequence[Policy], only: Container[Key] | None = None) -> None:
         """Invoke policies, each with all its bindings and parameters; *only*: no others than these."""
         invoked: set[Key] = set()
-        invocations = list(self._invocations(policies))
-        several = len({version for *_, version in invocations}) > 1
-        for policy, binding, params, version in invocations:
+        calls = self._calls(policies)
+        several = len({version for *_, version in calls}) > 1
+        for policy, binding, params, version in calls:
             if several and version != self._request.version:
                 why = f"it changes the object as {version}, other policies as another version, and a server keeps the last change alone"
                 self._fail(policy, binding, CelFailure(why, is_unknown=True), "")
@@ -132,29 +131,13 @@ class _Round:
     def _inputs(self, version: str) -> Inputs:
         return Inputs(self._request._replace(object=self.object).in_version(version), self._objects)
 
-    def _invocations(self, policies: Sequence[Policy]) -> Iterator[tuple[Policy, Binding, Data | None, str]]:
+    def _calls(self, policies: Sequence[Policy]) -> list[tuple[Policy, Binding, Data | None, str]]:
         """Policies with their bindings and parameters, each with the version in which it sees the object."""
-        for policy in policies:
-            version = unknown = ""
-            try:
-                version = self._version_for(policy)
-                if not version:
-                    continue
-            except NotKnown as error:
-                unknown = str(error)
-            for binding in policy.bindings:
-                try:
-                    if binding.constraints and not binding.constraints.version_for(self._request, self._objects):
-                        continue
-                    if unknown:
-                        raise NotKnown(unknown)
-                    reference = binding.spec.get("paramRef")
-                    for params in parameters(mapping(policy.spec, "paramKind"), reference, self._request, self._objects):
-                        yield policy, binding, params, version
-                except NotKnown as error:
-                    self._fail(policy, binding, CelFailure(str(error), is_unknown=True), "")
-                except Refused as error:
-                    self._fail(policy, binding, CelFailure(f"failed to configure binding: {error}"), "")
+        found = list(invocations(policies, self._request, self._objects, self._version_for))
+        for each in found:
+            if each.failure:
+                self._fail(each.policy, each.binding, CelFailure(str(each.failure), isinstance(each.failure, NotKnown)), "")
+        return [(each.policy, each.binding, params, each.version) for each in found for params in each.params]
 
     def _version_for(self, policy: Policy) -> str:
         version = policy.constraints.version_for(self._request, self._objects)

@@ -131,7 +131,7 @@ def decisions(request: Request, objects: PolicyObjects) -> list[Decision]:
     if not policies:
         return []
     inputs = Inputs(request._replace(plural=request.resource), objects)
-    return list(dict.fromkeys(found for policy in policies for found in _of_policy(policy, inputs)))
+    return list(dict.fromkeys(found for each in inputs.invocations(policies) for found in _of_invocation(each, inputs)))
 
 
 class Match(NamedTuple):
@@ -147,24 +147,13 @@ def matching(request: Request, objects: PolicyObjects, kind: GroupKind) -> Itera
     """The policies of a kind that are for a request, with their match conditions."""
     policies = concerned(request, objects, kind)
     inputs = Inputs(request, objects) if policies else None
-    for policy in policies:
-        for binding in policy.bindings:
-            try:
-                version = policy.constraints.version_for(request, objects)
-                if not version or (binding.constraints and not binding.constraints.version_for(request, objects)):
-                    continue
-                params = parameters(mapping(policy.spec, "paramKind"), binding.spec.get("paramRef"), request, objects)
-                assert inputs
-                seen = inputs.in_version(version)
-                met = [Evaluation(policy, seen, each).matches() for each in params]
-                if any(each is True or (isinstance(each, CelFailure) and not each.is_unknown) for each in met):
-                    yield Match(policy.name, binding.name)
-                elif any(isinstance(each, CelFailure) for each in met):
-                    yield Match(policy.name, binding.name, "a match condition reads what is known only when the object is sent")
-            except NotKnown as error:
-                yield Match(policy.name, binding.name, str(error))
-            except Refused:
-                yield Match(policy.name, binding.name)
+    for policy, binding, version, several, failure in inputs.invocations(policies) if inputs else ():
+        assert inputs
+        met = [Evaluation(policy, inputs.in_version(version), each).matches() for each in several]
+        if failure or any(each is True or (isinstance(each, CelFailure) and not each.is_unknown) for each in met):
+            yield Match(policy.name, binding.name, str(failure) if isinstance(failure, NotKnown) else "")
+        elif any(isinstance(each, CelFailure) for each in met):
+            yield Match(policy.name, binding.name, "a match condition reads what is known only when the object is sent")
 
 
 def concerned(request: Request, objects: PolicyObjects, kind: GroupKind) -> list[Policy]:
@@ -265,35 +254,58 @@ class NotKnown(Exception):
 class Refused(Exception):
     """The server cannot make sense of the policy or its binding, and its failure policy decides; the text is the server's."""
 
+    def __str__(self) -> str:
+        return f"failed to configure binding: {self.args[0]}"
 
-def _of_policy(policy: Policy, inputs: Inputs) -> Iterator[Decision]:
-    """The decisions by each binding of a policy whose rules may match."""
-    unknown = ""
-    try:
-        version = policy.constraints.version_for(inputs.request, inputs.objects)
-        if not version:
-            return
-        inputs = inputs.in_version(version)
-    except NotKnown as error:
-        unknown = str(error)
-    for binding in policy.bindings:
+
+class Invocation(NamedTuple):
+    """A policy that is for a request by one of its bindings."""
+
+    policy: Policy
+    binding: Binding
+    version: str
+    """The one in which the policy sees the object."""
+    params: Sequence[Data | None] = ()
+    """The objects for each of which it is evaluated; a None stands for no object."""
+    failure: NotKnown | Refused | None = None
+    """Why it is not evaluated."""
+
+
+def invocations(
+    policies: Sequence[Policy], request: Request, objects: PolicyObjects, version_for: Callable[[Policy], str]
+) -> Iterator[Invocation]:
+    """The policies that are for a request, by each of their bindings.
+
+    *version_for* gives the version in which a policy sees the object, empty where it is not for it. It may raise NotKnown.
+    """
+    for policy in policies:
+        version, unknown = "", None
         try:
-            if binding.constraints and not binding.constraints.version_for(inputs.request, inputs.objects):
+            version = version_for(policy)
+            if not version:
                 continue
-            if unknown:
-                raise NotKnown(unknown)
-            yield from _by_binding(policy, binding, inputs)
         except NotKnown as error:
-            yield not_evaluated(policy, binding, str(error))
-        except Refused as error:
-            if policy.fails:
-                yield Decision(policy.name, binding.name, f"failed to configure binding: {error}", "error")
+            unknown = error
+        for binding in policy.bindings:
+            try:
+                if binding.constraints and not binding.constraints.version_for(request, objects):
+                    continue
+                if unknown:
+                    raise unknown
+                kind, reference = mapping(policy.spec, "paramKind"), binding.spec.get("paramRef")
+                yield Invocation(policy, binding, version, parameters(kind, reference, request, objects))
+            except (NotKnown, Refused) as error:
+                yield Invocation(policy, binding, version, failure=error)
 
 
-def _by_binding(policy: Policy, binding: Binding, inputs: Inputs) -> Iterator[Decision]:
-    kind, reference = mapping(policy.spec, "paramKind"), binding.spec.get("paramRef")
-    for params in parameters(kind, reference, inputs.request, inputs.objects):
-        for refused in Evaluation(policy, inputs, params).refusals():
+def _of_invocation(invocation: Invocation, inputs: Inputs) -> Iterator[Decision]:
+    policy, binding, version, several, failure = invocation
+    if isinstance(failure, NotKnown):
+        yield not_evaluated(policy, binding, str(failure))
+    elif failure and policy.fails:
+        yield Decision(policy.name, binding.name, str(failure), "error")
+    for params in several:
+        for refused in Evaluation(policy, inputs.in_version(version), params).refusals():
             if isinstance(refused, _Refusal):
                 yield Decision(policy.name, binding.name, refused.message, binding.severity, path=refused.path, hint=refused.hint)
             else:
@@ -402,7 +414,7 @@ def _selects_namespace(selector: Data, request: Request, objects: PolicyObjects)
 
 
 def parameters(kind: Data, reference: Data | None, request: Request, objects: PolicyObjects) -> list[Data | None]:
-    """The objects for each of which the policy is evaluated; a None stands for no object."""
+    """The objects for each of which the policy is evaluated, by its `paramKind` and the `paramRef` of its binding."""
     if not kind or reference is None:
         return [None]
     group, name = group_kind(kind["apiVersion"], kind["kind"]), reference.get("name")
@@ -479,6 +491,14 @@ class Inputs:
             self._in_versions[version] = Inputs(self.request.in_version(version), self.objects)
         return self._in_versions[version]
 
+    def invocations(self, policies: Sequence[Policy]) -> Iterator[Invocation]:
+        """The policies that are for the request, by each of their bindings."""
+        return invocations(policies, self.request, self.objects, self._version_for)
+
+    def _version_for(self, policy: Policy) -> str:
+        version = policy.constraints.version_for(self.request, self.objects)
+        return version and self.in_version(version).request.version
+
     def values(self, params: Data | None, *, has_namespace: bool) -> Values:
         """What expressions read, which the CEL library converts once."""
         from jobspec.kubernetes.cel.library import environment
@@ -512,10 +532,6 @@ class _PolicyExpression(NamedTuple):
         if bits not in self.costs:
             self.costs[bits] = most_for(self.program.checked, None, 1 << bits)
         return self.costs[bits]
-
-    def most_for(self, values: Values) -> int:
-        """The most that it costs for some values."""
-        return most_for(self.program.checked, values.data, values.largest)
 
 
 class _PolicyExpressions:
@@ -737,7 +753,7 @@ class Values:
         self._costs.append(expression.at_most(self.largest))
         if self._costs[-1] <= _LIMIT and sum(self._costs) <= self._budget:
             return ""
-        self._costs[:] = [each.most_for(self) for each in self._spent_on]
+        self._costs[:] = [most_for(each.program.checked, self.data, self.largest) for each in self._spent_on]
         if self._costs[-1] > _LIMIT:
             return f"may cost more than the {_LIMIT:,} steps that a server spends on an expression"
         return "may cost, with those before it, more than a server spends on a policy" if sum(self._costs) > self._budget else ""
@@ -885,8 +901,6 @@ def _failure(text: str, message: str, variables: Sequence[Any], of_null: str) ->
 
 def _as_server(message: str, of_null: str) -> str:
     """The library's message in the server's words."""
-    import re
-
     if of_null and message.endswith(_OF_NULL):
         return f"no such key: {of_null}"
     plain = re.sub("^[A-Z_]+: ", "", message)
