@@ -57,13 +57,6 @@ RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 PROJECT_FILE = "jobspec.yaml"
 MANIFEST_ENDINGS = (".yaml", ".yml", ".json")
 
-#: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
-WORKLOADS: tuple[GroupKind, ...] = (
-    *(("batch", name) for name in ("CronJob", "Job")),
-    *(("apps", name) for name in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
-    *(("", name) for name in ("ReplicationController", "Service")),
-)
-
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 WEBHOOK_LOOKUPS = (*RUNTIMES, PRIORITY_CLASS)
 #: The kinds of objects that hold rules in CEL about objects of any kind.

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import lru_cache
+from importlib import import_module
+from itertools import chain, pairwise
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Diagnostic, Mark, Path, Problem, Problems
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
-    #: The problems of a decoded object, as an update of another unless that is None.
-    KindRules = Callable[[Data, Any], Problems]
     #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, the stored object and the
     #: release.
     GoCode = Callable[[Any, list[Problem], Shape, Any, str], list[Problem]]
@@ -57,7 +56,7 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
         if untyped:
             found = untyped(data, found, shape, old, release)
         else:
-            found = merged(found, _of_go_code(data, known.name, shape, old, release, encoded=encoded))
+            found = merged(found, _of_go_code(data, known, shape, old, release, encoded=encoded))
     meta = data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return found
@@ -100,7 +99,8 @@ def _signer(data: Any) -> str:
 
 def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is complete, since we follow the server's Go code for it."""
-    return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
+    name = (kind.group, kind.name)
+    return (name in _UNTYPED or name in _RULES) and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
 def _claim_rules(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
@@ -133,74 +133,60 @@ def _of_new_definition(text: str, shape: Shape, release: str) -> list[Problem]:
     return definition_problems(loads(text), [], shape, None, release)
 
 
-def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
+def _of_go_code(data: Data, known: Kind, shape: Shape, old: Any, release: str, *, encoded: bool) -> Problems:
     """What the server's Go code says of an object, as it is decoded."""
-    if kind == "Pod" and old is not None:
+    if known.name == "Pod" and old is not None:
         from jobspec.kubernetes.pods.pod import changed_pod_problems
 
         return changed_pod_problems(data, old, shape, release)
     typed, before = data if encoded else decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
-    if kind == "Pod":
-        from jobspec.kubernetes.pods.pod import new_pod_problems
-
-        return new_pod_problems(typed, release)
-    if kind == "PodTemplate":
-        from jobspec.kubernetes.pods.pod import template_problems
-
-        return template_problems(typed.get("template", {}), ("template",), release)
-    if kind in _WORKLOADS:
-        from jobspec.kubernetes.workloads import RULES
-
-        return RULES[kind](typed, before, release)
-    return _other_kind_problems(typed, kind, before, release)
+    module, _, function = _RULES[known.group, known.name].rpartition(".")
+    found: Problems = getattr(import_module(f"jobspec.kubernetes.{module}"), function)(typed, before, release) if module else iter(())
+    is_taken = old is None and known.name in _TAKES_GENERATION
+    return chain(generation_problems(typed.get("metadata")), found) if is_taken else found
 
 
-def _other_kind_problems(made: Data, kind: str, old: Data | None, release: str) -> Problems:
-    """What the Go code says of an autoscaler or of another kind of a namespace: of the object, and of what an update cannot change."""
-    if old is None and kind not in _SETS_GENERATION:
-        yield from generation_problems(made.get("metadata"))
-    if "AdmissionPolicy" in kind:
-        from jobspec.kubernetes.policy_kinds import binding_problems, policy_problems
-
-        yield from binding_problems(made, old) if kind.endswith("Binding") else policy_problems(made, old, release)
-        return
-    if kind == "HorizontalPodAutoscaler":
-        from jobspec.kubernetes.autoscalers import autoscaler_problems
-
-        yield from autoscaler_problems(made, old, release)
-        return
-    from jobspec.kubernetes.namespaced_kinds import RULES, networkpolicy_problems
-
-    if kind == "NetworkPolicy":
-        yield from networkpolicy_problems(made, old, release)
-    of_any, of_update = RULES.get(kind, (None, None))
-    if of_any and (old is None or kind not in _ONLY_CHANGES):
-        yield from of_any(made, old)
-    if of_update and old is not None:
-        yield from of_update(made, old)
-
-
-#: The kinds of which an update is checked only for what changes.
-_ONLY_CHANGES = ("Namespace", "PriorityClass")
-#: The kinds of which the server sets `metadata.generation` itself.
-_SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass", *(name for _, name in kinds.ADMISSION_POLICIES))
 #: A kind in a version that is not judged, since v1 has metrics in annotations.
 _OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
-#: The kinds whose rules, besides those of metadata, are in `namespaced_kinds`, `autoscalers` or `policy_kinds`; a ServiceAccount has none.
-_OTHER_KINDS: tuple[GroupKind, ...] = (
-    *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
-    *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
-    ("autoscaling", "HorizontalPodAutoscaler"),
-    ("networking.k8s.io", "NetworkPolicy"),
-    ("policy", "PodDisruptionBudget"),
-    kinds.PRIORITY_CLASS,
-    *kinds.ADMISSION_POLICIES,
-)
-_WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
 #: The kinds whose Go code is followed on data that is not decoded.
 _UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim_rules, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
-#: The kinds whose Go code we follow.
-_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OTHER_KINDS))
+#: The other kinds whose Go code is followed: the function of `jobspec.kubernetes` with their rules, besides those of metadata. It takes
+#: a decoded object, the stored one that it is an update of, or None, and the release. A ServiceAccount has no such rules.
+_RULES: dict[GroupKind, str] = {
+    kinds.POD: "pods.pod.new_pod_problems",
+    kinds.POD_TEMPLATE: "pods.pod.pod_template_problems",
+    ("batch", "CronJob"): "workloads.cronjobs.cronjob_problems",
+    kinds.JOB: "workloads.jobs.job_problems",
+    ("apps", "DaemonSet"): "workloads.deployments.lasting_problems",
+    ("apps", "Deployment"): "workloads.deployments.lasting_problems",
+    ("apps", "ReplicaSet"): "workloads.deployments.lasting_problems",
+    ("apps", "StatefulSet"): "workloads.deployments.stateful_set_problems",
+    ("", "ReplicationController"): "workloads.deployments.replication_controller_problems",
+    kinds.SERVICE: "workloads.services.service_problems",
+    kinds.CONFIG_MAP: "namespaced_kinds.configmap_problems",
+    kinds.LIMIT_RANGE: "namespaced_kinds.limitrange_problems",
+    kinds.NAMESPACE: "namespaced_kinds.namespace_problems",
+    kinds.RESOURCE_QUOTA: "namespaced_kinds.resourcequota_problems",
+    kinds.SECRET: "namespaced_kinds.secret_problems",
+    kinds.SERVICE_ACCOUNT: "",
+    ("rbac.authorization.k8s.io", "ClusterRole"): "namespaced_kinds.role_problems",
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): "namespaced_kinds.rolebinding_problems",
+    ("rbac.authorization.k8s.io", "Role"): "namespaced_kinds.role_problems",
+    ("rbac.authorization.k8s.io", "RoleBinding"): "namespaced_kinds.rolebinding_problems",
+    ("autoscaling", "HorizontalPodAutoscaler"): "autoscalers.autoscaler_problems",
+    kinds.NETWORK_POLICY: "namespaced_kinds.networkpolicy_problems",
+    kinds.POD_DISRUPTION_BUDGET: "namespaced_kinds.poddisruptionbudget_problems",
+    kinds.PRIORITY_CLASS: "namespaced_kinds.priorityclass_problems",
+    kinds.VALIDATING_POLICY: "policy_kinds.policy_problems",
+    kinds.VALIDATING_POLICY_BINDING: "policy_kinds.binding_problems",
+    kinds.MUTATING_POLICY: "policy_kinds.policy_problems",
+    kinds.MUTATING_POLICY_BINDING: "policy_kinds.binding_problems",
+}
+#: The kinds of which the server takes `metadata.generation` from whoever creates them.
+_TAKES_GENERATION = (
+    *("ClusterRole", "ClusterRoleBinding", "ConfigMap", "HorizontalPodAutoscaler", "LimitRange", "Namespace", "ResourceQuota"),
+    *("Role", "RoleBinding", "Secret", "ServiceAccount"),
+)
 
 
 # Add to problems which other releases have the unknown field, or accept the wrong value.
@@ -329,7 +315,7 @@ def _lines_around(text: str, number: int) -> list[_YamlLine]:
 
 def _first_lost(lines: list[_YamlLine], root: Shape, problem: Diagnostic) -> Diagnostic | None:
     open_keys: list[tuple[int, Shape | None]] = [(-1, root)]
-    for line, below in itertools.pairwise(lines):
+    for line, below in pairwise(lines):
         while open_keys[-1][0] >= line.indent:
             open_keys.pop()
         around = open_keys[-1][1]

@@ -1,6 +1,6 @@
 """What the server's Go code says of ConfigMaps, Secrets, Namespaces, roles, NetworkPolicies, budgets, priority classes, limits and quotas.
 
-Each kind has a function for creates, and one for updates where some fields cannot change. Both take objects as they are decoded.
+Each kind has a function that gives the problems of an object as it is decoded, as an update of *old* unless that is None.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     #: The texts of quantities by resource, by the field that they stand in.
     Amounts = dict[str, dict[str, str]]
 
-    KindRules = Callable[[Data, Any], Problems]
-
 
 # The server's Go rules for a ConfigMap.
 #
@@ -55,8 +53,8 @@ if TYPE_CHECKING:
 _MAX_CONFIGMAP_SIZE = 1024 * 1024
 
 
-def configmap_problems(config: Data, _: Any) -> Problems:
-    """The problems of the keys, and of the size."""
+def configmap_problems(config: Data, old: Data | None, _: str) -> Problems:
+    """The problems of the keys, of the size, and of changes to a ConfigMap that is immutable."""
     data, binary = config.get("data", {}), config.get("binaryData", {})
     for field, keys in (("data", data), ("binaryData", binary)):
         for key in keys:
@@ -68,16 +66,12 @@ def configmap_problems(config: Data, _: Any) -> Problems:
     if size > _MAX_CONFIGMAP_SIZE:
         path = ("data",) if data else ("binaryData",)
         yield Problem("wrong-size", path, f"the values hold {size:,} bytes, more than the {_MAX_CONFIGMAP_SIZE:,} allowed", at_key=True)
-
-
-def configmap_update_problems(config: Data, old: Data) -> Problems:
-    """The problems of changes to a ConfigMap that is immutable."""
     yield from _immutable("ConfigMap", config, old, {"data": lambda each: each.get("data", {}), "binaryData": _bytes})
 
 
-def _immutable(kind: str, made: Data, old: Data, contents: dict[str, Callable[[Any], Any]]) -> Problems:
+def _immutable(kind: str, made: Data, old: Data | None, contents: dict[str, Callable[[Any], Any]]) -> Problems:
     """The problems of changes to an object that is immutable; *contents* gives what is in each of its fields."""
-    if not old.get("immutable"):
+    if not old or not old.get("immutable"):
         return
     if not made.get("immutable"):
         yield fixed(("immutable",), f"the {kind} is immutable, which cannot be undone", "create another one")
@@ -95,9 +89,9 @@ def _bytes(config: Data) -> dict[str, bytes]:
 # Follows `ValidateNamespace`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. An update keeps the finalizers that there are.
 
 
-def namespace_problems(namespace: Data, _: Any) -> Problems:
+def namespace_problems(namespace: Data, old: Data | None, _: str) -> Problems:
     """The problems of a new namespace."""
-    for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)):
+    for path, name in items_at(namespace.get("spec", {}), "finalizers", ("spec",)) if old is None else ():
         if why := bad_qualified_name(name):
             yield Problem("invalid-name", path, f"`{name}` is not a valid name for a finalizer: {why}")
         elif "/" not in name and name not in KNOWN_FINALIZERS:
@@ -211,7 +205,7 @@ _BOUNDS = ("minAvailable", "maxUnavailable")
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
-def poddisruptionbudget_problems(budget: Data, _: Any) -> Problems:
+def poddisruptionbudget_problems(budget: Data, _old: Data | None, _release: str) -> Problems:
     """The problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
@@ -235,8 +229,14 @@ _MAX_PRIORITY = 1_000_000_000
 _PREFIX = "system-"
 
 
-def priorityclass_problems(made: Data, _: Any) -> Problems:
-    """The problems of a new class."""
+def priorityclass_problems(made: Data, old: Data | None, _: str) -> Problems:
+    """The problems of a new class, or of changes."""
+    if old is not None:
+        if made.get("value", 0) != old.get("value", 0):
+            yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
+        if made.get("preemptionPolicy", PREEMPTIONS[0]) != old.get("preemptionPolicy", PREEMPTIONS[0]):
+            yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
+        return
     metadata, value = made.get("metadata", {}), made.get("value", 0)
     field = "name" if metadata.get("name") else "generateName"
     name = metadata.get(field, "")
@@ -251,20 +251,12 @@ def priorityclass_problems(made: Data, _: Any) -> Problems:
         yield from required_choice(made, "preemptionPolicy", PREEMPTIONS, ())
 
 
-def priorityclass_update_problems(made: Data, old: Data) -> Problems:
-    """The problems of changes."""
-    if made.get("value", 0) != old.get("value", 0):
-        yield fixed(("value",), f"the `value` of a class cannot change; it was {old.get('value', 0)}")
-    if made.get("preemptionPolicy", PREEMPTIONS[0]) != old.get("preemptionPolicy", PREEMPTIONS[0]):
-        yield fixed(("preemptionPolicy",), "the `preemptionPolicy` of a class cannot change")
-
-
 # The server's Go rules for a Role or a ClusterRole.
 #
 # Follows `ValidateRole`, `ValidateClusterRole` and `ValidatePolicyRule`, k8s.io/kubernetes pkg/apis/rbac/validation, 1.36.
 
 
-def role_problems(role: Data, _: Any) -> Problems:
+def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
     """The problems of the rules, and of the aggregation rule of a ClusterRole."""
     for at, rule in items_at(role, "rules", ()):
         yield from _policy_rule_problems(rule, at, namespaced=role["kind"] == "Role")
@@ -299,17 +291,13 @@ _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
-def rolebinding_problems(binding: Data, _: Any) -> Problems:
-    """The problems of the role reference and of the subjects."""
+def rolebinding_problems(binding: Data, old: Data | None, _: str) -> Problems:
+    """The problems of the role reference, which cannot change, and of the subjects."""
     is_cluster = binding["kind"] == "ClusterRoleBinding"
     yield from _role(binding.get("roleRef", {}), ("ClusterRole",) if is_cluster else ("Role", "ClusterRole"))
     for at, subject in items_at(binding, "subjects", ()):
         yield from _subject(subject, at, is_cluster=is_cluster)
-
-
-def rolebinding_update_problems(binding: Data, old: Data) -> Problems:
-    """The problem of a changed role reference."""
-    if _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
+    if old is not None and _meant(binding.get("roleRef", {})) != _meant(old.get("roleRef", {})):
         yield fixed(("roleRef",), "a binding cannot change its `roleRef`", "delete and recreate it")
 
 
@@ -359,8 +347,8 @@ _NEEDED = {
 _JSON = ("kubernetes.io/dockercfg", "kubernetes.io/dockerconfigjson")
 
 
-def secret_problems(secret: Data, _: Any) -> Problems:
-    """The problems of the keys, of the size, and of what the type needs."""
+def secret_problems(secret: Data, old: Data | None, _: str) -> Problems:
+    """The problems of the keys, of the size, of what the type needs, of a changed type, and of changes to a Secret that is immutable."""
     values = _bytes_of(secret)
     for key in values:
         if why := bad_data_key(key):
@@ -370,11 +358,7 @@ def secret_problems(secret: Data, _: Any) -> Problems:
         field = "data" if secret.get("data") else "stringData"
         yield Problem("wrong-size", (field,), f"the values hold {size:,} bytes, more than the {_MOST:,} allowed", at_key=True)
     yield from _of_type(secret, values)
-
-
-def secret_update_problems(secret: Data, old: Data) -> Problems:
-    """The problems of a changed type, and of changes to a Secret that is immutable."""
-    if _type(secret) != _type(old):
+    if old is not None and _type(secret) != _type(old):
         yield fixed(("type",), f"the `type` of a Secret cannot change; it was `{_type(old)}`")
     yield from _immutable("Secret", secret, old, {"data": _bytes_of})
 
@@ -455,7 +439,7 @@ _IN_ORDER = (
 _LARGE = ((1 << 63) - 1) // 1000
 
 
-def limitrange_problems(made: Data, _: Any) -> Problems:
+def limitrange_problems(made: Data, _old: Data | None, _release: str) -> Problems:
     """The problems of each item, and of items of one type."""
     seen: set[str] = set()
     for path, item in items_at(made.get("spec", {}), "limits", ("spec",)):
@@ -547,8 +531,8 @@ _WITHOUT_VALUES = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating
 _OPPOSITES = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 
 
-def resourcequota_problems(quota: Data, _: Any) -> Problems:
-    """The problems of the amounts and the scopes."""
+def resourcequota_problems(quota: Data, old: Data | None, _: str) -> Problems:
+    """The problems of the amounts, and of the scopes, which cannot change."""
     spec = quota.get("spec", {})
     hard = spec.get("hard", {})
     for name, text in hard.items():
@@ -561,11 +545,7 @@ def resourcequota_problems(quota: Data, _: Any) -> Problems:
         yield from _condition(condition, hard, at)
     names = [each.get("scopeName", "") for each in selector.get("matchExpressions", ())]
     yield from _opposites(names, (*path, "matchExpressions"))
-
-
-def resourcequota_update_problems(quota: Data, old: Data) -> Problems:
-    """The problem of changed scopes."""
-    if set(quota.get("spec", {}).get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
+    if old is not None and set(spec.get("scopes", ())) != set(old.get("spec", {}).get("scopes", ())):
         yield fixed(("spec", "scopes"), "the `scopes` of a quota cannot change", "create another quota")
 
 
@@ -683,19 +663,3 @@ def share_problems(value: Any, path: Path) -> Problems:
         yield Problem("wrong-format", path, f'`{path[-1]}`: expected a number of pods or a percentage such as `50%`, got "{value}"', hint)
     elif int(value[:-1]) > 100:
         yield Problem("out-of-range", path, f"`{path[-1]}` must not be more than 100%, got {value}")
-
-
-#: Kind -> the rules on each object, and those on an update besides.
-RULES: dict[str, tuple[KindRules, KindRules | None]] = {
-    "ClusterRole": (role_problems, None),
-    "ClusterRoleBinding": (rolebinding_problems, rolebinding_update_problems),
-    "ConfigMap": (configmap_problems, configmap_update_problems),
-    "LimitRange": (limitrange_problems, None),
-    "Namespace": (namespace_problems, None),
-    "PodDisruptionBudget": (poddisruptionbudget_problems, None),
-    "PriorityClass": (priorityclass_problems, priorityclass_update_problems),
-    "ResourceQuota": (resourcequota_problems, resourcequota_update_problems),
-    "Role": (role_problems, None),
-    "RoleBinding": (rolebinding_problems, rolebinding_update_problems),
-    "Secret": (secret_problems, secret_update_problems),
-}

@@ -248,7 +248,7 @@ def _subresource_problems(rule: Data, path: Path) -> Problems:
 # Bindings.
 
 
-def binding_problems(binding: Data, _: Any) -> Problems:
+def binding_problems(binding: Data, _old: Any, _release: str) -> Problems:
     """The problems of a binding of either kind."""
     spec, path = binding.get("spec", {}), ("spec",)
     is_mutating = binding["kind"] == "MutatingAdmissionPolicyBinding"

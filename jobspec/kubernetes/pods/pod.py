@@ -37,7 +37,7 @@ from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 
@@ -46,7 +46,7 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def new_pod_problems(pod: Data, release: str) -> Problems:
+def new_pod_problems(pod: Data, _: Data | None, release: str) -> Problems:
     """The problems of a decoded pod that is to be made, besides its metadata."""
     yield from (each for each in _new(pod, release) if not _repeats(each, pod))
 
@@ -149,6 +149,20 @@ def template_problems(template: Data, path: Path, release: str) -> Problems:
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
         yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
+
+
+def pod_template_problems(made: Data, _: Data | None, release: str) -> Problems:
+    """The problems of a decoded PodTemplate."""
+    return template_problems(made.get("template", {}), ("template",), release)
+
+
+def with_template(own: Iterable[Problem], template: Data, release: str, path: Path = ("spec", "template")) -> Problems:
+    """The problems of an object's *own*, and those of its pod template at other places."""
+    reported: set[Path] = set()
+    for problem in own:
+        reported.add(problem.path)
+        yield problem
+    yield from (problem for problem in template_problems(template, path, release) if problem.path not in reported)
 
 
 def template_metadata_problems(template: Data, spec: Data, path: Path) -> Problems:

@@ -13,18 +13,25 @@ from jobspec.data import package_path
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import integer, is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
+from jobspec.kubernetes.pods.pod import with_template
 from jobspec.kubernetes.problems import closest, missing, one_of
 from jobspec.kubernetes.workloads.jobs import job_spec
 from jobspec.kubernetes.workloads.selectors import negative_numbers
 
 _SPEC: Path = ("spec",)
-_JOB: Path = ("spec", "jobTemplate", "spec")
+_JOB = ("spec", "jobTemplate", "spec")
 _NUMBERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
-def cronjob_problems(data: Data, old: Data | None) -> Problems:
-    """The problems of a CronJob, but for those of any pod template, as an update of *old* unless that is None."""
+def cronjob_problems(data: Data, old: Data | None, release: str) -> Problems:
+    """The problems of a CronJob, as an update of *old* unless that is None."""
+    path = (*_JOB, "template")
+    return with_template(_cronjob_problems(data, old), mapping(data, *path), release, path)
+
+
+def _cronjob_problems(data: Data, old: Data | None) -> Problems:
+    """Those but for the problems of any pod template."""
     spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))
     yield from negative_numbers(spec, _NUMBERS, _SPEC)

@@ -6,11 +6,13 @@ and conversions of pkg/apis/apps/v1, 1.30 to 1.37.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
+from jobspec.kubernetes.pods.pod import template_metadata_problems, template_problems, with_template
 from jobspec.kubernetes.pods.volumes import claim_template_problems
 from jobspec.kubernetes.problems import describe, items_at, missing, named, one_of
 from jobspec.kubernetes.workloads.selectors import (
@@ -27,10 +29,16 @@ from jobspec.targets import is_at_least
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 _DEADLINE = 600  # by default
+_TEMPLATE = ("spec", "template")
 
 
-def lasting_problems(data: Data, old: Data | None) -> Problems:
-    """The problems of a Deployment, ReplicaSet or DaemonSet, but for those of any pod template, as an update of *old* unless that is None.
+def lasting_problems(data: Data, old: Data | None, release: str) -> Problems:
+    """The problems of a Deployment, ReplicaSet or DaemonSet, as an update of *old* unless that is None."""
+    return with_template(_lasting_problems(data, old), mapping(data, *_TEMPLATE), release)
+
+
+def _lasting_problems(data: Data, old: Data | None) -> Problems:
+    """Those but for the problems of any pod template.
 
     A DaemonSet without a selector is refused for the labels of its template, which nothing selects.
     """
@@ -62,8 +70,14 @@ def _deadline(spec: Data) -> Problems:
 # selector is the labels of the template where none is written.
 
 
-def replication_controller_problems(data: Data) -> Problems:
-    """The problems of a ReplicationController, but for those of any pod template."""
+def replication_controller_problems(data: Data, _: Data | None, release: str) -> Problems:
+    """The problems of a ReplicationController."""
+    own, spec = _replication_controller_problems(data), mapping(data, "spec")
+    return with_template(own, mapping(spec, "template"), release) if "template" in spec else own
+
+
+def _replication_controller_problems(data: Data) -> Problems:
+    """Those but for the problems of any pod template."""
     spec = mapping(data, "spec")
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     selector = string_map(spec, "selector") or labels
@@ -89,7 +103,20 @@ _RETENTION = ("Retain", "Delete")
 
 
 def stateful_set_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
+    """The problems of a StatefulSet, as an update of *old* unless that is None."""
+    own = _stateful_set_problems(data, old, release)
+    template, places = _pods_of(mapping(data, "spec"))
+    if not is_at_least(release, "1.34"):  # which looks at the pods only as it makes them
+        return chain(own, template_metadata_problems(template, mapping(template, "spec"), _TEMPLATE))
+    # the pods of a stored StatefulSet that is wrong by rules that came later are not looked at any more
+    before = _pods_of(mapping(old, "spec"))[0]
+    if old and (any(_stateful_set_problems(old, old, release)) or any(template_problems(before, _TEMPLATE, release))):
+        return own
+    return (_at_own_volume(problem, places) for problem in with_template(own, template, release))
+
+
+def _stateful_set_problems(data: Data, old: Data | None, release: str) -> Problems:
+    """Those but for the problems of any pod template.
 
     An update does not look at what cannot change.
     """
@@ -123,7 +150,7 @@ def _name_of_claim(claim: Data, path: Path) -> Problems:
         yield from named(name, "a volume", bad_label_name, (*path, "metadata", "name"))
 
 
-def pods_of(spec: Data) -> tuple[Data, list[int]]:
+def _pods_of(spec: Data) -> tuple[Data, list[int]]:
     """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
 
     It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
@@ -138,7 +165,7 @@ def pods_of(spec: Data) -> tuple[Data, list[int]]:
     return {**template, "spec": {**kept, **({"volumes": volumes} if volumes else {})}}, [index for index, _ in own]
 
 
-def at_own_volume(problem: Problem, places: list[int]) -> Problem:
+def _at_own_volume(problem: Problem, places: list[int]) -> Problem:
     """A problem of the checked template, at the volume that it has in the written one."""
     path = problem.path
     if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):

@@ -16,6 +16,7 @@ from jobspec.kubernetes.metadata import (
     generated_name,
     selector_problems,
 )
+from jobspec.kubernetes.pods.pod import with_template
 from jobspec.kubernetes.problems import (
     at_most,
     closest,
@@ -37,8 +38,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_TEMPLATE = ("spec", "template")
+
+
 def job_problems(data: Data, old: Data | None, release: str) -> Problems:
-    """The problems of a Job, but for those of any pod template, as an update of *old* unless that is None."""
+    """The problems of a Job, as an update of *old* unless that is None."""
+    return with_template(_job_problems(data, old, release), mapping(data, *_TEMPLATE), release)
+
+
+def _job_problems(data: Data, old: Data | None, release: str) -> Problems:
+    """Those but for the problems of any pod template."""
     data = _without_disabled(data, release, is_new=old is None)
     spec = with_defaults(mapping(data, "spec"))
     if old is not None:
@@ -375,7 +384,6 @@ def managed_by(name: str, path: Path) -> Problems:
 
 
 _SPEC: Path = ("spec",)
-_TEMPLATE: Path = ("spec", "template")
 _FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 CHANGEABLE_OF_PODS = ("nodeSelector", "tolerations", "schedulingGates")
 _ANEW = "restore the old value, or create a Job of another name"
