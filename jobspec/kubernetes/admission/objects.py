@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
 from jobspec.go.values import mapping
@@ -42,7 +45,8 @@ class PolicyObjects:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What is pickled: not the compiled policies, which no other process can have."""
-        return _unpickled, ([each for named in self._by_place.values() for each in named.values()], self.complete)
+        objects = [each for named in self._by_place.values() for each in named.values()]
+        return partial(PolicyObjects, complete=self.complete), (objects,)
 
     def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
         """The same with further objects."""
@@ -114,10 +118,6 @@ class PolicyObjects:
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
 
 
-def _unpickled(objects: list[Data], complete: CompleteKinds) -> PolicyObjects:
-    return PolicyObjects(objects, complete=complete)
-
-
 def _by_place(objects: Iterable[Data]) -> _ByPlace:
     found: _ByPlace = {}
     for each in objects:
@@ -174,11 +174,7 @@ def may_be_parameter(policies: Iterable[Document]) -> Callable[[GroupKind, str, 
     references = [each for each in (mapping(one.data, "spec", "paramRef") for one in bindings) if each]
     names = {str(each["name"]) for each in references if each.get("name")}
     selectors = [each.get("selector") for each in references if not each.get("name")]
-
-    def is_selected(labels: Any) -> bool:
-        return any(selects(each, labels if isinstance(labels, dict) else {}) for each in selectors)
-
-    return lambda kind, name, labels: kind in wanted and (name in names or is_selected(labels))
+    return lambda kind, name, labels: kind in wanted and (name in names or any(selects(each, mapping(labels)) for each in selectors))
 
 
 def may_concern(policies: Iterable[Document], kind: GroupKind) -> bool:
@@ -234,37 +230,25 @@ def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralCon
 # Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pkg/api/v1/pod, 1.36.
 
 
-class Reference:
+class Reference(NamedTuple):
     """An object that a pod needs, the keys that it reads of it, and the path of its name."""
 
-    __slots__ = ("is_optional", "is_projected", "keys", "kind", "name", "path")
-
-    def __init__(
-        self,
-        kind: GroupKind,
-        name: str,
-        path: Path,
-        keys: Sequence[tuple[str, Path]] = (),
-        *,
-        is_optional: bool = False,
-        is_projected: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.name = name
-        self.path = path
-        self.keys = keys
-        """Each with its path."""
-        self.is_optional = is_optional
-        """Whether the pod starts without it, too."""
-        self.is_projected = is_projected
-        """Whether it is one of several sources of one volume."""
+    kind: GroupKind
+    name: str
+    path: Path
+    keys: Sequence[tuple[str, Path]] = ()
+    """Each with its path."""
+    is_optional: bool = False
+    """Whether the pod starts without it, too."""
+    is_projected: bool = False
+    """Whether it is one of several sources of one volume."""
 
 
 def references(spec: Data) -> Iterator[Reference]:
     """What a pod refers to."""
     for index, volume in enumerate(sequence(spec, "volumes")):
         yield from _of_volume(volume, ("spec", "volumes", index))
-    for path, container in containers(spec, ("initContainers", "containers")):
+    for path, container in containers(spec, CONTAINERS):
         yield from _of_container(container, path)
 
 

@@ -525,6 +525,8 @@ class _PolicyExpression(NamedTuple):
     """The variables of the policy that it uses, and those that these use, in the order in which they are evaluated."""
     costs: dict[int, int]
     """The most that it costs where the largest value is of a size, by the bits of that."""
+    is_part: bool
+    """Whether it only names a part of what is given, such as `object.spec`."""
 
     def at_most(self, largest: int) -> int:
         """The most that it costs where no value is larger; sizes are rounded up, so that few costs are estimated."""
@@ -547,7 +549,7 @@ class _PolicyExpressions:
         self._compiled: dict[str, _PolicyExpression | str] = {}
         for name, text in self.of_variables.items():
             found = self.compiled(text)
-            if not isinstance(found, str) and names_of(found.program.tree.root):
+            if not isinstance(found, str) and found.is_part:
                 self.parts.add(name)
             self._types[name] = DYN if isinstance(found, str) else declared_type(found.program.checked.result)
         self._compiled = {}  # some were compiled without the variables after them
@@ -560,11 +562,14 @@ class _PolicyExpressions:
         return self._compiled[text]
 
     def _expression(self, program: Program) -> _PolicyExpression:
-        reads = _reads(program)
+        from jobspec.kubernetes.cel.syntax import names_of, walk
+
+        reads = [found for found in map(names_of, walk(program.tree.root)) if found]
         own = {names[1] for names in reads if names[0] == VARIABLES and len(names) > 1} & self._types.keys()
         inner = [self.compiled(self.of_variables[name]) for name in own]
         used = own.union(*(each.variables for each in inner if not isinstance(each, str)))
-        return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {})
+        is_part = bool(names_of(program.tree.root))
+        return _PolicyExpression(program, reads, [name for name in self.of_variables if name in used], {}, is_part)
 
 
 class Evaluation:
@@ -841,31 +846,9 @@ def _program(text: str, variables: tuple[tuple[str, CelType], ...], unknown: fro
         return f"cannot be compiled ({complaint})"
 
 
-def _reads(program: Program) -> list[Names]:
-    """The names on the way to each value that an expression reads."""
-    from jobspec.kubernetes.cel.syntax import walk
-
-    return [found for found in map(names_of, walk(program.tree.root)) if found]
-
-
-def names_of(node: Any) -> Names:
-    """The names on the way to the value of a node; empty where it is no chain of names."""
-    from jobspec.kubernetes.cel.syntax import Call, Literal, Name, Select
-
-    if isinstance(node, Name):
-        return (node.name,)
-    if isinstance(node, Select):
-        inner, field = names_of(node.operand), node.field
-    elif isinstance(node, Call) and node.function in ("_[_]", "_?._", "_[?_]") and isinstance(node.arguments[1], Literal):
-        inner, field = names_of(node.arguments[0]), node.arguments[1].value
-    else:
-        return ()
-    return (*inner, field) if inner and isinstance(field, str) else ()
-
-
 def _loops(program: Program) -> Iterator[tuple[Names, str]]:
     """What each `all` of an expression goes through, and the name of its item."""
-    from jobspec.kubernetes.cel.syntax import Comprehension, Literal, walk
+    from jobspec.kubernetes.cel.syntax import Comprehension, Literal, names_of, walk
 
     for node in walk(program.tree.root):
         if isinstance(node, Comprehension) and isinstance(node.start, Literal) and node.start.value is True:

@@ -5,12 +5,14 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from jobspec import kinds
 from jobspec.diagnostics import Data, Diagnostic, Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.generated import ANY
-from jobspec.kubernetes.admission.objects import PolicyObjects, Reference, references, sequence
+from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, Reference, containers, references
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.schemas import shapes
@@ -19,7 +21,6 @@ from jobspec.targets import is_at_least
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
@@ -27,20 +28,17 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class PodReview:
+class PodReview(NamedTuple):
     """What the plugins say of a pod, and the pod as they leave it."""
 
-    __slots__ = ("pod", "refusals", "waits", "warnings")
-
-    def __init__(self, pod: Data, refusals: Sequence[Problem], warnings: Sequence[Problem], waits: Sequence[Problem] = ()) -> None:
-        self.pod = pod
-        """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
-        self.refusals = refusals
-        """Why the server refuses it; the server reports the first alone. Paths are those of the pod as it was given."""
-        self.warnings = warnings
-        """What the server warns of, where it refuses nothing."""
-        self.waits = waits
-        """What the accepted pod would wait for, forever."""
+    pod: Data
+    """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
+    refusals: Sequence[Problem]
+    """Why the server refuses it; the server reports the first alone. Paths are those of the pod as it was given."""
+    warnings: Sequence[Problem]
+    """What the server warns of, where it refuses nothing."""
+    waits: Sequence[Problem] = ()
+    """What the accepted pod would wait for, forever."""
 
 
 def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
@@ -103,7 +101,6 @@ def answer(document: Document, target: Target, policies: PolicyObjects, *, old: 
 
 
 def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> AdmissionAnswer:
-
     review = review_pod(document.data, document.namespace, policies, target)
     refusals = review.refusals if old is None else _of_update(document.data, old.data, review.refusals)
     warnings = [*review.warnings, *review.waits] if old is None else []
@@ -113,12 +110,8 @@ def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Do
 
 def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Problem]:
     """The refusals that the server repeats on an update: those of Pod Security, where an image changes, which is all that can."""
-
-    def images(data: Data) -> list[Any]:
-        spec = mapping(data, "spec")
-        return [each.get("image") for field in ("initContainers", "containers") for each in sequence(spec, field)]
-
-    return [each for each in refusals if each.rule == "pod-security"] if images(pod) != images(old) else []
+    before, after = ([each.get("image") for _, each in containers(mapping(data, "spec"), CONTAINERS)] for data in (old, pod))
+    return [each for each in refusals if each.rule == "pod-security"] if after != before else []
 
 
 def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
@@ -151,9 +144,8 @@ def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]
     """The problems of a namespace's labels, but for those that it has already."""
     from jobspec.kubernetes.admission.pod_security import label_problems
 
-    before = {(each.path, each.message) for each in label_problems(mapping(old.data, "metadata", "labels"))} if old else set()
-    found = list(label_problems(mapping(document.data, "metadata", "labels")))
-    if {(each.path, each.message) for each in found} != before:
+    found, before = (list(label_problems(mapping(each.data, "metadata", "labels"))) if each else [] for each in (document, old))
+    if {(each.path, each.message) for each in found} != {(each.path, each.message) for each in before}:
         yield from _diagnostics(document, found, "error")
 
 

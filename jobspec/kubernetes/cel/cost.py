@@ -110,6 +110,10 @@ class _Size(NamedTuple):
 _UNKNOWN = _Size(0, _LARGEST)
 
 
+def _exactly(number: int) -> _Size:
+    return _Size(number, number)
+
+
 class _Entries(NamedTuple):
     """The sizes of the keys and values of a list or a map that an expression makes."""
 
@@ -184,8 +188,7 @@ class _Called(NamedTuple):
 
     def item(self) -> _Operand | None:
         """An item of the target; None if that is no list."""
-        assert self.target
-        return self.of.item(self.target)
+        return self.of.item(self.first)
 
 
 #: The cost of a call without its arguments, and the size of its result; None for what costs as much as any call.
@@ -335,7 +338,7 @@ class _Estimation:
         if node.at in self._sizes:
             return self._sizes[node.at]
         if (number := _written_size(node)) is not None:
-            return _Size(number, number)
+            return _exactly(number)
         if (declared := self._declared_size(self._path(node))) is not None:
             self._sizes[node.at] = declared
             return declared
@@ -490,10 +493,6 @@ def _reads(factor: float = 1, *, keeps_size: bool = False) -> Callable[[_Called]
     return lambda called: (called.first.reading(factor), called.first.size if keeps_size else None)
 
 
-def _argument_read(called: _Called) -> _Found:
-    return called.arguments[0].reading(), None
-
-
 def _sum(called: _Called) -> _Found:
     """`+`: texts, bytes and lists."""
     if not called.takes("string", "bytes", "list"):
@@ -522,11 +521,6 @@ def _equal(called: _Called) -> _Found:
     return _compared(called)
 
 
-def _contains(called: _Called) -> _Found:
-    assert called.target
-    return _times(called.target.reading(), called.arguments[0].reading()), None
-
-
 def _matches(called: _Called) -> _Found:
     """A pattern in a text. Before 1.37, the function `matches`, other than the member, costs as much as any call."""
     if called.target is None and not is_at_least(called.of.release, "1.37"):
@@ -537,24 +531,21 @@ def _matches(called: _Called) -> _Found:
 
 
 def _finds(called: _Called) -> _Found:
-    assert called.target
     found = _matches(called)
-    return found and (found[0], _Size(0, called.target.size.most))
+    return found and (found[0], _Size(0, called.first.size.most))
 
 
 def _walks(called: _Called) -> _Found:
     """The cost of reading each item of a list with its text, or a text."""
-    assert called.target
     item = called.item()
     if item is None:
-        return called.target.reading(), None
+        return called.first.reading(), None
     each = _plus(1, item.reading()) if item.kind.name in ("string", "bytes") else 1
-    return _times(called.target.size.most, each), None
+    return _times(called.first.size.most, each), None
 
 
 def _replaces(called: _Called) -> _Found:
-    assert called.target
-    text, old, new = called.target.size, called.arguments[0].size, called.arguments[1].size
+    text, old, new = called.first.size, called.arguments[0].size, called.arguments[1].size
     if old.least == 0:  # the new text may go between all characters
         longest = _plus(_times(_plus(text.most, 1), new.most), text.most)
     elif new.most <= old.least:
@@ -567,21 +558,19 @@ def _replaces(called: _Called) -> _Found:
         shortest = text.least
     else:
         shortest = _times(ceil(float(text.least) / float(old.most)), new.least)
-    return called.target.reading(2), _Size(shortest, longest)
+    return called.first.reading(2), _Size(shortest, longest)
 
 
 def _splits(called: _Called) -> _Found:
-    assert called.target
-    most = called.target.size.most
+    most = called.first.size.most
     limit = called.arguments[1].node if len(called.arguments) > 1 else None
     if isinstance(limit, Literal) and limit.kind == "int":
         most = limit.value & _LARGEST
-    return called.target.reading(2), _Size(0, most)
+    return called.first.reading(2), _Size(0, most)
 
 
 def _joins(called: _Called) -> _Found:
-    assert called.target
-    number, item = called.target.size, called.item()
+    number, item = called.first.size, called.item()
     size = number.times(item.size) if item else _Size(0, 0)
     if called.arguments:
         between = _Size(max(number.least - 1, 0), max(number.most - 1, 0))
@@ -589,7 +578,7 @@ def _joins(called: _Called) -> _Found:
     return _scaled(size.most, _PER_CHARACTER), size
 
 
-def _contains_address(called: _Called) -> _Found:
+def _contains_address(called: _Called) -> tuple[int, None]:
     """The cost of comparing two addresses; one given as a string is parsed."""
     compared = _scaled(2 * _ADDRESS_BYTES, _PER_CHARACTER)
     return _plus(compared, called.arguments[0].reading() if called.overload.takes[1].name == "string" else 0), None
@@ -597,12 +586,7 @@ def _contains_address(called: _Called) -> _Found:
 
 def _contains_network(called: _Called) -> _Found:
     """The cost of comparing two addresses, and the lengths of the prefixes."""
-    found = _contains_address(called)
-    return found and (_plus(found[0], _scaled(_ADDRESS_BYTES, _PER_CHARACTER), 1), None)
-
-
-def _validates(called: _Called) -> _Found:
-    return _scaled(called.arguments[0].reading(), _LONGEST_PATTERN_OF_FORMAT * _PER_CHARACTER_OF_PATTERN), None
+    return _plus(_contains_address(called)[0], _scaled(_ADDRESS_BYTES, _PER_CHARACTER), 1), None
 
 
 def _quotes(called: _Called) -> _Found:
@@ -633,17 +617,7 @@ def _literal_int(operand: _Operand, default: int) -> int:
 
 def _slices(called: _Called) -> _Found:
     start, end = called.arguments
-    number = _literal_int(end, called.first.size.most) - _literal_int(start, 0) & _LARGEST
-    return _makes(_Size(number, number))
-
-
-def _ranges(called: _Called) -> _Found:
-    number = _literal_int(called.arguments[0], _LARGEST)
-    return _makes(_Size(number, number))
-
-
-def _flattens(called: _Called) -> _Found:
-    return _makes(called.first.size, float(_literal_int(called.arguments[0], _LARGEST) if called.arguments else 1))
+    return _makes(_exactly(_literal_int(end, called.first.size.most) - _literal_int(start, 0) & _LARGEST))
 
 
 def _squared(called: _Called) -> _Found:
@@ -654,11 +628,10 @@ def _squared(called: _Called) -> _Found:
 
 
 def _compares_sets(factor: float) -> Callable[[_Called], _Found]:
-    def found(called: _Called) -> _Found:
-        one, other = called.arguments
-        return _plus(_scaled(_times(one.size.most, other.size.most), factor), 1), None
+    def cost(called: _Called) -> _Found:
+        return _plus(_scaled(_times(*(each.size.most for each in called.arguments)), factor), 1), None
 
-    return found
+    return cost
 
 
 #: What calls of functions cost; calls of all others cost 1.
@@ -672,8 +645,8 @@ _CALLS: dict[str, Callable[[_Called], _Found]] = {
     "string": _as_text,
     "format": _reads(),
     "strings.quote": _quotes,
-    **dict.fromkeys(("startsWith", "endsWith"), _argument_read),
-    "contains": _contains,
+    **dict.fromkeys(("startsWith", "endsWith"), lambda called: (called.arguments[0].reading(), None)),
+    "contains": lambda called: (_times(called.first.reading(), called.arguments[0].reading()), None),
     "matches": _matches,
     **dict.fromkeys(("find", "findAll"), _finds),
     **dict.fromkeys(("isSorted", "sum", "min", "max", "indexOf", "lastIndexOf"), _walks),
@@ -686,13 +659,14 @@ _CALLS: dict[str, Callable[[_Called], _Found]] = {
     "ip.isCanonical": _reads(2),
     "containsIP": _contains_address,
     "containsCIDR": _contains_network,
-    "validate": _validates,
+    "validate": lambda called: (
+        _scaled(called.arguments[0].reading(), _LONGEST_PATTERN_OF_FORMAT * _PER_CHARACTER_OF_PATTERN),
+        None,
+    ),
     "slice": _slices,
-    "lists.range": _ranges,
+    "lists.range": lambda called: _makes(_exactly(_literal_int(called.arguments[0], _LARGEST))),
     "reverse": lambda called: _makes(called.first.size),
-    "flatten": _flattens,
+    "flatten": lambda called: _makes(called.first.size, float(_literal_int(called.arguments[0], _LARGEST) if called.arguments else 1)),
     **dict.fromkeys(("distinct", "sort", "@sortByAssociatedKeys"), _squared),
-    "sets.contains": _compares_sets(1),
-    "sets.intersects": _compares_sets(1),
-    "sets.equivalent": _compares_sets(2),
+    **{f"sets.{name}": _compares_sets(factor) for name, factor in (("contains", 1), ("intersects", 1), ("equivalent", 2))},
 }

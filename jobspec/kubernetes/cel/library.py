@@ -18,7 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields, is_patch_type
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
 from jobspec.kubernetes.cel.signatures import DYN, CelType
-from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, parse, walk
+from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, SyntaxTree, names_of, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
 _TYPES = {
@@ -163,8 +163,9 @@ def adapted(tree: SyntaxTree, checked: CheckedExpression, unknown: Collection[tu
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
     message.CopyFrom(tree.message)
+    paths = {node.at: names_of(node) for node in walk(tree.root)} if composed else {}
     for expr in _expressions(message.expr):
-        path = _path(expr) if composed else ()
+        path = paths.get(expr.id, ())
         if path in unknown:
             expr.call_expr.Clear()
             expr.call_expr.function = _UNKNOWN
@@ -217,19 +218,6 @@ def _as_map(struct: Any) -> None:
     own = struct.entries.add()
     own.map_key.const_expr.string_value, own.value.const_expr.string_value = PATCH_TYPE, struct.message_name
     struct.ClearField("message_name")
-
-
-def _path(expr: Any) -> tuple[str, ...]:
-    """The names on the way to a value, as in `request.userInfo`; empty where it is no chain of names."""
-    if expr.HasField("ident_expr"):
-        return (expr.ident_expr.name,)
-    if expr.HasField("select_expr"):
-        inner, field = _path(expr.select_expr.operand), expr.select_expr.field
-    elif expr.HasField("call_expr") and expr.call_expr.function in ("_[_]", "_?._", "_[?_]"):
-        inner, field = _path(expr.call_expr.args[0]), expr.call_expr.args[1].const_expr.string_value
-    else:
-        return ()
-    return (*inner, field) if inner and field else ()
 
 
 def _adapt_call(expr: Any, checked: CheckedExpression) -> None:

@@ -90,7 +90,8 @@ _FORMATS = (
     *("dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix", "dns1123SubdomainPrefix"),
     *("dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date", "datetime"),
 )
-_CONVERSIONS = {
+#: The types that each conversion takes.
+CONVERTIBLE = {
     "bool": ("bool", "string"),
     "bytes": ("bytes", "string"),
     "double": ("double", "int", "string", "uint"),
@@ -109,7 +110,7 @@ _SIZED = ("bytes", "list<A>", "map<A, B>", "string")
 #: Name, parameters and result of each overload; a member function has the type of its target before the name. The overloads of a function
 #: are in upstream's order: the first one that fits decides what an unbound type is.
 _SIGNATURES = [
-    *(f"{name}({taken}) {name}" for name, types in _CONVERSIONS.items() for taken in types),
+    *(f"{name}({taken}) {name}" for name, types in CONVERTIBLE.items() for taken in types),
     "type(A) type<A>",
     "_?_:_(bool, A, A) A",
     "!_(bool) bool",

@@ -138,9 +138,26 @@ def is_too_deep(error: RuntimeError) -> bool:
 def walk(node: Any) -> Iterator[Any]:
     """Give a node and all nodes below it."""
     yield node
-    for child in _CHILDREN[type(node)](node):
-        if child is not None:
-            yield from walk(child)
+    for child in children(node):
+        yield from walk(child)
+
+
+def children(node: Any) -> Iterator[Any]:
+    """The nodes directly below a node."""
+    return (child for child in _CHILDREN[type(node)](node) if child is not None)
+
+
+def names_of(node: Any) -> tuple[str, ...]:
+    """The names on the way to the value of a node, such as `request.userInfo`; empty where it is no chain of names."""
+    if isinstance(node, Name):
+        return (node.name,)
+    if isinstance(node, Select):
+        inner, field = names_of(node.operand), node.field
+    elif isinstance(node, Call) and node.function in ("_[_]", "_?._", "_[?_]") and isinstance(node.arguments[1], Literal):
+        inner, field = names_of(node.arguments[0]), node.arguments[1].value
+    else:
+        return ()
+    return (*inner, field) if inner and isinstance(field, str) else ()
 
 
 _CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {

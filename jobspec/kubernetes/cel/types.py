@@ -17,8 +17,8 @@ from jobspec.kubernetes.cel import syntax
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError, Fields
 from jobspec.kubernetes.cel.cost import Declared, Estimate, Steps, estimate
 from jobspec.kubernetes.cel.paths import RESOURCE, spellings, without_literals
-from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, DYN, STRING, CelType, list_of, map_of, optional_of
-from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
+from jobspec.kubernetes.cel.signatures import BACKTICKS_SINCE, CONVERTIBLE, DYN, STRING, CelType, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, children, walk
 from jobspec.targets import is_at_least
 
 Schema = dict[str, Any]
@@ -200,13 +200,10 @@ _TAKE_PATTERN = ("matches", "find", "findAll")
 _PRINTABLE = ("list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null", "dyn")
 _CLAUSES = {
     "s": _PRINTABLE,
-    "d": ("int", "uint", "dyn"),
-    "f": ("double", "string", "dyn"),
-    "e": ("double", "string", "dyn"),
+    **dict.fromkeys("do", ("int", "uint", "dyn")),
+    **dict.fromkeys("fe", ("double", "string", "dyn")),
     "b": ("int", "uint", "bool", "dyn"),
-    "x": ("int", "uint", "string", "bytes", "dyn"),
-    "X": ("int", "uint", "string", "bytes", "dyn"),
-    "o": ("int", "uint", "dyn"),
+    **dict.fromkeys("xX", ("int", "uint", "string", "bytes", "dyn")),
 }
 
 
@@ -285,8 +282,7 @@ def _check_clause(letter: str, item: Any, checked: CheckedExpression) -> None:
     if kind.name not in _CLAUSES[letter]:
         raise CompileError(item.at, f"`%{letter}` does not take {kind}")
     if letter == "s" and isinstance(item, (ListOf, MapOf)):
-        inner = item.items if isinstance(item, ListOf) else [part for key, value, _ in item.entries for part in (key, value)]
-        for each in inner:
+        for each in children(item):
             _check_clause(letter, each, checked)
 
 
@@ -308,8 +304,7 @@ def fold(node: Any) -> Literal | None:
     if isinstance(node, Literal):
         return node
     if isinstance(node, (ListOf, MapOf)):
-        inner = node.items if isinstance(node, ListOf) else [part for key, value, _ in node.entries for part in (key, value)]
-        is_constant = all(fold(part) is not None for part in inner)
+        is_constant = all(fold(part) is not None for part in children(node))
         return Literal(node.at, "list" if isinstance(node, ListOf) else "map", None) if is_constant else None
     if not isinstance(node, Call) or node.target is not None or node.function not in CONVERSIONS:
         return None
@@ -317,7 +312,7 @@ def fold(node: Any) -> Literal | None:
     if constant is None:
         return None
     try:
-        if constant.kind not in _CONVERTIBLE.get(node.function, (constant.kind,)):
+        if not {constant.kind, "A"} & set(CONVERTIBLE[node.function]):  # `dyn(...)` takes all, and hides them from the type checker
             raise ValueError
         return Literal(node.at, *CONVERSIONS[node.function](constant))
     except (ValueError, OverflowError):
@@ -424,18 +419,6 @@ def _seconds(text: str) -> int:
     return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) - ahead
 
 
-_NUMBERS = ("int", "uint", "double", "string")
-#: The types of constants that each conversion takes; `dyn(...)` hides them from the type checker.
-_CONVERTIBLE: dict[str, tuple[str, ...]] = {
-    "bool": ("bool", "string"),
-    "bytes": ("bytes", "string"),
-    "double": _NUMBERS,
-    "duration": ("duration", "int", "string"),
-    "int": (*_NUMBERS, "duration", "timestamp"),
-    "string": (*_NUMBERS, "bool", "bytes", "duration", "timestamp"),
-    "timestamp": ("int", "string", "timestamp"),
-    "uint": _NUMBERS,
-}
 #: The type and the value that each conversion makes of a constant.
 CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "bool": _as_bool,
