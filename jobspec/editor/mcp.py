@@ -11,7 +11,8 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from threading import Lock
 from typing import Any
@@ -105,7 +106,7 @@ class Tools:
     def fix(self, path: str, text: str = "") -> dict[str, Any]:
         """The safe fixes of a file, as a diff that `git apply` takes, and what is left to fix by hand."""
         name = self._name(path)
-        with _Written(self._files, name, text):
+        with _written(self._files, name, text):
             before, after = self._files.fixed(name)
         return {"diff": _diff(name, before, after), "left": self._judged(path, after, advice=True)["findings"]}
 
@@ -183,10 +184,10 @@ class Tools:
 
     def _judged(self, path: str, text: str, *, advice: bool) -> dict[str, Any]:
         name = self._name(path or (_NEW if text else os.curdir))
-        with _Written(self._files, name, text):
+        with _written(self._files, name, text):
             if not text and path and not os.path.exists(name):
                 raise _error(f"{path}: no such file or folder")
-            results = _asked(lambda: self._files.results(self._names_below(name), advice=advice))
+            results = _asked(lambda: self._files.results(None if os.path.isdir(name) else [name], advice=advice))
             found = self._files.by_file(results)
         here = {each: diagnostics for each, diagnostics in found.items() if _is_below(each, name)}
         rows = [row for each in results if _is_below(os.path.normpath(each.path), name) for row in each.documents]
@@ -197,9 +198,6 @@ class Tools:
             "findings": _findings(findings),
             "releases": self._cluster().releases,
         }
-
-    def _names_below(self, name: str) -> list[str] | None:
-        return None if os.path.isdir(name) else [name]
 
     def _cluster(self) -> Any:
         return _asked(self._files.cluster)
@@ -227,20 +225,17 @@ class Tools:
 _FEW = 3  # objects that are shown in full
 
 
-class _Written:
-    """A text in place of a file's, for one question."""
-
-    def __init__(self, files: Workspace, name: str, text: str) -> None:
-        self._files, self._name, self._text = files, name, text
-
-    def __enter__(self) -> None:
-        self._files.look_again()  # what the agent has written meanwhile counts
-        if self._text:
-            self._files.write(self._name, self._text)
-
-    def __exit__(self, *_: object) -> None:
-        if self._text:
-            self._files.write(self._name, None)
+@contextmanager
+def _written(files: Workspace, name: str, text: str) -> Iterator[None]:
+    """Have a text in place of a file's, for one question."""
+    files.look_again()  # what the agent has written meanwhile counts
+    if text:
+        files.write(name, text)
+    try:
+        yield
+    finally:
+        if text:
+            files.write(name, None)
 
 
 def _is_below(name: str, folder: str) -> bool:
@@ -305,21 +300,8 @@ class _Confined:
 
 _REFUSED = frozenset(
     (
-        *(
-            "os.system",
-            "os.exec",
-            "os.posix_spawn",
-            "os.remove",
-            "os.rename",
-            "os.rmdir",
-            "os.mkdir",
-            "os.truncate",
-            "os.link",
-            "os.symlink",
-            "os.chmod",
-            "os.chown",
-            "os.utime",
-        ),
+        *(f"os.{each}" for each in ("system", "exec", "posix_spawn", "remove", "rename", "rmdir", "mkdir", "truncate", "link", "symlink")),
+        *(f"os.{each}" for each in ("chmod", "chown", "utime")),
         *("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request"),
     )
 )

@@ -93,8 +93,7 @@ class CustomKinds:
 
         A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
-        group, _, version = document.api_version.rpartition("/")
-        name = (group, document.kind)
+        name, version = document.group_kind, document.api_version.rpartition("/")[2]
         with self._reading:  # another thread waits until the CRDs are there
             self._read_files(name, judge)
         crd = self._crds.get(name)
@@ -110,8 +109,7 @@ class CustomKinds:
 
     def defines(self, document: Document) -> bool:
         """Whether a CRD defines the document's kind, or is in a file that may."""
-        name = (document.api_version.rpartition("/")[0], document.kind)
-        return name in self._crds or any(each.may_define(*name) for each in self._unread)
+        return document.group_kind in self._crds or any(each.may_define(*document.group_kind) for each in self._unread)
 
     def shape(self, document: Document) -> Shape | None:
         """The structure of a document that was judged by its CRD; None where it was not."""
@@ -120,17 +118,17 @@ class CustomKinds:
 
     def plural(self, document: Document) -> str:
         """The resource of a document's kind, as its CRD names it; empty without one."""
-        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        crd = self._crds.get(document.group_kind)
         return str(crd.data["spec"]["names"].get("plural") or "") if crd else ""
 
     def versions(self, document: Document) -> list[str]:
         """The versions that a server converts a document's kind to by its CRD, served or not; none without one."""
-        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        crd = self._crds.get(document.group_kind)
         return [each["name"] for each in crd.data["spec"]["versions"]] if crd else []
 
     def is_converted_by_name(self, document: Document) -> bool:
         """Whether other versions of a document's kind are by its CRD the same under another `apiVersion`."""
-        crd = self._crds.get((document.api_version.rpartition("/")[0], document.kind))
+        crd = self._crds.get(document.group_kind)
         return crd is not None and (crd.data["spec"].get("conversion") or {}).get("strategy", "None") == "None"
 
     def _add(self, crd: Document) -> None:

@@ -15,7 +15,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import mapping
 from jobspec.kubernetes.cel.paths import RESERVED, spellings
-from jobspec.kubernetes.cel.signatures import BOOL, DYN, INT, STRING, CelType, declared_type, list_of, map_of
+from jobspec.kubernetes.cel.signatures import DYN, STRING, CelType, declared_type, list_of, map_of, parsed_type, split_types
 from jobspec.kubernetes.metadata import (
     bad_dns1035_label,
     bad_path_segment,
@@ -289,44 +289,29 @@ def _actions(spec: Data, path: Path) -> Problems:
 # Expressions.
 
 
+#: The fields of the objects that any expression of a policy reads, with their types; those of Kubernetes begin with a capital letter.
+_FIELDS = {
+    "GroupVersionKind": "group string, version string, kind string",
+    "GroupVersionResource": "group string, version string, resource string",
+    "UserInfo": "username string, uid string, groups list<string>, extra map<string, list<string>>",
+    "AdmissionRequest": """kind GroupVersionKind, resource GroupVersionResource, requestKind GroupVersionKind,
+        requestResource GroupVersionResource, subResource string, requestSubResource string, name string, namespace string,
+        operation string, userInfo UserInfo, dryRun bool, options dyn""",
+    "Namespace": "metadata NamespaceMetadata, spec NamespaceSpec, status NamespaceStatus",
+    "NamespaceMetadata": """name string, generateName string, namespace string, UID string, resourceVersion string,
+        labels map<string, string>, annotations map<string, string>, creationTimestamp timestamp, deletionTimestamp timestamp,
+        deletionGracePeriodSeconds int, generation int, finalizers list<string>""",
+    "NamespaceSpec": "finalizers list<string>",
+    "NamespaceStatus": "conditions list<NamespaceCondition>, phase string",
+    "NamespaceCondition": "status string, type string, message string, reason string, lastTransitionTime timestamp",
+}
+
+
 def _types() -> tuple[dict[str, CelType], dict[str, dict[str, CelType]]]:
     """The types of what any expression of a policy reads, and the fields of objects among them."""
-    texts, time = map_of(STRING, STRING), CelType("timestamp")
-    request, namespace = CelType("kubernetes.AdmissionRequest"), CelType("kubernetes.Namespace")
-    kind, resource, user = (
-        CelType("kubernetes.GroupVersionKind"),
-        CelType("kubernetes.GroupVersionResource"),
-        CelType("kubernetes.UserInfo"),
-    )
-    metadata, spec, status = (CelType(f"kubernetes.Namespace{each}") for each in ("Metadata", "Spec", "Status"))
-    condition = CelType("kubernetes.NamespaceCondition")
-    strings = ("subResource", "requestSubResource", "name", "namespace", "operation")
-    fields = {
-        kind.name: dict.fromkeys(("group", "version", "kind"), STRING),
-        resource.name: dict.fromkeys(("group", "version", "resource"), STRING),
-        user.name: {"username": STRING, "uid": STRING, "groups": list_of(STRING), "extra": map_of(STRING, list_of(STRING))},
-        request.name: {
-            "kind": kind,
-            "resource": resource,
-            "requestKind": kind,
-            "requestResource": resource,
-            **dict.fromkeys(strings, STRING),
-            "userInfo": user,
-            "dryRun": BOOL,
-            "options": DYN,
-        },
-        namespace.name: {"metadata": metadata, "spec": spec, "status": status},
-        spec.name: {"finalizers": list_of(STRING)},
-        condition.name: {**dict.fromkeys(("status", "type", "message", "reason"), STRING), "lastTransitionTime": time},
-        status.name: {"conditions": list_of(condition), "phase": STRING},
-        metadata.name: {
-            **dict.fromkeys(("name", "generateName", "namespace", "UID", "resourceVersion"), STRING),
-            **dict.fromkeys(("labels", "annotations"), texts),
-            **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), time),
-            **dict.fromkeys(("deletionGracePeriodSeconds", "generation"), INT),
-            "finalizers": list_of(STRING),
-        },
-    }
+    rows = {name: (each.split(maxsplit=1) for each in split_types(fields)) for name, fields in _FIELDS.items()}
+    fields = {f"kubernetes.{name}": {field: parsed_type(kind) for field, kind in row} for name, row in rows.items()}
+    namespace, request = CelType("kubernetes.Namespace"), CelType("kubernetes.AdmissionRequest")
     return {"object": DYN, "oldObject": DYN, "namespaceObject": namespace, "request": request}, fields
 
 
@@ -368,7 +353,9 @@ class _CompiledExpressions:
         if self._has_variables and has_variables:
             types["variables"] = CelType(_VARIABLES)
             fields[_VARIABLES] = self.variables
-        types |= _optional_types(has_params=self._has_params, has_authorizer=has_authorizer)
+        types |= {"params": DYN} if self._has_params else {}
+        if has_authorizer:
+            types |= {"authorizer": CelType("authorizer"), "authorizer.requestResource": CelType("resourceCheck")}
         try:
             checked = compile_text(text.strip() if is_trimmed else text, types, fields, release=self._release, patches=patches)
         except RecursionError:
@@ -383,13 +370,6 @@ class _CompiledExpressions:
             message = f"`{in_one_line(text)}` must evaluate to {wanted} but got {found}".replace(" null", " null_type")
             yield Problem("wrong-format", at, message)
         return declared_type(checked.result)
-
-
-def _optional_types(*, has_params: bool, has_authorizer: bool) -> dict[str, CelType]:
-    found = {"params": DYN} if has_params else {}
-    return (
-        {**found, "authorizer": CelType("authorizer"), "authorizer.requestResource": CelType("resourceCheck")} if has_authorizer else found
-    )
 
 
 # Type-check warnings in the status of a policy: expressions that do not fit the kinds that it matches.
@@ -410,8 +390,8 @@ def type_warnings(policy: Data, target: Target) -> Iterator[tuple[Path, str, boo
         for at, validation in items_at(spec, "validations", ("spec",)):
             for field in ("expression", "messageExpression"):
                 text = validation.get(field) or ""
-                why = compiles.error(text) if text.strip() else ""
-                if why and (*at, field) not in seen:
+                why = compiles.compiled(text) if text.strip() else DYN
+                if isinstance(why, str) and (*at, field) not in seen:
                     seen.add((*at, field))
                     is_unseen = any(why.endswith(f"undefined field '{each}'") for each in compiles.unseen)
                     yield (*at, field), f"`{in_one_line(text)}` does not fit {name}: {why}", is_unseen
@@ -450,15 +430,11 @@ class _Typed:
         self._types["variables"] = CelType(_VARIABLES)
         self._fields[_VARIABLES] = variables = {}
         for each in spec.get("variables") or ():
-            found_type = self._compiled(each.get("expression") or "")
+            found_type = self.compiled(each.get("expression") or "")
             variables[each.get("name")] = DYN if isinstance(found_type, str) else declared_type(found_type)
 
-    def error(self, text: str) -> str:
-        """Why an expression does not fit; empty where it does."""
-        found = self._compiled(text)
-        return found if isinstance(found, str) else ""
-
-    def _compiled(self, text: str) -> CelType | str:
+    def compiled(self, text: str) -> CelType | str:
+        """The type of an expression, or why it does not fit."""
         from jobspec.kubernetes.cel.types import compile_text
 
         try:

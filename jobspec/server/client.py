@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import queue
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -112,7 +111,8 @@ class Client:
         self._pool.clear()
 
     def _send(self, method: str, url: str, body: str | None, kind: str) -> BaseHTTPResponse:
-        headers = {"Accept": JSON, "User-Agent": MANAGER, **self._authorization()}
+        token = self._configuration.auth_settings().get("BearerToken", {}).get("value")
+        headers = {"Accept": JSON, "User-Agent": MANAGER, **({"Authorization": token} if token else {})}
         if body is not None:
             headers["Content-Type"] = kind
         raw = body.encode() if body is not None else None
@@ -120,10 +120,6 @@ class Client:
             method, url, body=raw, headers=headers, timeout=self._timeout, retries=False, redirect=False
         )
         return response
-
-    def _authorization(self) -> dict[str, str]:
-        token = self._configuration.auth_settings().get("BearerToken", {}).get("value")
-        return {"Authorization": token} if token else {}
 
 
 def _reply(response: BaseHTTPResponse) -> Reply:
@@ -257,34 +253,11 @@ def in_threads(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[],
 
     The threads are daemons, so that the process can end while a server is slow; an executor would wait for them.
     """
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    stopped = threading.Event()
-    finished: queue.SimpleQueue[tuple[int, R | None, BaseException | None]] = queue.SimpleQueue()
-    for number in range(len(items)):
-        waiting.put(number)
-
-    def run() -> None:
-        while not stopped.is_set():
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                finished.put((number, work(items[number]), None))
-            except BaseException as error:
-                finished.put((number, None, error))
-                return
-
-    for _ in range(min(_AT_A_TIME, len(items))):
-        threading.Thread(target=run, daemon=True).start()
+    if not items:
+        return []
     results: dict[int, R] = {}
-    try:
-        while len(results) < len(items):
-            number, result, error = finished.get()
-            if error is not None:
-                raise error
-            results[number] = result  # type: ignore[assignment]  # without an error there is one
+    with ThreadPool(min(_AT_A_TIME, len(items))) as pool:
+        for number, result in pool.imap_unordered(lambda number: (number, work(items[number])), range(len(items))):
+            results[number] = result
             done()
-    finally:
-        stopped.set()
     return [results[number] for number in range(len(items))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
@@ -230,18 +229,30 @@ def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralCon
 # Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pkg/api/v1/pod, 1.36.
 
 
-class Reference(NamedTuple):
+class Reference:
     """An object that a pod needs, the keys that it reads of it, and the path of its name."""
 
-    kind: GroupKind
-    name: str
-    path: Path
-    keys: Sequence[tuple[str, Path]] = ()
-    """Each with its path."""
-    is_optional: bool = False
-    """Whether the pod starts without it, too."""
-    is_projected: bool = False
-    """Whether it is one of several sources of one volume."""
+    __slots__ = ("is_optional", "is_projected", "keys", "kind", "name", "path")
+
+    def __init__(
+        self,
+        kind: GroupKind,
+        name: str,
+        path: Path,
+        keys: Sequence[tuple[str, Path]] = (),
+        *,
+        is_optional: bool = False,
+        is_projected: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.path = path
+        self.keys = keys
+        """Each with its path."""
+        self.is_optional = is_optional
+        """Whether the pod starts without it, too."""
+        self.is_projected = is_projected
+        """Whether it is one of several sources of one volume."""
 
 
 def references(spec: Data) -> Iterator[Reference]:

@@ -6,8 +6,6 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
@@ -31,13 +29,17 @@ _NONE = Quantity(0, "decimal")
 _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
 
-class NamespaceQuota(NamedTuple):
+class NamespaceQuota:
     """A ResourceQuota: what it allows, and what is used of that."""
 
-    name: str
-    data: Data
-    hard: Amounts
-    used: Amounts
+    __slots__ = ("data", "hard", "name", "used")
+
+    def __init__(self, name: str, data: Data) -> None:
+        self.name = name
+        self.data = data
+        status = mapping(data, "status")
+        self.hard = amounts(status.get("hard") or mapping(data, "spec").get("hard"))
+        self.used = amounts(status.get("used"))
 
 
 def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problems:
@@ -75,11 +77,7 @@ def exceeds(problem: Problem) -> bool:
 
 
 def _quotas(namespace: str, objects: PolicyObjects) -> list[NamespaceQuota]:
-    found = [(name, data, mapping(data, "status")) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
-    return [
-        NamespaceQuota(name, data, amounts(status.get("hard") or mapping(data, "spec").get("hard")), amounts(status.get("used")))
-        for name, data, status in found
-    ]
+    return [NamespaceQuota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
 
 
 def _counts(quota: NamespaceQuota, pod: Data) -> bool:

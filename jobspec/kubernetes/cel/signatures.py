@@ -230,12 +230,14 @@ def _is_qualified(call: str) -> bool:
     return call in _QUALIFIED or space in _NAMESPACES or (space == "optional") or (space == "format" and name in _FORMATS)
 
 
-def _type(text: str) -> CelType:
+def parsed_type(text: str) -> CelType:
+    """The type that a text such as `map<string, dyn>` names; names of Kubernetes begin with a capital letter."""
     name, _, inside = text.removesuffix(">").partition("<")
-    return CelType(name, tuple(map(_type, _split(inside)))) if inside else CelType(text)
+    prefix = "kubernetes." if len(name) > 1 and name[0].isupper() else ""
+    return CelType(prefix + name, tuple(map(parsed_type, split_types(inside))))
 
 
-def _split(text: str) -> list[str]:
+def split_types(text: str) -> list[str]:
     """The types of a list of types: the text split at its commas, those in angle brackets left out."""
     found, depth = [""], 0
     for character in text:
@@ -253,8 +255,8 @@ def _table() -> dict[str, list[Overload]]:
         call, _, taken = signature.partition("(")
         arguments, _, result = taken.rpartition(") ")
         target, _, name = ("", "", call) if _is_qualified(call) else call.rpartition(".")
-        takes = tuple(map(_type, ([target] if target else []) + _split(arguments)))
-        table.setdefault(name, []).append(Overload(bool(target), takes, _type(result)))
+        takes = tuple(map(parsed_type, ([target] if target else []) + split_types(arguments)))
+        table.setdefault(name, []).append(Overload(bool(target), takes, parsed_type(result)))
     return table
 
 
