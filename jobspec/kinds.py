@@ -106,7 +106,7 @@ POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
 PLUGIN_REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
 
 #: Group, kind, versions, scope, component, names; `-` is none.
-#: Without a component a kind has no model of ours, and a built-in one has upstream's structure. Without a version, only its scope is known.
+#: Without a component a kind has no model of ours, and a built-in one has upstream's structure.
 #: What `names` says of an object's name:
 #:   subdomain           a DNS subdomain (RFC 1123); `generateName` has to begin one
 #:   made-subdomain      a DNS subdomain; of `generateName`, only the name that is made of it is looked at
@@ -215,12 +215,8 @@ storage.k8s.io                VolumeAttributesClass             v1        Cluste
 _ANY_FINALIZERS = frozenset(
     (
         *("APIService", "Lease", "PodDisruptionBudget", "RuntimeClass", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
-        *(
-            "MutatingWebhookConfiguration",
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-            "ValidatingWebhookConfiguration",
-        ),
+        *("MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+        "ValidatingWebhookConfiguration",
     )
 )
 
@@ -251,13 +247,15 @@ UNKNOWN = CompleteKinds()
 class Kind:
     """One kind in all its versions."""
 
-    __slots__ = ("component", "group", "name", "names", "namespaced", "versions")
+    __slots__ = ("api_versions", "component", "group", "name", "names", "namespaced", "versions")
 
     def __init__(self, group: str, name: str, versions: str, scope: str, component: str, names: str) -> None:
         self.group = group
         self.name = name
-        self.versions = versions.split(",") if versions != "-" else []
+        self.versions = versions.split(",")
         """The versions that jobspec judges."""
+        self.api_versions = [f"{group}/{version}".lstrip("/") for version in self.versions]
+        """What manifests of the kind say as `apiVersion`."""
         self.namespaced = scope == "Namespaced"
         """Whether its objects are in a namespace; of others the server drops `metadata.namespace`."""
         self.component = component.strip("-")
@@ -275,14 +273,9 @@ class Kind:
         """Whether finalizers of its objects, other than Kubernetes' own, need a domain."""
         return self.is_builtin and self.name not in _ANY_FINALIZERS and (self.group, self.name) != ("", "Event")
 
-    @property
-    def api_versions(self) -> list[str]:
-        """What manifests of the kind say as `apiVersion`."""
-        return [f"{self.group}/{version}".lstrip("/") for version in self.versions]
 
-
-_ROWS = {("" if group == "core" else group, name): rest for group, name, *rest in map(str.split, _TABLE.strip().splitlines())}
-_found: dict[GroupKind, Kind] = {}
+_EVERY = [Kind(group.removesuffix("core"), *row) for group, *row in map(str.split, _TABLE.strip().splitlines())]
+_KINDS = {(kind.group, kind.name): kind for kind in _EVERY}
 
 
 def configures_queues(kind: GroupKind, data: Mapping[str, object]) -> bool:
@@ -299,43 +292,35 @@ def group_kind(api_version: str, kind: str) -> GroupKind:
 
 def find(api_version: str, kind: str) -> Kind | None:
     """The kind that a manifest's `apiVersion` and `kind` name; None where jobspec does not know the kind or this version of it."""
-    name = group_kind(api_version, kind)
-    if name not in _ROWS:
-        return None
-    found = _found.get(name) or _found.setdefault(name, Kind(*name, *_ROWS[name]))
-    return found if api_version in found.api_versions else None
+    found = _KINDS.get(group_kind(api_version, kind))
+    return found if found and api_version in found.api_versions else None
 
 
 def is_unknown_version(api_version: str, kind: str) -> bool:
     """Whether jobspec judges a kind, but not in this version."""
-    row = _ROWS.get(group_kind(api_version, kind))
-    return row is not None and row[0] != "-" and find(api_version, kind) is None
+    found = _KINDS.get(group_kind(api_version, kind))
+    return found is not None and api_version not in found.api_versions
 
 
 def is_cluster_scoped(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to be in no namespace, in whatever version."""
-    row = _ROWS.get(group_kind(api_version, kind))
-    return row is not None and row[1] == "Cluster"
+    found = _KINDS.get(group_kind(api_version, kind))
+    return found is not None and not found.namespaced
 
 
 def every() -> list[Kind]:
-    """All kinds that are known, of which those without a version are only known by name."""
-    if not _every:
-        _every.extend(Kind(*name, *row) for name, row in _ROWS.items())
-    return _every
-
-
-_every: list[Kind] = []
+    """All kinds that are known."""
+    return _EVERY
 
 
 def with_schema() -> list[Kind]:
     """The kinds that jobspec has a model of."""
-    return [kind for kind in every() if kind.component]
+    return [kind for kind in _EVERY if kind.component]
 
 
 def built_in() -> list[Kind]:
     """The kinds that an API server serves without any CRD."""
-    return [kind for kind in every() if kind.is_builtin and kind.versions]
+    return [kind for kind in _EVERY if kind.is_builtin]
 
 
 def plural_of(kind: str) -> str:
@@ -348,8 +333,7 @@ def plural_of(kind: str) -> str:
 
 def all_of(group: str, resource: str) -> list[Kind]:
     """The kinds of a resource in a group; an empty group means any group, as for a server that looks for kinds."""
-    found = [each for each in _ROWS if plural_of(each[1]) == resource and group in ("", each[0])]
-    return [Kind(*name, *_ROWS[name]) for name in found]
+    return [kind for kind in _EVERY if plural_of(kind.name) == resource and group in ("", kind.group)]
 
 
 #: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.

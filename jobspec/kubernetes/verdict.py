@@ -262,7 +262,7 @@ def unknown(document: Document, target: Target) -> tuple[Diagnostic, bool]:
         hint = f"write `apiVersion: {stable[-1]}`" if stable else "it has no replacement"
         return document.problem("unknown-kind", _not_any_more(name, version, target, last), ("apiVersion",), hint=hint), True
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
-    at_version = any(kind.name == document.kind and (kind.component or kind.versions) for kind in kinds.every())
+    at_version = any(kind.name == document.kind for kind in kinds.every())
     hint, is_meant = _near_kind(document)
     return document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint), is_meant
 

@@ -49,7 +49,7 @@ def test_manifests_on_web_pages(live: Live) -> None:
 
 def _builtin(live: Live) -> list[tuple[kinds.Kind, list[str]]]:
     """The built-in kinds, each with its versions in the server's release."""
-    found = [kind for name, row in kinds._ROWS.items() if (kind := kinds.Kind(*name, *row)).is_builtin]
+    found = kinds.built_in()
     served = [(kind, [each for each in kind.api_versions if shapes.load(each, kind.name, live.cluster.target)]) for kind in found]
     return [(kind, versions) for kind, versions in served if versions]
 
