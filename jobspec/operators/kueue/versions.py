@@ -13,10 +13,14 @@ from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from jobspec.diagnostics import Data
     from jobspec.kinds import GroupKind
+
+    #: Part of an object -> its fields that have other names -> the name, and the value.
+    Changes = dict[str, dict[str, tuple[str, Any]]]
 
 _OLD = f"{GROUP}/v1beta1"
 _NEW = f"{GROUP}/v1beta2"
@@ -67,9 +71,9 @@ def as_v1beta2(data: Data) -> Data:
     if data.get("apiVersion") != _OLD:
         return data
     change = _CHANGES.get(str(data.get("kind")))
-    spec, status = mapping(data, "spec"), mapping(data, "status")
-    parts = dict(zip(("spec", "status"), change(spec, status) if change else (spec, status), strict=True))
-    return {**data, "apiVersion": _NEW, **{name: part for name, part in parts.items() if name in data}}
+    parts = {name: mapping(data, name) for name in ("spec", "status")}
+    made = change(*parts.values()) if change else {}
+    return {**data, "apiVersion": _NEW, **{name: _renamed(part, made.get(name, {})) for name, part in parts.items() if name in data}}
 
 
 def converted(data: Data, version: str) -> Data | None:
@@ -83,44 +87,35 @@ def converted(data: Data, version: str) -> Data | None:
     return {**data, "apiVersion": _OLD, **made}
 
 
-def _cluster_queue(spec: Data, status: Data) -> tuple[Data, Data]:
+def _cluster_queue(spec: Data, _: Data) -> Changes:
     checks = spec.get("admissionChecks")
+    fungibility = {key: _FUNGIBILITY.get(str(value), value) for key, value in mapping(spec, "flavorFungibility").items()}
     made = {
         "cohort": ("cohortName", spec.get("cohort")),
         "admissionChecks": ("admissionChecksStrategy", {"admissionChecks": [{"name": each} for each in checks or ()]} if checks else None),
-        "flavorFungibility": (
-            "flavorFungibility",
-            {key: _FUNGIBILITY.get(str(value), value) for key, value in mapping(spec, "flavorFungibility").items()},
-        ),
+        "flavorFungibility": ("flavorFungibility", fungibility),
     }
-    return _renamed(spec, made), status
+    return {"spec": made}
 
 
-def _local_queue(spec: Data, status: Data) -> tuple[Data, Data]:
-    return spec, _renamed(status, {"flavorUsage": ("flavorsUsage", status.get("flavorUsage"))})
+def _multi_kueue_cluster(spec: Data, _: Data) -> Changes:
+    fields = ("kubeConfig", "clusterProfileRef")
+    return {"spec": dict.fromkeys(fields, ("clusterSource", {key: spec[key] for key in fields if spec.get(key)}))}
 
 
-def _admission_check(spec: Data, status: Data) -> tuple[Data, Data]:
-    return _renamed(spec, {"retryDelayMinutes": ("", None)}), status
-
-
-def _multi_kueue_cluster(spec: Data, status: Data) -> tuple[Data, Data]:
-    source = {key: spec[key] for key in ("kubeConfig", "clusterProfileRef") if spec.get(key)}
-    return _renamed(spec, {"kubeConfig": ("clusterSource", source), "clusterProfileRef": ("clusterSource", source)}), status
-
-
-def _workload(spec: Data, status: Data) -> tuple[Data, Data]:
+def _workload(spec: Data, status: Data) -> Changes:
     group, kind = _PRIORITY_SOURCES.get(str(spec.get("priorityClassSource")), ("", ""))
     reference = {"group": group, "kind": kind, "name": spec.get("priorityClassName")} if kind else None
-    renamed = {"priorityClassName": ("priorityClassRef", reference), "priorityClassSource": ("", None)}
     old, new = "accumulatedPastExexcutionTimeSeconds", "accumulatedPastExecutionTimeSeconds"
-    return _renamed(spec, renamed), _renamed(status, {old: (new, status.get(old))})
+    renamed = {"priorityClassName": ("priorityClassRef", reference), "priorityClassSource": ("", None)}
+    return {"spec": renamed, "status": {old: (new, status.get(old))}}
 
 
-_CHANGES = {
-    "AdmissionCheck": _admission_check,
+#: Kind -> what becomes of its spec and status in v1beta2.
+_CHANGES: dict[str, Callable[[Data, Data], Changes]] = {
+    "AdmissionCheck": lambda *_: {"spec": {"retryDelayMinutes": ("", None)}},
     "ClusterQueue": _cluster_queue,
-    "LocalQueue": _local_queue,
+    "LocalQueue": lambda _, status: {"status": {"flavorUsage": ("flavorsUsage", status.get("flavorUsage"))}},
     "MultiKueueCluster": _multi_kueue_cluster,
     "Workload": _workload,
 }
