@@ -6,6 +6,7 @@ Rules and reports look at the job by role, with the container that trains.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
@@ -36,29 +37,16 @@ def expand(
     first and the last one are made, for all between. *skip_server_checks*: a server is known to accept all that is made.
     Raises JobspecError for a kind that is not expanded.
     """
+    how = {"first_and_last_only": first_and_last_only, "skip_server_checks": skip_server_checks}
     if job.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.objects import expand_pytorchjob
 
-        return expand_pytorchjob(
-            job,
-            target,
-            context=context,
-            gang_scheduler=gang_scheduler,
-            first_and_last_only=first_and_last_only,
-            skip_server_checks=skip_server_checks,
-        )
+        return expand_pytorchjob(job, target, context=context, gang_scheduler=gang_scheduler, **how)
     if job.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.objects import expand_trainjob
         from jobspec.operators.trainer.runtimes import runtime_of
 
-        return expand_trainjob(
-            job,
-            runtime_of(job, context, target),
-            target,
-            context=context,
-            first_and_last_only=first_and_last_only,
-            skip_server_checks=skip_server_checks,
-        )
+        return expand_trainjob(job, runtime_of(job, context, target), target, context=context, **how)
     raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")
 
 
@@ -171,12 +159,12 @@ class ExpandedPod:
     @property
     def rank(self) -> str:
         """Empty where the pods agree on ranks when they meet, and for pods that have none."""
-        return self._among.ranks()[id(self.tree)]
+        return self._among.ranks[id(self.tree)]
 
     @property
     def host_name(self) -> str:
         """The name by which the namespace's pods reach it."""
-        return _host_name(self.tree, self._among.services())
+        return _host_name(self.tree, self._among.services)
 
     def containers(self) -> Iterator[tuple[MarkedTree, bool]]:
         """Its containers in the order in which they start, and whether each is an init container."""
@@ -197,28 +185,22 @@ def pods_among(objects: Sequence[MarkedTree]) -> list[ExpandedPod]:
 class _Among:
     """The objects created with a pod, and look-ups in all of them, made on first use."""
 
-    __slots__ = ("_objects", "_ranks", "_services", "pods")
-
     def __init__(self, objects: Sequence[MarkedTree]) -> None:
         self._objects = objects
-        self._ranks: dict[int, str] | None = None
-        self._services: dict[str, MarkedTree] | None = None
         self.pods = [each for each in objects if text(each, "kind") == "Pod"]
 
+    @cached_property
     def services(self) -> Mapping[str, MarkedTree]:
         """The services by name."""
-        if self._services is None:
-            self._services = {text(each, "metadata", "name"): each for each in self._objects if text(each, "kind") == "Service"}
-        return self._services
+        return {text(each, "metadata", "name"): each for each in self._objects if text(each, "kind") == "Service"}
 
+    @cached_property
     def ranks(self) -> Mapping[int, str]:
         """The rank of each pod, by the identity of its tree."""
-        if self._ranks is None:
-            ranks = list(map(_rank, self.pods))
-            if not any(ranks):
-                ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in self.pods]
-            self._ranks = {id(tree): rank for tree, rank in zip(self.pods, ranks, strict=True)}
-        return self._ranks
+        ranks = list(map(_rank, self.pods))
+        if not any(ranks):
+            ranks = [text(each, "metadata", "annotations", JOB_INDEX) for each in self.pods]
+        return {id(tree): rank for tree, rank in zip(self.pods, ranks, strict=True)}
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:
