@@ -28,7 +28,7 @@ def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list
 
 
 def _reported(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
-    name, path = dropped.path[-1], path_at(dropped.tree.place(), document)
+    name, path = dropped.name, path_at(dropped.tree.place(), document)
     if name == "numProcPerNode":
         is_default = dropped.tree.value == "auto"
         message = f"a runtime of trainer {target['trainer']} has no number of processes"
@@ -54,22 +54,15 @@ def migrate_trainjob(
 def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
     """The metadata of Jobs that a spec has no place for: pods do not show them."""
     if PATCH_FIELDS[2] in before.value and PATCH_FIELDS[2] not in after.value:
-        yield from (Dropped(("template.metadata",), each) for each in unwritten(read_changes(before)))
+        yield from (Dropped("template.metadata", each) for each in unwritten(read_changes(before)))
 
 
 def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:
-    spec = tree.value["spec"]
-    shape = shapes.load(API_VERSION, "TrainJob", target)
-    inside = shape and shape.at(("spec",))
-    assert inside and inside.fields
-    known = inside.fields
+    spec, known = tree.value["spec"], shapes.part(API_VERSION, "TrainJob", target, ("spec",)).fields or {}
     field = next(each for each in reversed(PATCH_FIELDS) if each in known)
-    changes = read_changes(spec)
-    kept = {name: each for name, each in spec.value.items() if name not in (*PATCH_FIELDS, *OF_JOBSET)}
-    if all(name in known for name in spec.value):
-        kept = dict(spec.value)
-    else:
-        kept |= written(changes, field)
+    kept = dict(spec.value)
+    if not kept.keys() <= known.keys():
+        kept = {name: each for name, each in kept.items() if name not in (*PATCH_FIELDS, *OF_JOBSET)} | written(read_changes(spec), field)
     if "trainer" in kept and isinstance(kept["trainer"].value, dict) and not takes_words_for_processes(target["trainer"]):
         kept["trainer"] = _with_numbers(kept["trainer"])
     return tree.with_value({**tree.value, "spec": spec.with_value(kept)})
@@ -255,30 +248,21 @@ def merged(one: MarkedTree, other: MarkedTree, name: str = "") -> MarkedTree:
 class Dropped:
     """A field that is not there any more."""
 
-    path: tuple[str, ...]
-    """Names of fields; the items of lists are left out."""
+    name: str
     tree: MarkedTree
 
 
 def pruned(tree: MarkedTree, target: Target) -> tuple[MarkedTree, list[Dropped]]:
     """A manifest without the fields that a release lacks, and those fields."""
-    shape = shapes.load(str(tree.value["apiVersion"].value), str(tree.value["kind"].value), target)
-    assert shape
     dropped: list[Dropped] = []
-    return _pruned(tree, shape, (), dropped), dropped
+    return _pruned(tree, shapes.part(text(tree, "apiVersion"), text(tree, "kind"), target), dropped), dropped
 
 
-def _pruned(tree: MarkedTree, shape: Shape, path: tuple[str, ...], dropped: list[Dropped]) -> MarkedTree:
+def _pruned(tree: MarkedTree, shape: Shape, dropped: list[Dropped]) -> MarkedTree:
     if isinstance(tree.value, list) and shape.items is not None:
-        return tree.with_value([_pruned(each, shape.items, path, dropped) for each in tree.value])
-    if not isinstance(tree.value, dict):
+        return tree.with_value([_pruned(each, shape.items, dropped) for each in tree.value])
+    if not isinstance(tree.value, dict) or (shape.fields is None and shape.values is None):
         return tree
-    if shape.fields is not None:
-        fields = shape.fields
-        dropped += [Dropped((*path, name), each) for name, each in tree.value.items() if name not in fields]
-        kept = {name: _pruned(each, fields[name], (*path, name), dropped) for name, each in tree.value.items() if name in fields}
-        return tree.with_value(kept)
-    if shape.values is not None:
-        values = shape.values
-        return tree.with_value({name: _pruned(each, values, (*path, name), dropped) for name, each in tree.value.items()})
-    return tree
+    known = {name: child for name in tree.value if (child := shape.at((name,)))}
+    dropped += [Dropped(name, each) for name, each in tree.value.items() if name not in known]
+    return tree.with_value({name: _pruned(tree.value[name], child, dropped) for name, child in known.items()})

@@ -132,8 +132,7 @@ _MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: 
 
 def stored(document: Document, target: Target) -> MarkedTree:
     """The document as its operator sees it, where a server accepts it."""
-    shape = shapes.load(document.api_version, document.kind, target)
-    assert shape
+    shape = shapes.part(document.api_version, document.kind, target)
     tree = with_crd_defaults(marked(document), shape, Mark(f"the CRD of {document.kind}"))
     return tree.with_value({**tree.value, "metadata": _created_metadata(tree.value["metadata"], api_server(target))})
 
@@ -230,7 +229,8 @@ def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
     """The spec of a JobSet in Go's form."""
     written = as_go_writes(spec, shape)
     written = each_item(written, "replicatedJobs", _replicated_job)
-    return each_item(written, "volumeClaimPolicies", lambda policy: each_item(policy, "templates", _encoded_claim))
+    parts = (("metadata",), ("status",), ("spec", "resources"))
+    return each_item(written, "volumeClaimPolicies", lambda each: each_item(each, "templates", lambda claim: with_mappings(claim, *parts)))
 
 
 def as_applied(tree: MarkedTree) -> MarkedTree:
@@ -249,12 +249,8 @@ def _replicated_job(replicated: MarkedTree) -> MarkedTree:
 
 def _pod(spec: MarkedTree) -> MarkedTree:
     for name in ("containers", "initContainers"):
-        spec = each_item(spec, name, _encoded_container)
+        spec = each_item(spec, name, lambda container: each_item(with_mappings(container, ("resources",)), "env", _with_divisor))
     return each_item(spec, "volumes", _volume)
-
-
-def _encoded_container(container: MarkedTree) -> MarkedTree:
-    return each_item(with_mappings(container, ("resources",)), "env", _with_divisor)
 
 
 def _with_divisor(variable: MarkedTree) -> MarkedTree:
@@ -264,14 +260,8 @@ def _with_divisor(variable: MarkedTree) -> MarkedTree:
 
 
 def _volume(volume: MarkedTree) -> MarkedTree:
-    if volume.get("ephemeral", "volumeClaimTemplate") is None:
-        return volume
     template = ("ephemeral", "volumeClaimTemplate")
-    return with_mappings(volume, (*template, "metadata"), (*template, "spec", "resources"))
-
-
-def _encoded_claim(claim: MarkedTree) -> MarkedTree:
-    return with_mappings(claim, ("metadata",), ("status",), ("spec", "resources"))
+    return with_mappings(volume, (*template, "metadata"), (*template, "spec", "resources")) if volume.get(*template) else volume
 
 
 def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
@@ -281,11 +271,10 @@ def with_variables(container: MarkedTree, variables: MarkedTree | None) -> Marke
 
 def _copied(given: MarkedTree) -> MarkedTree:
     """A variable of a TrainJob as the trainer writes it: a source hides its value, and of sources it knows four."""
-    source = given.get("valueFrom")
+    source, empty = given.get("valueFrom"), given.with_value("")
     own = source.with_value(_env_source(source)) if source else None
-    value = None if source else given.get("value") or given.with_value("")
-    name = given.get("name") or given.with_value("")  # a webhook of the trainer rewrites the job, and adds absent names
-    return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
+    fields = {"valueFrom": own, "value": None if source else given.get("value") or empty}
+    return with_fields(given.with_value({"name": given.get("name") or empty}), fields)  # a webhook adds absent names
 
 
 def _env_source(source: MarkedTree) -> dict[str, MarkedTree]:

@@ -176,7 +176,7 @@ _builtin: dict[str, dict[str, Shape]] = {}
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
     """The shape of a kind in the releases of *target*; None for a kind without a compiled schema, or not served by the release."""
     known = find(api_version, kind)
-    if not known or not known.versions:
+    if not known:
         return None
     if known.is_builtin:
         return _in_releases(api_version, kind).get(target["kubernetes"])
@@ -185,6 +185,14 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
     if name not in _loaded:
         _loaded[name] = linked(_read_compiled(name)["shapes"])[0]
     return _loaded[name]
+
+
+def part(api_version: str, kind: str, target: Target, path: Path = ()) -> Shape:
+    """The shape at a path of a kind that the releases of *target* have."""
+    shape = load(api_version, kind, target)
+    found = shape and shape.at(path)
+    assert found, (api_version, kind, path)
+    return found
 
 
 def releases(api_version: str, kind: str) -> list[str]:

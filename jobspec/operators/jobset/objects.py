@@ -15,6 +15,8 @@ from jobspec.schemas import shapes
 from jobspec.targets import Target, is_at_least
 from jobspec.workloads import TEMPLATE
 
+JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+"""Its `apiVersion` and `kind`."""
 _CONTAINERS = (*TEMPLATE, "spec", "containers")
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 
@@ -35,20 +37,20 @@ def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[Ma
     network = jobset.get("spec", "network")
     if network is None or not is_true(network, "enableDNSHostnames"):
         return []
-    name = jobset.value["metadata"].value["name"]
-    subdomain = network.get("subdomain")
-    metadata = {
-        "name": subdomain if subdomain and subdomain.value else name,
-        "namespace": jobset.value["metadata"].value["namespace"],
-        "ownerReferences": owners,
-    }
-    early = network.get("publishNotReadyAddresses")
+    name, early = jobset.value["metadata"].value["name"], network.get("publishNotReadyAddresses")
+    metadata = {"name": _subdomain(jobset), "namespace": jobset.value["metadata"].value["namespace"], "ownerReferences": owners}
     spec = {
         "clusterIP": "None",
         "selector": {f"{PREFIX}/jobset-name": name},
         **({"publishNotReadyAddresses": early} if early and early.value else {}),
     }
     return [set_by(operator_mark("jobset", target["jobset"]), {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})]
+
+
+def _subdomain(jobset: MarkedTree) -> MarkedTree:
+    """The subdomain of the pods, which is the name of the headless Service."""
+    found = jobset.get("spec", "network", "subdomain")
+    return found if found and found.value else jobset.value["metadata"].value["name"]
 
 
 # The Jobs of a JobSet, as JobSet sends them.
@@ -58,18 +60,14 @@ def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[Ma
 
 def jobs_of(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     """The Jobs of a stored JobSet, in the order in which they come; while it is suspended, none that depend on others."""
-    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    template = shape and shape.at(("spec", "replicatedJobs", 0, "template"))
-    assert template
-    waits = is_true(jobset, "spec", "suspend")
-    return [
-        as_go_writes(_job(place), template) for place in _places(jobset, target) if not (waits and items(place.replicated.get("dependsOn")))
-    ]
+    template, waits = shapes.part(*JOBSET, target, ("spec", "replicatedJobs", 0, "template")), is_true(jobset, "spec", "suspend")
+    places = (each for each in _places(jobset, target) if not (waits and items(each.replicated.get("dependsOn"))))
+    return [as_go_writes(_job(each), template) for each in places]
 
 
 def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
     """The owner references of what a JobSet controls."""
-    return owner_references(mark, "jobset.x-k8s.io/v1alpha2", "JobSet", jobset.value["metadata"].value["name"])
+    return owner_references(mark, *JOBSET, jobset.value["metadata"].value["name"])
 
 
 def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
@@ -90,13 +88,9 @@ def _job(place: JobPlace) -> MarkedTree:
     job = set_by(mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": labelled(named, place), "spec": spec})
     job = changed(job, ("metadata",), lambda each: with_fields(each, {"ownerReferences": owned_by(jobset, mark)}))
     job = changed(job, ("spec", "template", "metadata"), lambda each: labelled(each, place))
-    return _with_claims(_on_labelled_nodes(_with_subdomain(job, place), place), place)
-
-
-def _with_subdomain(job: MarkedTree, place: JobPlace) -> MarkedTree:
-    if not is_true(place.jobset, "spec", "network", "enableDNSHostnames"):
-        return job
-    return changed(job, POD_OF_JOB, lambda pod: with_fields(pod, {"subdomain": place.subdomain}))
+    if is_true(jobset, "spec", "network", "enableDNSHostnames"):
+        job = changed(job, POD_OF_JOB, lambda pod: with_fields(pod, {"subdomain": _subdomain(jobset)}))
+    return _with_claims(_on_labelled_nodes(job, place), place)
 
 
 def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
@@ -162,12 +156,6 @@ class JobPlace:
         """The name of the Job."""
         return f"{text(self.jobset, 'metadata', 'name')}-{text(self.replicated, 'name')}-{self.index}"
 
-    @property
-    def subdomain(self) -> MarkedTree:
-        """The subdomain of its pods, which is the name of the headless Service."""
-        found = self.jobset.get("spec", "network", "subdomain")
-        return found if found and found.value else self.jobset.value["metadata"].value["name"]
-
 
 def labelled(metadata: MarkedTree, place: JobPlace) -> MarkedTree:
     """Metadata of a Job, or of its pod template, with JobSet's labels and annotations."""
@@ -218,7 +206,7 @@ def _before(jobs: list[MarkedTree], name: str) -> int:
 
 def _endpoint(coordinator: MarkedTree, place: JobPlace) -> str:
     pod = f"{number(coordinator, 'jobIndex', default=0)}-{number(coordinator, 'podIndex', default=0)}"
-    return f"{text(place.jobset, 'metadata', 'name')}-{text(coordinator, 'replicatedJob')}-{pod}.{place.subdomain.value}"
+    return f"{text(place.jobset, 'metadata', 'name')}-{text(coordinator, 'replicatedJob')}-{pod}.{_subdomain(place.jobset).value}"
 
 
 def _exclusive(place: JobPlace) -> dict[str, MarkedTree]:

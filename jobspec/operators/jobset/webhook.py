@@ -13,7 +13,7 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
 from jobspec.kubernetes.workloads.jobs import CHANGEABLE_OF_PODS
-from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
+from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, name_of, undecodable_value
 from jobspec.schemas import shapes
@@ -111,9 +111,7 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     suspended = now.get("suspend") is True or before.get("suspend") is True
     if now.get("managedBy") != before.get("managedBy"):
         yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
-    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    of_jobs = shape.at(_JOBS) if shape else None
-    assert of_jobs
+    of_jobs = shapes.part(*JOBSET, target, _JOBS)
     stored = (filled(spec.get("replicatedJobs") or [], of_jobs) for spec in (now, before))
     jobs, jobs_before = ([_frozen(job, suspended=suspended) for job in each] for each in stored)
     if jobs != jobs_before and encode_as_go(jobs, of_jobs) != encode_as_go(jobs_before, of_jobs):
@@ -167,17 +165,12 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES)):
         name = rule.get("name") or f"failurePolicyRule{number}"
-        if not _is_rule_name(name):
+        if not (len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(name.replace(",", "").replace(":", ""))):
             message = f"`{name}` cannot be the name of a rule: use letters, digits, `_`, `,` and `:`, starting with a letter"
             yield Finding((*path, "name"), message)
         if name in first:
             yield Finding((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
         first.setdefault(name, number)
-
-
-def _is_rule_name(name: str) -> bool:
-    inner = name.replace(",", "").replace(":", "")
-    return len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(inner)
 
 
 def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -302,10 +295,8 @@ _JOB = f"{PREFIX}/job-key"
 
 def stored_jobset(tree: MarkedTree, target: Target) -> MarkedTree:
     """A JobSet with all that the server and the webhook fill in."""
-    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    assert shape
-    webhook = operator_mark("jobset", target["jobset"])
-    return changed(with_crd_defaults(tree, shape, Mark("the CRD of JobSet")), ("spec",), lambda spec: _defaulted(spec, webhook))
+    whole = with_crd_defaults(tree, shapes.part(*JOBSET, target), Mark("the CRD of JobSet"))
+    return changed(whole, ("spec",), lambda spec: _defaulted(spec, operator_mark("jobset", target["jobset"])))
 
 
 def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
@@ -313,8 +304,9 @@ def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
     spec = each_item(spec, "replicatedJobs", lambda each: changed(each, ("template", "spec"), lambda job: _job(job, webhook)))
     network = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
     spec = changed(_missing(spec, webhook, {"network": network}), ("network",), lambda each: _missing(each, webhook, network))
-    if spec.get("failurePolicy"):
-        spec = changed(spec, ("failurePolicy",), lambda policy: _with_rule_names(policy, webhook))
+    if rules := spec.get("failurePolicy", "rules"):
+        named = [_missing(rule, webhook, {"name": f"failurePolicyRule{number}"}) for number, rule in enumerate(items(rules))]
+        spec = changed(spec, ("failurePolicy",), lambda policy: with_fields(policy, {"rules": rules.with_value(named)}))
     kept = {"retentionPolicy": {"whenDeleted": "Delete"}}
     return each_item(spec, "volumeClaimPolicies", lambda policy: _missing(policy, webhook, kept))
 
@@ -322,14 +314,6 @@ def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
 def _job(job: MarkedTree, webhook: Mark) -> MarkedTree:
     job = _missing(job, webhook, {"completionMode": "Indexed"})
     return changed(job, ("template", "spec"), lambda pod: _missing(pod, webhook, {"restartPolicy": "OnFailure"}))
-
-
-def _with_rule_names(policy: MarkedTree, webhook: Mark) -> MarkedTree:
-    rules = policy.get("rules")
-    if rules is None:
-        return policy
-    named = [_missing(rule, webhook, {"name": f"failurePolicyRule{number}"}) for number, rule in enumerate(items(rules))]
-    return with_fields(policy, {"rules": rules.with_value(named)})
 
 
 def _missing(tree: MarkedTree, mark: Mark, defaults: dict[str, Any]) -> MarkedTree:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.diagnostics import Diagnostic, Mark, Path, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
-from jobspec.operators.jobset.objects import made_by_jobset
+from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
 from jobspec.operators.made import (
     Expansion,
@@ -85,11 +85,8 @@ def expand_trainjob(
 
 def counts_of(objects: Sequence[MarkedTree]) -> dict[str, int]:
     """The pods of each replicated job among the objects of a JobSet."""
-    found: dict[str, int] = {}
-    for each in jobs_among(objects):
-        role = text(each, "metadata", "labels", REPLICATED_JOB)
-        found[role] = found.get(role, 0) + completions_of(each)
-    return found
+    by_role = grouped(jobs_among(objects), lambda each: text(each, "metadata", "labels", REPLICATED_JOB))
+    return {role: sum(map(completions_of, jobs)) for role, jobs in by_role.items()}
 
 
 def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
@@ -172,9 +169,7 @@ def _snapshot(job: JobOfTrainer, target: Target) -> dict[str, Any]:
 
 def _overridden(spec: MarkedTree, job: JobOfTrainer, target: Target) -> MarkedTree:
     """The spec of the runtime's JobSet in Go's form, with the changes that the job says."""
-    whole = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    shape = whole and whole.at(("spec",))
-    assert shape
+    shape = shapes.part(*JOBSET, target, ("spec",))
     typed = as_typed(spec, shape)
     if not any(job.tree.get("spec", name) for name in PATCH_FIELDS):
         return typed
@@ -203,15 +198,13 @@ def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, co
 
     *command*: what a plugin runs in place of the job's command and arguments.
     """
-    program: dict[str, MarkedTree | None] = (
-        {"command": command} if command else {"command": _command(job, sets), "args": job.trainer("args")}
-    )
+    program = {"command": command or _command(job, sets), **({} if command else {"args": job.trainer("args")})}
     sent = [TrainerPodSet(synced(each, job), each.count) for each in sets]
     jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in sent]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
     metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
-    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
+    return {"apiVersion": JOBSET[0], "kind": JOBSET[1], "metadata": metadata, "spec": as_applied(whole)}
 
 
 def _command(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree | None:
@@ -226,11 +219,8 @@ def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
         patches = items(job.tree.get("spec", "runtimePatches"))
         own = [each.get("trainingRuntimeSpec", "template", "metadata", name) for each in patches]
     found = [each for each in (job.runtime.get("spec", "template", "metadata", name), *own) if each is not None]
-    return (
-        found[0].with_value({key: child for each in found for key, child in each.value.items()})
-        if any(each.value for each in found)
-        else None
-    )
+    every = {key: child for each in found for key, child in each.value.items()}
+    return found[0].with_value(every) if every else None
 
 
 def _initializing(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
@@ -285,11 +275,9 @@ def written(runtime: MarkedTree, target: Target) -> str:
 
 
 def _typed(runtime: MarkedTree, target: Target) -> MarkedTree:
-    shape = shapes.load(text(runtime, "apiVersion"), text(runtime, "kind"), target)
-    template = shape and shape.at(("spec", "template", "spec"))
-    assert template
-    runtime = with_mappings(as_go_writes(runtime, shape), ("spec", "template", "metadata"))
-    return changed(runtime, ("spec", "template", "spec"), lambda tree: as_typed(tree, template))
+    kind, path = (text(runtime, "apiVersion"), text(runtime, "kind")), ("spec", "template", "spec")
+    runtime = with_mappings(as_go_writes(runtime, shapes.part(*kind, target)), ("spec", "template", "metadata"))
+    return changed(runtime, path, lambda tree: as_typed(tree, shapes.part(*kind, target, path)))
 
 
 def _sorted(data: Any) -> Any:
@@ -328,18 +316,15 @@ def pod_groups(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: Marked
     """The pod groups; *annotations* are the JobSet's."""
     if not job.group_policy("coscheduling") and not has_volcano(job):
         return []
-    members = sum(each.count.value for each in sets)
-    spec = {"minMember": members, "minResources": _requests(sets)}
-    metadata = {"name": text(job.name)}
-    groups: list[dict[str, Any]] = []
+    spec = {"minMember": sum(each.count.value for each in sets), "minResources": _requests(sets)}
+    own: dict[str, dict[str, MarkedTree]] = {}
     if job.group_policy("coscheduling"):
         timeout = job.group_policy("coscheduling", "scheduleTimeoutSeconds")
-        own = {**spec, **({"scheduleTimeoutSeconds": timeout} if timeout else {})}
-        groups.append({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": metadata, "spec": own})
+        own["scheduling.x-k8s.io/v1alpha1"] = {"scheduleTimeoutSeconds": timeout} if timeout else {}
     if has_volcano(job):
-        own = {**spec, **_volcano(job, sets, annotations)}
-        groups.append({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": own})
-    return groups
+        own["scheduling.volcano.sh/v1beta1"] = _volcano(job, sets, annotations)
+    group = {"kind": "PodGroup", "metadata": {"name": text(job.name)}}
+    return [{"apiVersion": version, **group, "spec": {**spec, **each}} for version, each in own.items()]
 
 
 def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
@@ -385,7 +370,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
 
 def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
-    if job.policy("flux") is not None and job.is_at_least("2.2.0") and job.trainer("numNodes") is None:
+    if is_active(job, "flux") and job.trainer("numNodes") is None:
         message = "the trainer crashes on a job for Flux without `numNodes`"
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
@@ -394,12 +379,7 @@ def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, r
         message = f"the trainer can launch {_OPEN_MPI} only, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
         yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
-    if (
-        job.policy("jax") is not None
-        and job.is_at_least("2.2.0")
-        and not job.is_at_least("2.3.0")
-        and not any(each.trains for each in sets)
-    ):
+    if is_active(job, "jax") and not job.is_at_least("2.3.0") and not any(each.trains for each in sets):
         message = "the trainer crashes on a runtime for JAX without a job labelled as the trainer's"
         hint = "label a replicated job's template with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
         yield runtime.problem("operator-crash", message, REPLICATED_JOBS, hint=hint)

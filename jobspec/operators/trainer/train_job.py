@@ -6,7 +6,7 @@ from jobspec.documents.marked_tree import MarkedTree, changed, each_item, is_tru
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import canonical_quantity, quantity
 from jobspec.operators.made import as_go_writes, at_most, operator_mark, with_items
-from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
+from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, PATCH_FIELDS, TORCHTUNE, TRAINER, merges_resources
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
@@ -88,8 +88,7 @@ def core_object(kind: str, name: str, **fields: Any) -> dict[str, Any]:
 
 def overridden(spec: MarkedTree, job: JobOfTrainer, shape: Shape, target: Target) -> MarkedTree:
     """The spec of the runtime's JobSet, whose *shape* that is, with the job's changes."""
-    own = shapes.load(API_VERSION, "TrainJob", target)
-    assert own
+    own = shapes.part(API_VERSION, "TrainJob", target)
     if job.is_at_least("2.3.0"):
         return _patched_whole(spec, job, shape, own)
     if job.is_at_least("2.2.0"):
@@ -143,20 +142,17 @@ def _patched_jobs(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape)
 def _overridden_pods(spec: MarkedTree, job: JobOfTrainer, shape: Shape, own: Shape) -> MarkedTree:
     """Until 2.1 overrides are merged with the pods of each replicated job that they name."""
     template = shape.at(("replicatedJobs", 0, *TEMPLATE))
-    field, template_of = ("podTemplateOverrides", _template_of) if job.is_at_least("2.1.0") else ("podSpecOverrides", _template_of_spec)
+    field = PATCH_FIELDS[1 if job.is_at_least("2.1.0") else 0]
     for entry in _entries(job, field, own):
         names = {text(each, "name") for each in items(entry.get("targetJobs"))}
-        spec = _with_job(spec, names, TEMPLATE, entry.with_value(template_of(entry)), template)
+        spec = _with_job(spec, names, TEMPLATE, entry.with_value(_template_of(entry, field)), template)
     return spec
 
 
-def _template_of_spec(entry: MarkedTree) -> dict[str, MarkedTree]:
-    """What an override of 2.0 says of a pod template: all but the jobs that it is for stands in the pod's spec."""
-    return {"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})}
-
-
-def _template_of(entry: MarkedTree) -> dict[str, MarkedTree]:
-    """What an override says of a pod template: of the metadata only labels and annotations count."""
+def _template_of(entry: MarkedTree, field: str) -> dict[str, MarkedTree]:
+    """What an override says of a pod template: in 2.0 the pod's spec, later also metadata, of which labels and annotations count."""
+    if field == PATCH_FIELDS[0]:
+        return {"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})}
     metadata = entry.get("metadata")
     kept = {name: each for name, each in metadata.value.items() if name in ("labels", "annotations")} if metadata else {}
     spec = entry.get("spec")
@@ -188,15 +184,11 @@ _NO_KEYS = ("protocol", "whenUnsatisfiable")
 def merged(base: MarkedTree | None, patch: MarkedTree, shape: Shape | None) -> MarkedTree:
     """A value with a patch merged into it; the *shape* of both knows the merge keys."""
     if base is not None and isinstance(base.value, dict) and isinstance(patch.value, dict):
-        children = {name: merged(base.value.get(name), child, _shape_of_field(shape, name)) for name, child in patch.value.items()}
+        children = {name: merged(base.value.get(name), child, shape and shape.at((name,))) for name, child in patch.value.items()}
         return base.with_value({**base.value, **children})
     if base is not None and base.value and isinstance(base.value, list) and patch.value and shape and shape.merge and shape.items:
         return base.with_value(_keyed(base.value, patch.value, shape))
     return patch
-
-
-def _shape_of_field(shape: Shape | None, name: str) -> Shape | None:
-    return shape.at((name,)) if shape else None
 
 
 def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> list[MarkedTree]:
@@ -357,11 +349,9 @@ def resources_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTr
     own = job.trainer("resourcesPerNode")
     if own:
         return own
-    nodes = [
-        container for each in sets if each.trains or each.name == NODE for container in each.containers() if text(container, "name") == NODE
-    ]
-    found = [resources for container in nodes if (resources := container.get("resources"))]
-    return found[0] if found else MarkedTree({}, job.mark)
+    containers = [container for each in sets if each.trains or each.name == NODE for container in each.containers()]
+    found = (container.get("resources") for container in containers if text(container, "name") == NODE)
+    return next(filter(None, found), None) or MarkedTree({}, job.mark)
 
 
 def gpus(resources: MarkedTree) -> MarkedTree | None:
@@ -375,8 +365,7 @@ def gpus(resources: MarkedTree) -> MarkedTree | None:
 
 def cpus(resources: MarkedTree) -> MarkedTree | None:
     """The amount of CPUs: the requests where they are not zero, else the limits; None where there is none."""
-    found = [amount for name in ("requests", "limits") if (amount := resources.get(name, "cpu"))]
-    return next(filter(whole, found), None)
+    return next((amount for name in ("requests", "limits") if (amount := resources.get(name, "cpu")) and whole(amount)), None)
 
 
 def whole(amount: MarkedTree) -> int:
@@ -388,15 +377,14 @@ def whole(amount: MarkedTree) -> int:
 def with_resources(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The containers that train with the job's resources: merged with the runtime's from 2.3 on, in place of them before."""
     own = job.trainer("resourcesPerNode")
-    counts = job.policy() is not None if job.is_at_least("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
-    if own is None or not counts:
+    merges = merges_resources(job.release)
+    if own is None or not (job.policy() is not None if merges else any(own.get(name) for name in AMOUNTS)):
         return sets
-    change = _merged_container if job.is_at_least("2.3.0") else _replaced
-    return [each.with_container(NODE, lambda container: change(container, own)) if is_configured(each, job) else each for each in sets]
 
+    def change(container: MarkedTree) -> MarkedTree:
+        return _merged_container(container, own) if merges else with_fields(container, {"resources": _canonical_amounts(own)})
 
-def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
-    return with_fields(container, {"resources": _canonical_amounts(own)})
+    return [each.with_container(NODE, change) if is_configured(each, job) else each for each in sets]
 
 
 def _merged_container(container: MarkedTree, own: MarkedTree) -> MarkedTree:
@@ -412,11 +400,10 @@ def _merged_container(container: MarkedTree, own: MarkedTree) -> MarkedTree:
 
 
 def _canonical_amounts(resources: MarkedTree) -> MarkedTree:
-    return resources.with_value({name: _canonical(amounts) for name in AMOUNTS if (amounts := resources.get(name))})
+    def canonical(amounts: MarkedTree) -> MarkedTree:
+        return amounts.with_value({name: each.with_value(canonical_quantity(str(each.value))) for name, each in amounts.value.items()})
 
-
-def _canonical(amounts: MarkedTree) -> MarkedTree:
-    return amounts.with_value({name: each.with_value(canonical_quantity(str(each.value))) for name, each in amounts.value.items()})
+    return resources.with_value({name: canonical(amounts) for name in AMOUNTS if (amounts := resources.get(name))})
 
 
 def processes_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
@@ -435,16 +422,12 @@ def processes_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTr
 
 def _of_job(wanted: MarkedTree, resources: MarkedTree, job: JobOfTrainer) -> MarkedTree:
     """In 2.0 the limits are looked at, then the requests if the CPUs of the limits do not count; an absent list makes it 1."""
-    fallback = MarkedTree(1, job.mark) if wanted.value == "cpu" else wanted
-    found = MarkedTree(1, job.mark)
+    found = one = MarkedTree(1, job.mark)
     for name in AMOUNTS:
         amounts = resources.get(name)
-        if amounts is None:
-            found = MarkedTree(1, job.mark)
-        elif _counts_cpus(wanted, amounts):
+        if amounts is not None and _counts_cpus(wanted, amounts):
             return _at_least_one(amounts.get("cpu"), job)
-        else:
-            found = fallback
+        found = one if amounts is None or wanted.value == "cpu" else wanted
     return found
 
 
