@@ -29,7 +29,7 @@ from jobspec.operators.kueue.versions import RELEASE
 from jobspec.operators.kueue.world import World, world_of
 from jobspec.operators.trainer import runtimes
 from jobspec.operators.training_operator import REPLICA_TYPES
-from jobspec.overlays.load import OverlayFile, shipped, shipped_file
+from jobspec.overlays.load import OverlayFile, as_text, shipped, shipped_file
 from jobspec.project.blame import Blame
 from jobspec.project.rendering import documents_of
 from jobspec.project.tree import as_rendered
@@ -270,11 +270,11 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
     else:
         offered = [
             *_completed_fields(view, name, outline, line, path, siblings),
-            *(_offers(view, name, outline, line, path) if _in_list(path) else ()),
+            *(_offers(view, name, outline, line, path) if path and isinstance(path[-1], int) else ()),
         ]
     start = view.text(name).units(line, len(before) - len(word.lstrip("\"'")))
     place_of_word = lsp.Range(lsp.Position(line, start), params.position)
-    found = {label: (label, detail, new) for label, detail, new in offered}
+    found = {offer[0]: offer for offer in offered}
     return lsp.CompletionList(
         is_incomplete=False,
         items=[
@@ -283,7 +283,7 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
                 kind=lsp.CompletionItemKind.Property if new.endswith(":") or ": " in new or ":\n" in new else lsp.CompletionItemKind.Value,
                 detail=detail,
                 sort_text=f"{number:04}",
-                text_edit=lsp.TextEdit(place_of_word, _indented(new, len(match["lead"]))),
+                text_edit=lsp.TextEdit(place_of_word, new.replace("\n", "\n" + " " * len(match["lead"]))),
                 insert_text_mode=lsp.InsertTextMode.AsIs,  # lines after the first are indented already
             )
             for number, (label, detail, new) in enumerate(found.values())
@@ -294,14 +294,6 @@ def completion(view: ClientView, params: lsp.CompletionParams) -> lsp.Completion
 _WRITTEN = re.compile(r"(?P<lead>\s*(?:- +)*)(?:(?P<key>[^\s:#\[{][^:]*|\"[^\"]*\"):\s+)?(?P<value>[^#]*)$")
 #: An item of a completion: its label, its description, and the text to insert.
 Offer = tuple[str, str, str]
-
-
-def _in_list(path: Path) -> bool:
-    return bool(path) and isinstance(path[-1], int)
-
-
-def _indented(new: str, column: int) -> str:
-    return new.replace("\n", "\n" + " " * column)
 
 
 def _completed_fields(view: ClientView, name: str, outline: Outline, line: int, path: Path, siblings: Sequence[str]) -> Iterator[Offer]:
@@ -459,21 +451,16 @@ def references(view: ClientView, params: lsp.ReferenceParams) -> list[lsp.Locati
     name, document, path, _ = found
     value = value_at(document.data, path)
     referred = [document.group_kind] if path == ("metadata", "name") else list(_referred_kinds(path))
-    marks = [
-        each.marks.nearest(at).place()
-        for each in view.all_documents()
-        for at in _paths_of(each.data, value)
-        if set(_referred_kinds(at)) & set(referred)
-    ]
+    named = [(each, at) for each in view.all_documents() for at in _paths_of(each.data, value) if set(_referred_kinds(at)) & set(referred)]
+    marks = [each.marks.nearest(at).place() for each, at in named]
     if path == ("metadata", "name"):
         marks += _in_projects(view, name)
-    elif document.group_kind == kinds.PROJECT and isinstance(named := path[-1] if "overlays" in path[-3:-2] else value, str):
-        marks += _in_projects(view, named if named in shipped() else _beside(name, named))
+    elif document.group_kind == kinds.PROJECT and isinstance(other := path[-1] if "overlays" in path[-3:-2] else value, str):
+        marks += _in_projects(view, other if other in shipped() else _beside(name, other))
     if "volumes" in path or "volumeMounts" in path:
         pod = path[: path.index("volumes")] if "volumes" in path else _volumes_for(path)[:-1]
-        marks += [
-            document.marks.nearest(at).place() for at in _paths_of(document.data, value) if at[: len(pod)] == pod and "volumeMounts" in at
-        ]
+        mounts = [at for at in _paths_of(document.data, value) if at[: len(pod)] == pod and "volumeMounts" in at]
+        marks += [document.marks.nearest(at).place() for at in mounts]
     return [view.location(each) for each in dict.fromkeys(marks)]
 
 
@@ -532,17 +519,14 @@ def _symbols_inside(view: ClientView, text: EditorText, value: Any, marks: Marks
         if isinstance(step, int) and not isinstance(inner, dict):
             continue
         inside = _symbols_inside(view, text, inner, child, depth - 1)
-        title = str(step) if isinstance(step, str) else str(inner.get("name") or step) if isinstance(inner, dict) else str(step)
+        title = str((isinstance(step, int) and inner.get("name")) or step)
         start = view.range(child.place(), text)
         end = max((each.range.end for each in inside), key=lambda one: (one.line, one.character), default=view.range(child.mark, text).end)
         kind = lsp.SymbolKind.Object if inside else lsp.SymbolKind.Property
+        detail = str(inner)[:60] if not inside and isinstance(inner, str | int | float) else None
         whole = lsp.Range(start.start, max(end, start.end, key=lambda one: (one.line, one.character)))
-        made.append(lsp.DocumentSymbol(title, kind, whole, start, children=inside, detail=None if inside else _short(inner)))
+        made.append(lsp.DocumentSymbol(title, kind, whole, start, children=inside, detail=detail))
     return made
-
-
-def _short(value: Any) -> str | None:
-    return str(value)[:60] if isinstance(value, str | int | float) else None
 
 
 # Lenses and inlay hints: what jobs become, and what others fill in.
@@ -555,10 +539,8 @@ def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         return []
     found = []
     for each in view.jobs(name):
-        pods = sum(role.count for role in each.roles)
-        title = f"{counted(pods, 'pod')}, {counted(each.gpus, 'GPU')}"
-        line = each.given.marks.mark.line
-        found.append((line, lsp.Command(title, command=EXPANDED, arguments=[name])))
+        title = f"{counted(sum(role.count for role in each.roles), 'pod')}, {counted(each.gpus, 'GPU')}"
+        found.append((each.given.marks.mark.line, lsp.Command(title, command=EXPANDED, arguments=[name])))
     first = min((line for line, _ in found), default=1)
     projects = {plan.files.project.path: len(plan.variants) for plan, _ in view.variants(name)}
     for path, number in projects.items():
@@ -566,7 +548,7 @@ def lenses(view: ClientView, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         found.append((first, lsp.Command("diff against HEAD", command=DIFFERING, arguments=[path])))
     world = _queues(view)
     for path, number in projects.items() if world else ():
-        found.append((first, lsp.Command(f"queue ({number} variant{'' if number == 1 else 's'})", command=QUEUED, arguments=[path])))
+        found.append((first, lsp.Command(f"queue ({counted(number, 'variant')})", command=QUEUED, arguments=[path])))
     for asked in _asked(view, name, world) if world and not projects else ():
         answer = asked.answer
         title = f"queue {answer.workload.queue}: {verdict_text(answer)}" if answer else "bypasses Kueue: no queue-name label"
@@ -618,14 +600,10 @@ def _defaults(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, str]]
             if name in before:
                 yield from _defaults(before[name], value, (*path, name))
             elif not isinstance(value, dict | list):
-                yield path, f"{name}: {_shown(value)}"
+                yield path, f"{name}: {as_text(value)}"
     elif isinstance(before, list) and isinstance(after, list):
         for at, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from _defaults(one, other, (*path, at))
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _of_operator(container: MarkedTree) -> Iterator[str]:

@@ -200,10 +200,6 @@ def _pattern(hosts: list[str]) -> re.Pattern[str]:
 # The ConfigMaps and Secrets in files, from which containers take variables.
 
 
-_REFERENCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
-_KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
-
-
 class ObjectValues:
     """Values by the kind and the name of their object."""
 
@@ -215,25 +211,25 @@ class ObjectValues:
 
     def value(self, source: dict[str, Any]) -> str | None:
         """The value that a `valueFrom` names; None where no file has it."""
-        for field, kind in _KEYS:
-            if reference := source.get(field):
-                return self._values.get((kind, reference.get("name", "")), {}).get(reference.get("key", ""))
-        return None
+        kind, reference = _referred(source, "KeyRef")
+        return self._values.get((kind, reference.get("name", "")), {}).get(reference.get("key", ""))
 
     def whole(self, source: dict[str, Any]) -> dict[str, str] | None:
         """All values of what an `envFrom` names; None where no file has it."""
-        for field, kind in _REFERENCES:
-            if reference := source.get(field):
-                return self._values.get((kind, reference.get("name", "")))
-        return None
+        kind, reference = _referred(source, "Ref")
+        return self._values.get((kind, reference.get("name", "")))
 
     @staticmethod
     def name_of(source: dict[str, Any]) -> str:
         """The object of an `envFrom`, in words."""
-        for field, kind in _REFERENCES:
-            if reference := source.get(field):
-                return f"those of the {kind} {reference.get('name', '')}"
-        return "those of an unknown source"
+        kind, reference = _referred(source, "Ref")
+        return f"those of the {kind} {reference.get('name', '')}" if kind else "those of an unknown source"
+
+
+def _referred(source: dict[str, Any], end: str) -> tuple[str, dict[str, Any]]:
+    """The kind of the object that a source of variables names, and the reference to it; empty where it names none."""
+    found = ((kind, source.get(f"{kind[0].lower()}{kind[1:]}{end}")) for kind in ("ConfigMap", "Secret"))
+    return next(((kind, reference) for kind, reference in found if reference), ("", {}))
 
 
 def _config_values(data: dict[str, Any]) -> dict[str, str]:

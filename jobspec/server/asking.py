@@ -146,18 +146,19 @@ def install(server: ApiServer, crds: Iterable[Any]) -> None:
     crds = list(crds)
     for crd in crds:
         store(server, f"{_CRDS}/{crd['metadata']['name']}", json.dumps(crd))
-    for crd in crds:
-        _wait_for(server, _defined(crd))
+    specs = [crd["spec"] for crd in crds]
+    served = [(spec, version["name"]) for spec in specs for version in spec["versions"] if version["served"]]
+    for spec, version in served:
+        _wait_for(server, f"{spec['group']}/{version}", spec["names"]["kind"])
 
 
-def _wait_for(server: ApiServer, kinds: Iterable[tuple[str, str]]) -> None:
-    """Wait until the server serves *kinds*, which it does a moment after it has the CRD."""
+def _wait_for(server: ApiServer, api_version: str, kind: str) -> None:
+    """Wait until the server serves a kind, which it does a moment after it has the CRD."""
     deadline = time.monotonic() + _SERVED_SECONDS
-    for api_version, kind in kinds:
-        while not _is_served(server, api_version, kind):
-            if time.monotonic() > deadline:
-                raise JobspecError(f"{server.client.name}: the CRD of {kind} is stored, but not served after {_SERVED_SECONDS} s")
-            time.sleep(0.1)
+    while not _is_served(server, api_version, kind):
+        if time.monotonic() > deadline:
+            raise JobspecError(f"{server.client.name}: the CRD of {kind} is stored, but not served after {_SERVED_SECONDS} s")
+        time.sleep(0.1)
 
 
 def _is_served(server: ApiServer, api_version: str, kind: str) -> bool:
@@ -198,12 +199,6 @@ def remove(server: ApiServer, paths: Iterable[str]) -> None:
     client = Client(server.client.api, server.client.name, seconds=_REMOVED_SECONDS)
     for path in paths:
         client.call("DELETE", path)
-
-
-def _defined(crd: Any) -> list[tuple[str, str]]:
-    """API version and kind of each served version of a CRD."""
-    spec = crd["spec"]
-    return [(f"{spec['group']}/{version['name']}", spec["names"]["kind"]) for version in spec["versions"] if version["served"]]
 
 
 # Hints for documents that need something which the server does not have: a kind, a namespace or a runtime.

@@ -10,6 +10,7 @@ from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.overlays.load import as_text
 from jobspec.server.client import Reply
 from jobspec.server.questions import Question
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def resolve(field: str, data: Any) -> Path:
         if step is None:
             break
         path.append(step)
-        data = _child(data, step)
+        data = value_at(data, (step,))
     return tuple(path)
 
 
@@ -351,9 +352,3 @@ def _index(keys: str, items: list[Any]) -> int | None:
         if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
             return number
     return None
-
-
-def _child(data: Any, step: str | int) -> Any:
-    if isinstance(data, dict):
-        return data.get(step)
-    return data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None
