@@ -77,11 +77,14 @@ class InBuild:
     """The Application by which Argo CD applies it without a plugin that could decrypt it."""
     differing: frozenset[str] = frozenset()
     """The placeholders for which several Kustomizations of Flux have different values."""
+    sync: str = ""
+    """The folder with whose files an engine applies it, where no kustomization lists it; empty where none does."""
 
-    def applied(self, how: AppliedFolder | None, *, decrypts: bool) -> InBuild:
-        """The same in a folder that an engine applies; *decrypts*: a generator, such as KSOPS, may decrypt files there."""
+    def applied(self, how: AppliedFolder | None, folder: str, *, decrypts: bool, is_below: bool) -> InBuild:
+        """The same in a *folder* that an engine applies, or *is_below* that; *decrypts*: a generator, such as KSOPS, may decrypt files."""
         if how is None or self.is_left_out:
             return self
+        is_plain = not self.completed and (how.is_recursive or not is_below)
         return replace(
             self,
             completed=self.completed | how.completed,
@@ -90,6 +93,7 @@ class InBuild:
             default_namespace=how.default_namespace,
             application="" if decrypts else how.application,
             differing=how.differing,
+            sync=folder if is_plain else "",
         )
 
 
@@ -103,6 +107,8 @@ class AppliedFolder:
     application: str = ""
     differing: frozenset[str] = frozenset()
     completed: frozenset[str] = frozenset()
+    is_recursive: bool = False
+    """Whether the files in folders below are applied with it."""
 
 
 _FLUX: GroupKind = ("kustomize.toolkit.fluxcd.io", "Kustomization")
@@ -140,13 +146,14 @@ def _applied_by(document: Document, documents: Sequence[Document]) -> Iterator[t
         texts_of = {name: str(value) for name, value in values.items()} if values is not None else None
         namespace = str(spec.get("targetNamespace") or "")
         completed = frozenset({"namespace"} if namespace else ())
-        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=namespace, completed=completed)
+        yield str(spec.get("path") or ""), AppliedFolder(texts_of, namespace=namespace, completed=completed, is_recursive=True)
     elif document.group_kind == _ARGO_CD:
         namespace = str(mapping(spec, "destination").get("namespace") or "")
         for source in (mapping(spec, "source"), *structs(spec, "sources")):
             if source.get("path"):
                 by_itself = "" if source.get("plugin") else f"Application `{document.name}`"
-                yield str(source["path"]), AppliedFolder(default_namespace=namespace, application=by_itself)
+                recursive = bool(mapping(source, "directory").get("recurse"))
+                yield str(source["path"]), AppliedFolder(default_namespace=namespace, application=by_itself, is_recursive=recursive)
     elif document.group_kind == PROJECT:
         argocd = mapping(spec, "engines", "argocd")
         if argocd and not argocd.get("plugin"):
@@ -174,6 +181,7 @@ def _agreed(several: Sequence[AppliedFolder]) -> AppliedFolder:
         application=next((each.application for each in several if each.application), ""),
         differing=frozenset(names - common),
         completed=first.completed.intersection(*(each.completed for each in others)),
+        is_recursive=any(each.is_recursive for each in several),
     )
 
 

@@ -91,7 +91,7 @@ class Source:
 class Manifests:
     """The documents of a file, as they are read or with overlays applied."""
 
-    __slots__ = ("comments", "diagnostics", "documents", "name", "settled", "skip_unknown", "text")
+    __slots__ = ("comments", "diagnostics", "documents", "name", "settled", "skip_unknown", "sync", "text")
 
     def __init__(
         self,
@@ -103,6 +103,7 @@ class Manifests:
         skip_unknown: bool = False,
         settled: Sequence[DocumentResult] | None = None,
         comments: bool = False,
+        sync: str = "",
     ) -> None:
         self.name = name
         self.documents = documents
@@ -114,6 +115,8 @@ class Manifests:
         """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
         self.comments = comments
         """Whether the file may have comments that ignore findings."""
+        self.sync = sync
+        """The folder that an engine applies the file with; empty where none does."""
 
     def changed(
         self,
@@ -124,14 +127,22 @@ class Manifests:
         settled: Sequence[DocumentResult] | None = None,
     ) -> Manifests:
         """The same file with other documents, of which there is no text unless it is given."""
-        skip_unknown, comments = self.skip_unknown, self.comments
-        return Manifests(self.name, documents, diagnostics, text=text, skip_unknown=skip_unknown, settled=settled, comments=comments)
+        return Manifests(
+            self.name,
+            documents,
+            diagnostics,
+            text=text,
+            skip_unknown=self.skip_unknown,
+            settled=settled,
+            comments=self.comments,
+            sync=self.sync,
+        )
 
 
 class Checked:
     """A file's result, and its documents."""
 
-    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "unforeseen")
+    __slots__ = ("comments", "documents", "objects", "pending", "refused", "result", "sync", "unforeseen")
 
     def __init__(
         self,
@@ -143,6 +154,7 @@ class Checked:
         *,
         refused: Sequence[Document] = (),
         comments: bool = False,
+        sync: str = "",
     ) -> None:
         self.result = result
         self.documents = documents
@@ -156,31 +168,26 @@ class Checked:
         """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
         self.comments = comments
         """Whether the file may have comments that ignore findings."""
+        self.sync = sync
+        """The folder that an engine applies the file with; empty where none does."""
 
     @property
     def has_jobs(self) -> bool:
         """Whether jobs are among the accepted documents."""
         return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
-    def with_documents(self, documents: Sequence[Document]) -> Checked:
-        """The same with other documents."""
-        return Checked(self.result, documents, self.objects, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
+    def changed(self, **attributes: Any) -> Checked:
+        """The same with other attributes."""
+        return Checked(**{name: attributes[name] if name in attributes else getattr(self, name) for name in self.__slots__})
 
     def without_objects(self, kinds: Collection[GroupKind]) -> Checked:
         """The same without the objects of some kinds for other files."""
-        kept = [each for each in self.objects if each.group_kind not in kinds]
-        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
+        return self.changed(objects=[each for each in self.objects if each.group_kind not in kinds])
 
     def with_objects_named_in(self, manifests: Manifests) -> Checked:
         """The same without the objects for other files whose name or namespace is not the one that is written, but stands in for it."""
         written = {(each.index, each.name, each.namespace) for each in manifests.documents}
-        kept = [each for each in self.objects if (each.index, each.name, each.namespace) in written]
-        return Checked(self.result, self.documents, kept, self.pending, self.unforeseen, refused=self.refused, comments=self.comments)
-
-    def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
-        """The same with another result."""
-        unforeseen = self.unforeseen if unforeseen is None else unforeseen
-        return Checked(result, self.documents, self.objects, self.pending, unforeseen, refused=self.refused, comments=self.comments)
+        return self.changed(objects=[each for each in self.objects if (each.index, each.name, each.namespace) in written])
 
 
 #: The kinds of objects that decide on objects of other files.
@@ -233,7 +240,7 @@ def check_files(
             checked = checked.without_objects(_DECIDING)
         if documents and definitions:
             return checked
-        return checked.with_documents(_without_definitions(checked.documents) if documents else ())
+        return checked.changed(documents=_without_definitions(checked.documents) if documents else ())
 
     def check_kept(asked: tuple[T, Cluster]) -> Checked:
         return kept(*asked, lambda each: check_one((each, asked[1]))) if kept else check_one(asked)
@@ -325,7 +332,8 @@ def read(source: Source, target: Target) -> Manifests:
         return Manifests(source.key, (), problems, settled=rows, comments=comments)
     written = "" if build and build.build else text
     documents = [inside for each in _completed(documents, source, target) for inside in _with_wrapped(each, written, target)]
-    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
+    sync = build.sync if build else ""
+    return Manifests(source.key, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments, sync=sync)
 
 
 def may_ignore(content: bytes) -> bool:
@@ -465,7 +473,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         accepted = [each.seen for each in judged if each.status != "invalid" and each.seen not in shared]
         shared += parameters_in(accepted, shared)
     refused = [each.document for each in judged if each.status == "invalid" and each.document.group_kind in WEBHOOK_LOOKUPS]
-    return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments)
+    return Checked(result, documents, shared, pending, refused=refused, comments=manifests.comments, sync=manifests.sync)
 
 
 def _is_shared(document: Document) -> bool:
@@ -560,7 +568,7 @@ def _resolved(
             answer = reviewed(judged, objects, cluster, policies)
         if found or broken:
             result = _replaced(result, judged, answer)
-    return file.with_result(result)
+    return file.changed(result=result)
 
 
 def _replaced(result: FileResult, before: Judged, after: Judged) -> FileResult:
@@ -654,7 +662,7 @@ def _with_outcomes(file: Checked, jobs: Sequence[Document], context: Sequence[Do
             for one in foresight.diagnostics:  # a mistake that hits several jobs, such as one in their runtime, is reported once
                 found.setdefault((one.rule, str(one.mark), one.message.replace(f"`{job.name}", "`")), one)
     result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *found.values()]))
-    return file.with_result(result, unforeseen=unforeseen)
+    return file.changed(result=result, unforeseen=unforeseen)
 
 
 def _of_its_name(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
@@ -677,7 +685,7 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
             if each.stage != "outcome" or each.severity == "error" or mistake not in known:
                 kept.append(each)
             known.add(mistake)
-        changed.append(file.with_result(file.result.with_only(kept, ignored=0)))
+        changed.append(file.changed(result=file.result.with_only(kept, ignored=0)))
     return changed
 
 

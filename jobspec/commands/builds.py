@@ -49,9 +49,14 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     real |= {name: path for path, name in shown.items()}
     homes = {name: os.path.dirname(path) for name, path in real.items()}
     decrypting = {os.path.dirname(path) for path, data in roles.kustomizations.items() if data.get("generators")}
-    how = {home: applied.get(_innermost(home, applied)) for home in set(homes.values())}
-    decrypted = {home for home in how if _innermost(home, decrypting)}
-    return {name: each.applied(how[homes[name]], decrypts=homes[name] in decrypted) for name, each in found.items()}
+    around = {home: _innermost(home, applied) for home in set(homes.values())}
+    decrypted = {home for home in around if _innermost(home, decrypting)}
+
+    def in_folder(each: InBuild, home: str) -> InBuild:
+        folder = around[home]
+        return each.applied(applied.get(folder), folder, decrypts=home in decrypted, is_below=home != folder)
+
+    return {name: in_folder(each, homes[name]) for name, each in found.items()}
 
 
 def _of_engines(paths: Iterable[str]) -> list[Document]:

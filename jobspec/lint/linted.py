@@ -331,10 +331,15 @@ class _Index:
 class Documents:
     """The documents, and behind them the objects of the cluster, by kind, by file and by name."""
 
-    __slots__ = ("_first", "_further", "_in_namespace", "_own", "_selectors", "_there", "_used_runtimes", "cluster", "target")
+    __slots__ = ("_first", "_further", "_in_namespace", "_own", "_selectors", "_syncs", "_there", "_used_runtimes", "cluster", "target")
 
-    def __init__(self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = ()) -> None:
-        """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name."""
+    def __init__(
+        self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = (), syncs: Mapping[str, str] = {}
+    ) -> None:
+        """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name.
+
+        *syncs*: of files that an engine applies together, their folder.
+        """
         self.cluster = cluster
         self.target = cluster.target
         self._further = set(further)
@@ -344,8 +349,9 @@ class Documents:
         self._in_namespace: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
         self._used_runtimes: Set[tuple[str, str]] | None = None
         self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
+        self._syncs = syncs
         for document in documents:
-            self._first.setdefault(_key_of_document(document), document)
+            self._first.setdefault(self._key(document), document)
 
     def of_kind(self, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind."""
@@ -408,8 +414,11 @@ class Documents:
         return _both(self._own.by_name.get((kind, name), ()), self._there.by_name.get((kind, name), ()))
 
     def first(self, document: Document) -> Document:
-        """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
-        return self._first[_key_of_document(document)]
+        """The first document that is the same object, in its file or one that is applied with it: of the same kind, namespace and name."""
+        return self._first[self._key(document)]
+
+    def _key(self, document: Document) -> Identity:
+        return (*document.group_kind, document.namespace, document.name, self._syncs.get(document.file, document.file))
 
 
 def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Document]:
@@ -419,10 +428,6 @@ def _both(own: Sequence[Document], there: Sequence[Document]) -> Sequence[Docume
 def _can_share_namespace(one: Document, other: Document) -> bool:
     """Whether *one* may be in the namespace of *other*: it has that namespace, or none."""
     return one.namespace in ("", other.namespace)
-
-
-def _key_of_document(document: Document) -> Identity:
-    return (*document.group_kind, document.namespace, document.name, document.file.rpartition("/")[0])
 
 
 # Documents that select pods by their labels, such as Services and NetworkPolicies, looked up by these labels.

@@ -8,7 +8,7 @@ from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
 from jobspec.lint.communication import ACCELERATOR_RULES
 from jobspec.lint.linted import Documents, LintedDocument, linted_job
-from jobspec.pipeline import one_by_one
+from jobspec.pipeline import PART, one_by_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def lint(
     """
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
-    documents = Documents([each for file in once for each in seen(file)], cluster, further=further)
+    syncs = {each.result.path.partition(PART)[0]: each.sync for each in once if each.sync}
+    documents = Documents([each for file in once for each in seen(file)], cluster, further=further, syncs=syncs)
     once = once if only is None else [each for each in once if each.result.path in only]
 
     def of_file(file: Checked) -> list[Diagnostic]:

@@ -48,7 +48,7 @@ def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
 
 
 def repeated_object(document: LintedDocument) -> Iterator[Finding]:
-    """Two documents are the same object: same kind, namespace and name.
+    """Two documents of a file, or of files that Flux or Argo CD applies together, are the same object: same kind, namespace and name.
 
     Why: the one that is applied last wins, and the other has no effect. Engines refuse them, or apply both in turns.
     Instead: give each a name of its own, or remove one.
@@ -62,7 +62,7 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
         is_near = first.file == given.file
         place = first.marks.nearest(("metadata", "name")).place()
         message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
-        yield Finding(("metadata", "name"), message, "rename it", severity=None if is_near else "info")
+        yield Finding(("metadata", "name"), message, "rename it")
 
 
 def legacy_operator(job: LintedJob) -> Iterator[Finding]:

@@ -98,7 +98,7 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
     if outcome or cluster.contracts:
         foreseen = pipeline.foresee(checked, cluster)
-        checked = foreseen if outcome else checked.with_result(_by_contracts(checked.result, foreseen.result))
+        checked = foreseen if outcome else checked.changed(result=_by_contracts(checked.result, foreseen.result))
     rendered = rendering.rendered([checked], cluster.target, companions_once=True)
     said = rendered.results[0]
     forever = {str(each.mark) for each in said.diagnostics if each.rule == "restarts-forever"}

@@ -769,3 +769,35 @@ def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> 
     documents, problems = _built("overlay", text).read(text, 7)
     assert [each.data if isinstance(each.data, list) else each.name for each in documents] == ["a", ["a list"]]
     assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
+
+
+def test_only_what_is_applied_together_is_the_same_object_twice(tmp_path: Path) -> None:
+    config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}}"
+    flux = "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: apps, namespace: flux-system}, spec: %s}"
+    source = "interval: 5m, prune: true, sourceRef: {kind: GitRepository, name: all}"
+    argo = "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: NAME, namespace: argocd}, spec: %s}"
+    where = "{project: a, destination: {namespace: team, server: https://a}, source: {repoURL: https://a, path: PATH, directory: %s}}"
+    files = {
+        "flux/apps.yaml": flux % ("{path: ./apps, " + source + "}"),
+        "argocd/flat.yaml": argo.replace("NAME", "flat") % (where.replace("PATH", "flat") % "{}"),
+        "argocd/deep.yaml": argo.replace("NAME", "deep") % (where.replace("PATH", "deep") % "{recurse: true}"),
+        **{f"{folder}/{name}.yaml": config for folder in ("examples", "flat", "deep/b", "apps/team") for name in ("one", "two")},
+        **{f"{folder}/three.yaml": config for folder in ("flat/below", "deep", "apps/other")},
+        "apps/kustomized/kustomization.yaml": "resources: [four.yaml]\n",
+        "apps/kustomized/four.yaml": config,
+        "file.yaml": f"{config}\n---\n{config}\n",
+    }
+    write(tmp_path, files)
+    done = run_here("lint", ".", "--no-build", "-o", "json", cwd=tmp_path)
+    found = [(file["path"], each["message"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    repeated = sorted(
+        (path, message.rpartition(" ")[2].partition(":")[0]) for path, message in found if message.startswith("duplicate object")
+    )
+    assert repeated == [
+        ("apps/team/one.yaml", "apps/other/three.yaml"),
+        ("apps/team/two.yaml", "apps/other/three.yaml"),
+        ("deep/b/one.yaml", "deep/three.yaml"),
+        ("deep/b/two.yaml", "deep/three.yaml"),
+        ("file.yaml", "1"),
+        ("flat/two.yaml", "flat/one.yaml"),
+    ]
