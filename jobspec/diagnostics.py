@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,10 +88,7 @@ class Reasons(str):
 
     def __new__(cls, cause: str, reasons: Sequence[str]) -> Reasons:
         """The message of a cause; a verb that several reasons begin with stands once: `requires A, B`."""
-        by_verb: dict[str, list[str]] = {}
-        for verb, _, what in (each.partition(" ") for each in reasons):
-            by_verb.setdefault(verb, []).append(what)
-        parts = [f"{verb} {', '.join(said)}" for verb, said in by_verb.items()]
+        parts = [f"{verb} {', '.join(said)}" for verb, said in gathered(each.partition(" ")[::2] for each in reasons).items()]
         return super().__new__(cls, f"{cause} {' and '.join(parts)}")
 
     def __init__(self, cause: str, reasons: Sequence[str]) -> None:
@@ -197,9 +196,8 @@ def lines_of(diagnostics: Iterable[Diagnostic]) -> str:
 
 def severity_counts(diagnostics: Sequence[Diagnostic]) -> str:
     """How many diagnostics there are of each severity, in words."""
-    numbers = {severity: sum(each.severity == severity for each in diagnostics) for severity in SEVERITIES}
-    said = [counted(number, severity) for severity, number in numbers.items() if number]
-    return ", ".join(said) or "nothing found"
+    numbers = Counter(each.severity for each in diagnostics)
+    return ", ".join(counted(numbers[severity], severity) for severity in SEVERITIES if numbers[severity]) or "nothing found"
 
 
 def counted(number: int, what: str) -> str:
@@ -242,9 +240,14 @@ def joined(diagnostics: Sequence[Diagnostic], key: Callable[[Diagnostic], object
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """Things by what they have in common, in the order in which that first appears."""
+    return gathered((key(each), each) for each in things)
+
+
+def gathered(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """The second parts of pairs by the first, in the order in which that first appears."""
     groups: dict[K, list[T]] = {}
-    for each in things:
-        groups.setdefault(key(each), []).append(each)
+    for key, each in pairs:
+        groups.setdefault(key, []).append(each)
     return groups
 
 
@@ -579,13 +582,12 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str], *, fixabl
     if reasons := _reasons(files):
         parts[-1] += f" ({', '.join(reasons)})"
     parts += [f"{lost} accepted but will not run"] if lost else []
-    for severity in SEVERITIES:
-        number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
-        parts += [counted(number, severity)] if number else []
+    found = [diagnostic for each in files for diagnostic in each.diagnostics]
+    parts += [severity_counts(found)] if found else []
     unknown = counts.get("policiesNotEvaluated", 0)
     parts += [f"{unknown} answer{'s' * (unknown > 1)} of policies not evaluated"] if unknown else []
     parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
-    number = sum(bool(diagnostic.changes) for each in files for diagnostic in each.diagnostics) if fixable else 0
+    number = sum(bool(each.changes) for each in found) if fixable else 0
     parts += [f"{number} fixable with --fix"] if number else []
     documents = counted(counts["documents"], "document")
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"
@@ -601,12 +603,12 @@ def _reasons(files: Sequence[FileResult]) -> list[str]:
     parts = [_counted(known.count(each), each) for each in dict.fromkeys(known)]
     others = sum(row.status == "skipped" and not row.reason and not row.kind for row in rows)
     parts += [f"{others} not {'a manifest' if others == 1 else 'manifests'}"] if others else []
-    kinds: dict[str, int] = {}
+    kinds = Counter[str]()
     for each in unknown_kinds(files):
-        kinds[each["kind"]] = kinds.get(each["kind"], 0) + each["documents"]
+        kinds[each["kind"]] += each["documents"]
     if not kinds:
         return parts
-    shown = [f"{number} {kind}" for kind, number in sorted(kinds.items(), key=lambda each: -each[1])[:_SHOWN_KINDS]]
+    shown = [f"{number} {kind}" for kind, number in kinds.most_common(_SHOWN_KINDS)]
     more = f" and {len(kinds) - _SHOWN_KINDS} more" if len(kinds) > _SHOWN_KINDS else ""
     number = sum(kinds.values())
     return [*parts, f"{number} of {'an unknown kind' if len(kinds) == 1 else 'unknown kinds'}: {', '.join(shown)}{more}"]
@@ -620,10 +622,8 @@ def summary(files: Sequence[FileResult]) -> dict[str, Any]:
 
 def unknown_kinds(files: Sequence[FileResult]) -> list[dict[str, Any]]:
     """The kinds of skipped documents that jobspec has no schema of, each with the number of its documents, the most frequent first."""
-    rows = [row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason]
-    numbers: dict[tuple[str, str], int] = {}
-    for row in rows:
-        numbers[row.api_version, row.kind] = numbers.get((row.api_version, row.kind), 0) + 1
+    rows = (row for each in files for row in each.documents if row.status == "skipped" and row.kind and not row.reason)
+    numbers = Counter((row.api_version, row.kind) for row in rows)
     found = sorted(numbers.items(), key=lambda each: (-each[1], each[0][1], each[0][0]))
     return [{"apiVersion": version, "kind": kind, "documents": number} for (version, kind), number in found]
 

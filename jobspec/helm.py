@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path
+from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, gathered
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kustomize import Build, Output, documents_in
@@ -82,11 +82,9 @@ class _ChartMarks:
     values: Sequence[str]
 
     def __call__(self) -> Marks:
-        values: dict[tuple[type, Any], list[Marks]] = {}
-        for path in self.values:
-            for document in documents_in(path):
-                for value, marks in _scalars(document.data, document.marks):
-                    values.setdefault((type(value), value), []).append(marks)
+        documents = [document for path in self.values for document in documents_in(path)]
+        scalars = (found for each in documents for found in _scalars(each.data, each.marks))
+        values = gathered(((type(value), value), marks) for value, marks in scalars)
         try:
             with open(self.template, encoding="utf-8", errors="replace") as file:
                 lines = file.read().splitlines()

@@ -16,7 +16,7 @@ from jobspec.commands.options import Option, Options, choice_options, declare, j
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
 from jobspec.commands.project import Plan, judged_variant, reported_once, tree_before
 from jobspec.commands.validate import check_and_report
-from jobspec.diagnostics import SEVERITIES, Diagnostic, DocumentResult, FileResult, JobspecError, Rule, by_cause_of_all, counted
+from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, Rule, gathered
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import walk, with_marks
 from jobspec.documents.text_edits import origins
@@ -31,7 +31,7 @@ from jobspec.project.variants import PlannedVariant
 from jobspec.rendering import text_of
 from jobspec.reports.diff import ComparisonView, spelt
 from jobspec.reports.expansion import containers_text
-from jobspec.reports.page import ObjectText, PageRow, ReportPage, object_text, page_report
+from jobspec.reports.page import ObjectText, PageRow, ReportPage, object_text, page_report, page_summary
 from jobspec.reports.text import from_here
 from jobspec.reports.topology import topology_of
 from jobspec.targets import Target
@@ -91,7 +91,7 @@ def run(options: Options) -> int:
             sys.stdout.write(text)
         else:
             write_whole(options.page, text)
-            sys.stdout.write(f"{options.page}: {_summary(page)}\n")
+            sys.stdout.write(f"{options.page}: {page_summary(page)}\n")
 
     return check_and_report(options, settings, judge, outcome=True, rules=rules, advise=advise, then=write)
 
@@ -108,18 +108,6 @@ def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:
 def _shown_path(path: str) -> str:
     """A path, or the name of the folder where it is that of the working folder or one above."""
     return os.path.basename(os.path.abspath(path)) if set(os.path.normpath(path)) <= {".", os.sep} else path
-
-
-def _summary(page: ReportPage) -> str:
-    """The page in a line: its rows, what was found, what changes."""
-    counts = [counted(len(page.rows), page.noun)]
-    results = by_cause_of_all(page.results, for_people=True)
-    for severity in SEVERITIES:
-        number = sum(each.severity == severity for result in results for each in result.diagnostics)
-        counts += [counted(number, severity)] if number else []
-    if page.view:
-        counts.append(f"{len(page.view.comparison.variants)} changed against {page.view.ref} ({page.view.commit[:8]})")
-    return ", ".join(counts)
 
 
 def _change(options: Options, ref: str, project: str | None, prices: PriceList | None) -> tuple[ComparisonView | None, str]:
@@ -202,10 +190,7 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
     """The jobs that files and builds hold; those that a server refuses without their pods."""
     documents = Documents([each for file in checked for each in seen(file)], cluster)
     said = {each.path: each.diagnostics for each in results}
-    elsewhere: dict[str, list[tuple[str, Diagnostic]]] = {}
-    for result in results:
-        for each in result.diagnostics:
-            elsewhere.setdefault(str(each.mark), []).append((result.path, each))
+    elsewhere = gathered((str(each.mark), (result.path, each)) for result in results for each in result.diagnostics)
     jobs = [(job, file) for file in checked for job in file.documents if is_workload(job)]
 
     def row_of(each: tuple[Document, Checked]) -> PageRow:

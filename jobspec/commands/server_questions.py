@@ -15,7 +15,7 @@ from jobspec.commands.options import Options
 from jobspec.commands.output import deliver
 from jobspec.commands.project import Plan, reported_once
 from jobspec.commands.validate import files_for, plans_among
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, deduplicated, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, counted, deduplicated, gathered, has_error
 from jobspec.documents.document import Document, result_of
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
@@ -214,10 +214,7 @@ def _is_foreign(document: Document, target: Target) -> bool:
 
 def _refuse_missing_verdicts(answers: Mapping[Question, ServerAnswer]) -> None:
     """Raise JobspecError where the server gave no verdict on some documents; it names them, and the reason."""
-    by_reason: dict[str, list[Question]] = {}
-    for question, answer in answers.items():
-        if answer.no_verdict:
-            by_reason.setdefault(answer.no_verdict, []).append(question)
+    by_reason = gathered((answer.no_verdict, question) for question, answer in answers.items() if answer.no_verdict)
     if by_reason:
         raise JobspecError("\n".join(f"{_places(questions)}: no verdict: {why}" for why, questions in by_reason.items()))
 

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from jobspec import pipeline, rendering
-from jobspec.diagnostics import Marks, Path, has_error
+from jobspec.diagnostics import Marks, Path, gathered, has_error
 from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
@@ -349,10 +349,7 @@ def same_objects(some: Iterable[Document], others: Iterable[Document]) -> bool:
 
 
 def _by_identity(documents: Iterable[Document]) -> dict[tuple[str, ...], list[Any]]:
-    found: dict[tuple[str, ...], list[Any]] = {}
-    for each in documents:
-        found.setdefault((each.api_version, each.kind, each.namespace, each.name), []).append(each.data)
-    return found
+    return gathered(((each.api_version, each.kind, each.namespace, each.name), each.data) for each in documents)
 
 
 # The training jobs of a manifest file, each with the text and the companions that become its base.

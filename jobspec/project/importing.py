@@ -8,7 +8,7 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 from jobspec import pipeline
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, marks_at, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, gathered, marks_at, spell
 from jobspec.documents.comments import lost
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
@@ -395,11 +395,8 @@ _OWN = ("name", "namespace", "labels", "annotations")
 
 def groups(imports: Sequence[Import], target: Target) -> list[list[Import]]:
     """The imports by the base that they can share, each group in order."""
-    found: dict[str, list[Import]] = {}
-    for number, each in enumerate(imports):
-        key = str(number) if each.original.is_fixed else _skeleton(each, target)
-        found.setdefault(key, []).append(each)
-    return list(found.values())
+    keyed = ((str(number) if each.original.is_fixed else _skeleton(each, target), each) for number, each in enumerate(imports))
+    return list(gathered(keyed).values())
 
 
 def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:

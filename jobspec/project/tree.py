@@ -11,7 +11,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, gathered, has_error
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -121,7 +121,7 @@ def complete(tree: VariantsTree, kept: Files, kept_hashes: Mapping[str, str]) ->
     changed = {_folder(path) for path in [*tree.placed, *moved]}
     stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
     files = stay | {path: each.content for path, each in tree.placed.items()}
-    folders = _by_folder(files)
+    folders = gathered(path.partition("/")[::2] for path in files)
     written = {f"{folder}/{KUSTOMIZATION}": kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
     files |= {**written, KUSTOMIZATION: kustomization(folders, in_order=_need_order(files))}
     return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
@@ -149,15 +149,6 @@ def _is_kustomization_in(folders: Collection[str], path: str) -> bool:
 def _folder(path: str) -> str:
     """The folder at the top of the tree that a file stands in."""
     return path.partition("/")[0]
-
-
-def _by_folder(files: Files) -> dict[str, list[str]]:
-    """The files in each folder at the top, by their paths from there."""
-    found: dict[str, list[str]] = {}
-    for path in files:
-        folder, _, name = path.partition("/")
-        found.setdefault(folder, []).append(name)
-    return found
 
 
 def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:

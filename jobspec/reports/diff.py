@@ -8,7 +8,7 @@ from functools import partial
 from json import dumps
 from typing import Any
 
-from jobspec.diagnostics import Mark, counted, grouped
+from jobspec.diagnostics import Mark, counted, gathered, grouped
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.writer import is_plain
 from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
@@ -284,9 +284,7 @@ def header(view: ComparisonView) -> list[str]:
 
 def table(view: ComparisonView) -> list[tuple[Sequence[str], Sequence[str]]]:
     """The rows of that table: the names of variants, mostly one, and the cells; equal rows of many variants are merged."""
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for each in view.comparison.variants:
-        rows.setdefault(tuple(_cells(each, view)), []).append(each.name)
+    rows = gathered((tuple(_cells(each, view)), each.name) for each in view.comparison.variants)
     lines = [(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
     return sorted(lines, key=lambda line: line[0][0])
 
@@ -330,13 +328,14 @@ def totals(view: ComparisonView) -> list[str]:
 
 def notes(view: ComparisonView) -> list[str]:
     """The notes below the tables: about the project, and the pods and costs of variants."""
-    about: dict[str, list[str]] = {}
-    for each in view.comparison.variants:
-        said = [*each.after.notes] if each.after else []
-        cost = view.cost(each.after)
-        for note in [*said, *([cost.why] if cost and cost.why else [])]:
-            about.setdefault(note, []).append(each.name)
+    about = gathered((note, each.name) for each in view.comparison.variants if each.after for note in _notes_on(each.after, view))
     return [*view.comparison.notes, *(f"{listed(names)}: {note}" for note, names in about.items())]
+
+
+def _notes_on(capacity: Capacity, view: ComparisonView) -> list[str]:
+    """Why a job may ask for more, and why nobody can say what it costs."""
+    cost = view.cost(capacity)
+    return [*capacity.notes, *([cost.why] if cost and cost.why else [])]
 
 
 def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
@@ -482,20 +481,16 @@ def _needs(capacity: Capacity | None, view: ComparisonView) -> dict[str, Any] | 
     """
     if capacity is None:
         return None
-    notes = list(capacity.notes)
     found: dict[str, Any] = {
         "pods": capacity.number,
         "mostPods": capacity.most,
         "gpus": capacity.gpus,
         "mostGpus": capacity.most_gpus,
         "deadlineSeconds": capacity.deadline,
-        "notes": notes,
+        "notes": _notes_on(capacity, view),
     }
     cost = view.cost(capacity)
-    if cost:
-        found["cost"] = None if cost.amount is None else float(cost.amount)
-        notes += [cost.why] if cost.why else []
-    return found
+    return {**found, "cost": None if cost.amount is None else float(cost.amount)} if cost else found
 
 
 def _changed_object(change: ObjectChange) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Path, grouped
+from jobspec.diagnostics import Mark, Path, gathered, grouped
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
@@ -101,11 +101,8 @@ def _of_group(group: Sequence[ExpandedPod], *, width: int, colour: bool, with_ho
 
 def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
     """The objects besides pods, by kind."""
-    by_kind: dict[str, list[str]] = {}
-    for each in objects:
-        if text(each, "kind") != "Pod":
-            by_kind.setdefault(text(each, "kind"), []).append(text(each, "metadata", "name") + _more(each))
-    yield from by_kind.items()
+    named = ((text(each, "kind"), text(each, "metadata", "name") + _more(each)) for each in objects)
+    yield from gathered(each for each in named if each[0] != "Pod").items()
 
 
 def _more(made: MarkedTree) -> str:

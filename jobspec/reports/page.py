@@ -15,7 +15,18 @@ from os.path import normpath
 from typing import Any
 
 from jobspec import data
-from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, Mark, Marks, Reasons, by_cause_of_all, counted
+from jobspec.diagnostics import (
+    SEVERITIES,
+    Diagnostic,
+    FileResult,
+    Mark,
+    Marks,
+    Reasons,
+    by_cause_of_all,
+    counted,
+    gathered,
+    severity_counts,
+)
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read as read_documents
@@ -107,6 +118,16 @@ def page_report(page: ReportPage, read: ReadText) -> str:
         _symbols(whole.drawings),
     ]
     return _document(page.title, "".join(parts), with_details=len(page.rows) <= _FEW)
+
+
+def page_summary(page: ReportPage) -> str:
+    """The page in a line: its rows, what was found, what changes."""
+    counts = [counted(len(page.rows), page.noun)]
+    found = [each for result in by_cause_of_all(page.results, for_people=True) for each in result.diagnostics]
+    counts += [severity_counts(found)] if found else []
+    if page.view:
+        counts.append(f"{len(page.view.comparison.variants)} changed against {page.view.ref} ({page.view.commit[:8]})")
+    return ", ".join(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,15 +368,12 @@ def _found(whole: _Whole) -> str:
     findings = whole.findings
     if not findings.all:
         return '<section id="findings"><h2>Findings</h2><p class="note">Nothing found.</p></section>'
-    rows: dict[int, list[str]] = {}
-    for row in whole.page.rows:
-        for number in findings.of(row):
-            rows.setdefault(number, []).append(row.name)
+    rows = gathered((number, row.name) for row in whole.page.rows for number in findings.of(row))
     explained = rules()
-    said: dict[tuple[str, str], list[str]] = {}
-    for number, same in enumerate(findings.all, 1):
-        finding = _finding(number, same, rows.get(number, []), whole, explained.get(same[0].rule, ""))
-        said.setdefault((same[0].severity, same[0].rule), []).append(finding)
+    said = gathered(
+        ((same[0].severity, same[0].rule), _finding(number, same, rows.get(number, []), whole, explained.get(same[0].rule, "")))
+        for number, same in enumerate(findings.all, 1)
+    )
     inside = "".join(each for listed in said.values() for each in listed)
     if len(findings.all) > _MANY:
         several = {each: _of_rule(*each, explained.get(each[1], ""), listed) for each, listed in said.items() if len(listed) > 1}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from jobspec.diagnostics import counted
+from jobspec.diagnostics import counted, gathered
 from jobspec.operators.kueue.versions import not_queued
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import plus, spelt
@@ -113,9 +114,7 @@ def _name(each: Asked) -> str:
 
 
 def _flavors(pods: PodSetAnswer) -> str:
-    by_flavor: dict[str, list[str]] = {}
-    for resource, flavor in pods.flavors.items():
-        by_flavor.setdefault(flavor, []).append(resource)
+    by_flavor = gathered((flavor, resource) for resource, flavor in pods.flavors.items())
     return " ".join([pods.verdict, *(f"{flavor} ({', '.join(names)})" for flavor, names in by_flavor.items())])
 
 
@@ -124,10 +123,7 @@ def _coloured(verdict: str, words: str, how: TextOptions) -> str:
 
 
 def _remarks(asked: Sequence[Asked], world: World, how: TextOptions) -> Iterator[str]:
-    counts: dict[str, int] = {}
-    for each in asked:
-        verdict = each.answer.verdict if each.answer else "bypasses Kueue"
-        counts[verdict] = counts.get(verdict, 0) + 1
+    counts = Counter(each.answer.verdict if each.answer else "bypasses Kueue" for each in asked)
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
     empty = "" if world.knows_usage else "; no queue has a status: judged for an empty cluster, where only `never` is certain"
     yield f"{counted(len(asked), 'job')}: {said} (Kueue {how.release}){empty}"

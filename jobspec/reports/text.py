@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ def concise_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool, l
 
 def statistics_lines(files: Iterable[FileResult], *, fixable: bool, colour: bool) -> list[str]:
     """One line for each rule, the most frequent first: how often it is reported, its severity and its name."""
-    number: dict[tuple[str, str, bool], int] = {}
-    for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
-        key = (diagnostic.severity, diagnostic.rule, fixable and bool(diagnostic.changes))
-        number[key] = number.get(key, 0) + 1
+    found = (diagnostic for each in files for diagnostic in each.diagnostics)
+    number = Counter((each.severity, each.rule, fixable and bool(each.changes)) for each in found)
     rows = sorted(number.items(), key=lambda row: (-row[1], row[0]))
     wide = len(str(rows[0][1]))
     return [
