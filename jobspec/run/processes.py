@@ -172,16 +172,16 @@ class LocalRun:
 
     async def _end_others(self, condition: Condition) -> None:
         """Give what still runs time to end by itself after a success, then SIGTERM and time to heed it."""
-        if condition == "Succeeded" and await self._all_end(_GRACE):
+        if condition == "Succeeded" and await self._all_end():
             return
         if self._running:
             self._say(f"stopping {', '.join(sorted(self._running))}")
         for process in self._running.values():
             _signal(process, signal.SIGTERM)
-        await self._all_end(_GRACE)
+        await self._all_end()
 
-    async def _all_end(self, seconds: float) -> bool:
-        until = asyncio.get_running_loop().time() + seconds
+    async def _all_end(self) -> bool:
+        until = asyncio.get_running_loop().time() + _GRACE
         while self._running and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.05)
         return not self._running

@@ -21,28 +21,20 @@ from jobspec.server.client import Client
 from jobspec.targets import OPERATORS, RELEASES
 
 #: API version and kind of the objects that are kept, in the order in which they are written.
-_KINDS = (
-    ("v1", "Namespace"),
-    ("v1", "LimitRange"),
-    ("v1", "ResourceQuota"),
-    ("v1", "ServiceAccount"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("node.k8s.io/v1", "RuntimeClass"),
-    ("storage.k8s.io/v1", "StorageClass"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"),
-    ("policies.kyverno.io/v1", "ValidatingPolicy"),
-    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"),
-    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"),
-    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
-    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
-    ("kueue.x-k8s.io/v1beta2", "Cohort"),
-    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"),
-    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
-    ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"),
-    ("kueue.x-k8s.io/v1beta2", "Topology"),
+_KINDS = tuple(
+    (api_version, kind)
+    for api_version, names in (
+        ("v1", "Namespace LimitRange ResourceQuota ServiceAccount"),
+        ("scheduling.k8s.io/v1", "PriorityClass"),
+        ("node.k8s.io/v1", "RuntimeClass"),
+        ("storage.k8s.io/v1", "StorageClass"),
+        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"),
+        ("policies.kyverno.io/v1", "ValidatingPolicy"),
+        ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime TrainingRuntime"),
+        ("kueue.x-k8s.io/v1beta2", "ClusterQueue LocalQueue Cohort ResourceFlavor WorkloadPriorityClass AdmissionCheck Topology"),
+    )
+    for kind in names.split()
 )
 _OLDER = {
     "admissionregistration.k8s.io/v1": "admissionregistration.k8s.io/v1beta1",

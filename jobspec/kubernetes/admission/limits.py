@@ -59,7 +59,7 @@ def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Problem
             given = {field: amounts(own.get(field)) for field in ("requests", "limits")}
             yield from _outside_bounds(f"the container `{container.get('name')}`", (*path, "resources"), given, name, item)
     for name, item in _items(objects, namespace, "Pod"):
-        given = {field: _of_pod(spec, field) for field in ("requests", "limits")}
+        given = {field: _of_pod(spec, field, OF_PODS.__contains__) for field in ("requests", "limits")}
         yield from _outside_bounds("the pod", ("spec", "resources"), given, name, item)
 
 
@@ -85,12 +85,6 @@ def _filled(container: Data, limits: Data, requests: Data) -> Data:
     own = mapping(container, "resources")
     filled = {"limits": {**limits, **_given(own, "limits")}, "requests": {**requests, **_given(own, "requests")}}
     return {**container, "resources": {**own, **filled}}
-
-
-def _of_pod(spec: Data, field: str) -> Amounts:
-    """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
-    own = amounts(mapping(spec, "resources").get(field))
-    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in OF_PODS}}
 
 
 # Hold what is requested against the bounds of a LimitRange: `min`, `max`, `maxLimitRequestRatio`.
@@ -219,16 +213,19 @@ def is_of_pods(name: str) -> bool:
     return name in OF_PODS or name.startswith(HUGE_PAGES)
 
 
+def _of_pod(spec: Data, field: str, is_counted: Callable[[str], bool], read: Callable[[Any], Amounts] = amounts) -> Amounts:
+    """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
+    own = read(mapping(spec, "resources").get(field))
+    return {**of_containers(spec, field, read), **{name: each for name, each in own.items() if is_counted(name)}}
+
+
 def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
     """What a pod requests of each resource: as a whole where it says so, else its containers together; and its overhead."""
-    own = read(mapping(spec, "resources").get("requests"))
-    found = {**of_containers(spec, "requests", read), **{name: each for name, each in own.items() if is_of_pods(name)}}
-    return sum_of((found, read(spec.get("overhead"))))
+    return sum_of((_of_pod(spec, "requests", is_of_pods, read), read(spec.get("overhead"))))
 
 
 def pod_limits(spec: Data) -> Amounts:
     """What a pod is limited to; its overhead counts where there is a limit."""
-    own = amounts(mapping(spec, "resources").get("limits"))
-    found = {**of_containers(spec, "limits"), **{name: each for name, each in own.items() if is_of_pods(name)}}
+    found = _of_pod(spec, "limits", is_of_pods)
     overhead = {name: each for name, each in amounts(spec.get("overhead")).items() if name in found and found[name].nanos}
     return sum_of((found, overhead))

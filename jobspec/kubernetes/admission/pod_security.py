@@ -185,16 +185,29 @@ _SYSCTLS_SINCE = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: _SYSCTLS_32
 def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:
     """The security contexts of the pod and of its containers, with their paths; empty ones where there is none."""
     yield _POD, mapping(spec, "securityContext")
-    yield from _of_containers(spec)
-
-
-def _of_containers(spec: Data) -> Iterator[tuple[Path, Data]]:
-    """The security contexts of the containers alone."""
     for path, container in containers(spec):
         yield (*path, "securityContext"), mapping(container, "securityContext")
 
 
 _REMOVE = "remove what is forbidden"
+
+
+def _wrong_values(
+    around: Callable[[Data], Iterable[tuple[Path, Data]]], steps: str, is_wrong: Callable[[Any], bool], why: str, hint: str = _REMOVE
+) -> Find:
+    """A check of each value at some steps from places of a pod, `[]` after the name of a list; `{}` in *why* is the value."""
+
+    def find(_: Data, spec: Data) -> Iterator[Breach]:
+        found: list[tuple[Path, Any]] = list(around(spec))
+        for step in steps.split("."):
+            name = step.removesuffix("[]")
+            if name == step:
+                found = [((*path, step), mapping(each).get(step)) for path, each in found]
+            else:
+                found = [((*path, name, index), item) for path, each in found for index, item in enumerate(sequence(each, name))]
+        yield from (Breach(path, why.format("" if each is None else each), hint) for path, each in found if is_wrong(each))
+
+    return find
 
 
 def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
@@ -213,12 +226,9 @@ def _profile(profile: Data, path: Path, kind: str) -> Iterator[Breach]:
         yield Breach(path, why, "write `RuntimeDefault` or `Localhost`")
 
 
-def _baseline_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_capabilities_baseline.go."""
-    for path, context in _of_containers(spec):
-        for index, name in enumerate(sequence(mapping(context, "capabilities"), "add")):
-            if name not in _CAPABILITIES:
-                yield Breach((*path, "capabilities", "add", index), f"forbids the capability `{name}`", _REMOVE)
+_unknown_capability = _wrong_values(
+    containers, "securityContext.capabilities.add[]", lambda each: each not in _CAPABILITIES, "forbids the capability `{}`"
+)
 
 
 def _host_namespaces(_: Data, spec: Data) -> Iterator[Breach]:
@@ -236,14 +246,6 @@ def _host_paths(_: Data, spec: Data) -> Iterator[Breach]:
             yield Breach(("spec", "volumes", index, "hostPath"), why, "use a claim or an `emptyDir`")
 
 
-def _host_ports(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_hostPorts.go."""
-    for path, container in containers(spec):
-        for index, port in enumerate(sequence(container, "ports")):
-            if port.get("hostPort"):
-                yield Breach((*path, "ports", index, "hostPort"), f"forbids host ports ({port['hostPort']})", _REMOVE)
-
-
 def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
     """check_hostProbesAndhostLifecycle.go."""
     for path, container in containers(spec):
@@ -256,18 +258,7 @@ def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
                     yield Breach((*path, *steps, action, "host"), why, "remove it: the pod itself is meant")
 
 
-def _privileged(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_privileged.go."""
-    for path, context in _of_containers(spec):
-        if context.get("privileged"):
-            yield Breach((*path, "privileged"), "forbids `privileged: true`", _REMOVE)
-
-
-def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_procMount_baseline.go."""
-    for path, context in _of_containers(spec):
-        if context.get("procMount") not in (None, "Default"):
-            yield Breach((*path, "procMount"), f"forbids `procMount: {context['procMount']}`", _REMOVE)
+proc_mount = _wrong_values(containers, "securityContext.procMount", lambda each: each not in (None, "Default"), "forbids `procMount: {}`")
 
 
 def unless_own_users(find: Find) -> Find:
@@ -308,36 +299,27 @@ def seccomp(_: Data, spec: Data) -> Iterator[Breach]:
 
 
 def _sysctls(allowed: tuple[str, ...]) -> Find:
-    """check_sysctls.go."""
-
-    def find(_: Data, spec: Data) -> Iterator[Breach]:
-        for index, each in enumerate(sequence(mapping(spec, "securityContext"), "sysctls")):
-            if each.get("name") not in allowed:
-                yield Breach((*_POD, "sysctls", index, "name"), f"forbids the sysctl `{each.get('name') or ''}`", _REMOVE)
-
-    return find
+    return _wrong_values(
+        lambda spec: [(("spec",), spec)], "securityContext.sysctls[].name", lambda each: each not in allowed, "forbids the sysctl `{}`"
+    )
 
 
-def _host_process(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_windowsHostProcess.go."""
-    for path, context in contexts(spec):
-        if mapping(context, "windowsOptions").get("hostProcess"):
-            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", _REMOVE)
-
-
+#: A check without a function of its own is that of `check_NAME.go`, `procMount` that of `check_procMount_baseline.go`.
 BASELINE_CHECKS = (
     Check("appArmorProfile", "forbidden AppArmor profile", {0: _app_armor}),
-    Check("capabilities_baseline", "non-default capabilities", {0: _baseline_capabilities}),
+    Check("capabilities_baseline", "non-default capabilities", {0: _unknown_capability}),
     Check("hostNamespaces", "host namespaces", {0: _host_namespaces}),
     Check("hostPathVolumes", "hostPath volumes", {0: _host_paths}),
-    Check("hostPorts", "hostPort", {0: _host_ports}),
+    Check("hostPorts", "hostPort", {0: _wrong_values(containers, "ports[].hostPort", bool, "forbids host ports ({})")}),
     Check("hostProbesAndHostLifecycle", "probe or lifecycle host", {34: _hosts_of_probes}),
-    Check("privileged", "privileged", {0: _privileged}),
+    Check("privileged", "privileged", {0: _wrong_values(containers, "securityContext.privileged", bool, "forbids `privileged: true`")}),
     Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
     Check("seLinuxOptions", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
     Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
     Check("sysctls", "forbidden sysctls", {minor: _sysctls(allowed) for minor, allowed in _SYSCTLS_SINCE.items()}),
-    Check("windowsHostProcess", "hostProcess", {0: _host_process}),
+    Check(
+        "windowsHostProcess", "hostProcess", {0: _wrong_values(contexts, "windowsOptions.hostProcess", bool, "forbids `hostProcess: true`")}
+    ),
 )
 
 
@@ -357,13 +339,13 @@ def _unless_windows(find: Find) -> Find:
 _SET_IN_CONTAINER = "set what is required in the container's `securityContext`"
 
 
-def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_allowPrivilegeEscalation.go."""
-    for path, container in containers(spec):
-        if mapping(container, "securityContext").get("allowPrivilegeEscalation") is not False:
-            yield Breach(
-                (*path, "securityContext", "allowPrivilegeEscalation"), "requires `allowPrivilegeEscalation: false`", _SET_IN_CONTAINER
-            )
+_escalation = _wrong_values(
+    containers,
+    "securityContext.allowPrivilegeEscalation",
+    lambda each: each is not False,
+    "requires `allowPrivilegeEscalation: false`",
+    _SET_IN_CONTAINER,
+)
 
 
 def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
@@ -402,11 +384,7 @@ def _unsaid(spec: Data, wanted: str, is_missing: Any) -> Iterator[Breach]:
         yield Breach(_POD, f"requires {wanted}", "set what is required in the pod's `securityContext`")
 
 
-def _root_user(_: Data, spec: Data) -> Iterator[Breach]:
-    """check_runAsUser.go."""
-    for path, context in contexts(spec):
-        if context.get("runAsUser") is not None and context["runAsUser"] == 0:
-            yield Breach((*path, "runAsUser"), "forbids `runAsUser: 0`", "name another user, or remove it")
+_root_user = _wrong_values(contexts, "runAsUser", lambda each: each == 0, "forbids `runAsUser: 0`", "name another user, or remove it")
 
 
 def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:

@@ -121,18 +121,15 @@ def url(text: str) -> Address:
     return {"url": text}
 
 
-def part(name: str) -> Callable[[Address], str]:
-    """A function that gives one part of a URL: scheme, host, hostname, port or path."""
+def part(name: str, one: Address) -> str:
+    """One part of a URL, by the name of its function."""
+    from urllib.parse import urlsplit
 
-    def find(one: Address) -> str:
-        from urllib.parse import urlsplit
-
-        parts = urlsplit(one["url"])
-        host = parts.netloc.rpartition("@")[2]
-        hostname, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) and not host.endswith("]") else (host, "", "")
-        return {"scheme": parts.scheme, "host": host, "hostname": hostname.strip("[]"), "port": port, "path": _escaped(parts.path)}[name]
-
-    return find
+    parts = urlsplit(one["url"])
+    host = parts.netloc.rpartition("@")[2]
+    hostname, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) and not host.endswith("]") else (host, "", "")
+    names = {"Scheme": parts.scheme, "Host": host, "Hostname": hostname.strip("[]"), "Port": port, "EscapedPath": _escaped(parts.path)}
+    return names[name]
 
 
 def _escaped(path: str) -> str:
@@ -175,7 +172,9 @@ def quantity(text: str) -> Quantity:
         number = min(max(number, Decimal(1 - _INT64)), Decimal(_INT64 - 1))
     else:
         number = _EXACT.scaleb(Decimal(digits), _exponent(suffix))
-    return _made(_without_less_than_nano(number), is_integer=_is_held_as_integer(digits.lstrip("+-"), suffix, number))
+    exponent = number.as_tuple().exponent
+    rounded = number.quantize(_NANO, ROUND_UP, _EXACT) if isinstance(exponent, int) and exponent < -9 else number
+    return _made(rounded, is_integer=_is_held_as_integer(digits.lstrip("+-"), suffix, number))
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -186,11 +185,6 @@ def _split(text: str) -> tuple[str, str]:
 
 def _exponent(suffix: str) -> int:
     return DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:])
-
-
-def _without_less_than_nano(number: Decimal) -> Decimal:
-    exponent = number.as_tuple().exponent
-    return number.quantize(_NANO, ROUND_UP, _EXACT) if isinstance(exponent, int) and exponent < -9 else number
 
 
 def _is_held_as_integer(digits: str, suffix: str, number: Decimal) -> bool:
@@ -209,11 +203,6 @@ def _made(number: Decimal, *, is_integer: bool) -> Quantity:
 def number_of(one: Quantity) -> Decimal:
     """The value of a quantity."""
     return Decimal(str(one["quantity"]))
-
-
-def sign(one: Quantity) -> int:
-    """The sign of a quantity: -1, 0 or 1."""
-    return (number_of(one) > 0) - (number_of(one) < 0)
 
 
 def is_integer(one: Quantity) -> bool:
@@ -280,7 +269,7 @@ def validate(format_: dict[str, str], text: str) -> list[str]:
 FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("quantity(string) Quantity", quantity),
     ("isQuantity(string) bool", _is(quantity)),
-    ("sign(Quantity) int", sign),
+    ("sign(Quantity) int", lambda one: (number_of(one) > 0) - (number_of(one) < 0)),
     ("Quantity.isInteger() bool", is_integer),
     ("Quantity.asInteger() int", as_integer),
     ("Quantity.asApproximateFloat() double", lambda one: float(number_of(one))),
@@ -300,11 +289,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("Semver.patch() int", lambda one: signatures.precedence(one)[2]),
     ("url(string) URL", url),
     ("isURL(string) bool", text_formats.is_uri),
-    ("URL.getScheme() string", part("scheme")),
-    ("URL.getHost() string", part("host")),
-    ("URL.getHostname() string", part("hostname")),
-    ("URL.getPort() string", part("port")),
-    ("URL.getEscapedPath() string", part("path")),
+    *((f"URL.get{name}() string", partial(part, name)) for name in ("Scheme", "Host", "Hostname", "Port", "EscapedPath")),
     ("URL.getQuery() map", query),
     ("ip(string) IP", ip),
     ("isIP(string) bool", _is(ip)),

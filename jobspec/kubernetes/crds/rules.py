@@ -148,35 +148,29 @@ def _problems_of_rules(at: _Ruled, expressions: list[_RuleExpression], *, is_sto
             yield invalid((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
             continue
         optional = bool(rule.get("optionalOldSelf"))
-        compiled = at.types.compile(rule["rule"], at.schema, result="bool", optional_old_self=optional, is_stored=is_stored)
-        yield from _problems_of_rule(rule, compiled, at.context, path)
-        if compiled.estimate:
-            expressions.append(_RuleExpression((*path, "rule"), at, compiled, is_message=False))
-        if not compiled.error and rule.get("messageExpression"):
-            text = rule["messageExpression"]
-            message = at.types.compile(text, at.schema, result="string", optional_old_self=optional, is_stored=is_stored)
-            yield from _problems_of_message(message, (*path, "messageExpression"))
-            if message.estimate:
-                expressions.append(_RuleExpression((*path, "messageExpression"), at, message, is_message=True))
+        for field, result in (("rule", "bool"), ("messageExpression", "string")):
+            if not rule.get(field):
+                continue
+            compiled = at.types.compile(rule[field], at.schema, result=result, optional_old_self=optional, is_stored=is_stored)
+            yield from _problems_of_expression(field, rule, compiled, at.context, path)
+            if compiled.estimate:
+                expressions.append(_RuleExpression((*path, field), at, compiled, is_message=field != "rule"))
+            if compiled.error:
+                break
 
 
-def _problems_of_rule(rule: Data, compiled: Compilation, context: SchemaContext, path: Path) -> Problems:
+def _problems_of_expression(field: str, rule: Data, compiled: Compilation, context: SchemaContext, path: Path) -> Problems:
+    what = "rule" if field == "rule" else "expression"
     if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", (*path, "rule"), "the rule was not checked: it is nested deeper than the CEL library parses")
+        message = f"the {what} was not checked: it is nested deeper than the CEL library parses"
+        yield Problem("rule-not-evaluated", (*path, field), message)
     elif compiled.error:
-        yield invalid((*path, "rule"), f"the rule does not compile: {compiled.error}")
-    elif compiled.uses_old_self and context.uncorrelated:
+        yield invalid((*path, field), f"the {what} does not compile: {compiled.error}")
+    elif what == "rule" and compiled.uses_old_self and context.uncorrelated:
         message = "`oldSelf` cannot be used here: the old item of the list is not known"
-        yield invalid((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
-    elif rule.get("optionalOldSelf") is not None and not compiled.uses_old_self:
+        yield invalid((*path, field), message, "make the list a map: `x-kubernetes-list-type: map`")
+    elif what == "rule" and rule.get("optionalOldSelf") is not None and not compiled.uses_old_self:
         yield invalid((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
-
-
-def _problems_of_message(compiled: Compilation, path: Path) -> Problems:
-    if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", path, "the expression was not checked: it is nested deeper than the CEL library parses")
-    elif compiled.error:
-        yield invalid(path, f"the expression does not compile: {compiled.error}")
 
 
 def _cost_problems(expressions: Sequence[_RuleExpression], *, is_stored: bool) -> Problems:

@@ -72,15 +72,8 @@ def _structure(schema: Schema, path: Path, *, level: str = "root") -> Problems:
         yield from _resource_fields(schema, path)
     if has_schemas(schema) or "pattern" in schema:
         yield from _value_rules(schema, path, typed=_int_or_string_keywords(schema))
-        yield from _inner_structures(schema, path)
-
-
-def _inner_structures(schema: Schema, path: Path) -> Problems:
-    for name, child in (schema.get("properties") or {}).items():
-        yield from _structure(child, (*path, "properties", Key(name)), level="field")
-    for keyword, level in (("items", "item"), ("additionalProperties", "field")):
-        if isinstance(schema.get(keyword), dict):
-            yield from _structure(schema[keyword], (*path, keyword), level=level)
+        for child, at, _ in children(schema, path, SchemaContext()):
+            yield from _structure(child, at, level="item" if at[len(path)] == "items" else "field")
 
 
 def _embedded_structure(schema: Schema, path: Path, kind: str, *, kept: bool) -> Problems:
