@@ -38,6 +38,12 @@ def package_path(*parts: str) -> str:
     return os.path.join(_HERE, *parts)
 
 
+def package_text(*parts: str) -> str:
+    """The text of a file that stands in the package itself."""
+    with open(package_path(*parts), encoding="utf-8") as file:
+        return file.read()
+
+
 def load(path: str) -> Any:
     """What a JSON file of ours holds.
 

@@ -91,7 +91,8 @@ def sides(options: Options) -> tuple[FilesAtRef, DiffSide, DiffSide]:
         raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
     then = FilesAtRef(options.ref, project)
     after = _side(options, ProjectFiles(project))
-    return then, _side(options, then) if then.project.content is not None else _nothing(), after
+    nothing = DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))  # of a ref that had no project
+    return then, _side(options, then) if then.project.content is not None else nothing, after
 
 
 def _side(options: Options, files: FilesAround) -> DiffSide:
@@ -100,7 +101,7 @@ def _side(options: Options, files: FilesAround) -> DiffSide:
     if not all(each.valid for each in planned.results) or not planned.project:
         return DiffSide(planned.results, planned.read, releases)
     rendered = judged(planned.variants, lambda each: render_variant(each, planned.met_by(each)), planned.clusters)
-    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    tree = tree_of(rendered)
     engines, project = planned.engines, planned.project
     made = EngineTree()
     if engines:
@@ -116,11 +117,6 @@ def tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Coll
     """The files of the tree that is committed at the ref, where the earlier runs in it matter."""
     has_history = any(each.history for each in after.variants.values())
     return then.below(then.output(before.output)) if before.variants and has_history else ()
-
-
-def _nothing() -> DiffSide:
-    """The side of a ref that had no project."""
-    return DiffSide((), (), {}, ProjectState((), (), {}, output="", target={}, engine_files={}))
 
 
 def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState, paths: Sequence[str]) -> Iterator[str]:

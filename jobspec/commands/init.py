@@ -22,7 +22,7 @@ from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
 from jobspec.project.project import OUTPUT, LoadedProject, Unreadable
-from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
+from jobspec.project.tree import complete, engine_tree, whole, with_inventory
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
 
@@ -143,8 +143,7 @@ def _releases() -> dict[str, str]:
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
     """The text of a template with values in place of words."""
-    with open(data.package_path("scaffold", template), encoding="utf-8") as file:
-        text = file.read()
+    text = data.package_text("scaffold", template)
     for word, value in words.items():
         text = text.replace(word, value)
     return text
@@ -163,7 +162,7 @@ def _rendered_project(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
 
     found = whole(Source(PROJECT_FILE, texts[PROJECT_FILE]), read)
     engines = found.project.engines if found.project else None
-    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path, project=PROJECT_FILE) if engines else EngineTree()
+    made = engine_tree(engines, found.rendered, found.tree, earlier={}, path=path, project=PROJECT_FILE)
     inside = (problem for each in found.rendered for problem in each.checked.result.diagnostics)
     wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:

@@ -291,7 +291,7 @@ def render_project(options: Options, path: str, *, only: Collection[str]) -> Ren
     folders = tree_before(planned.combinations, planned.output)
     rendered = _rendered_variants(planned, path, folders, outcome=options.outcome)
     chosen = [each for each in rendered if not only or each.name in only]
-    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    tree = tree_of(rendered)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
     made = EngineTree()

@@ -10,15 +10,7 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
-from jobspec.kinds import (
-    JOBSET,
-    PYTORCHJOB,
-    RUNTIMES,
-    TRAINJOB,
-    WEBHOOK_LOOKUPS,
-    GroupKind,
-    is_cluster_scoped,
-)
+from jobspec.kinds import JOBSET, PYTORCHJOB, RUNTIMES, TRAINJOB, WEBHOOK_LOOKUPS, GroupKind, is_cluster_scoped
 from jobspec.project.matrix import spec_hash
 from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings
 from jobspec.workloads import QUEUE, is_workload, suspend_of, value_at
@@ -243,7 +235,7 @@ def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> 
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
         message = f"Argo CD creates one namespace for an application, and the objects are in {' and '.join(synced.namespaces)}"
         hint = "render the namespaces as companions, or remove this"
-        yield Diagnostic("invalid-project", message, argocd.place("createNamespace"), hint=hint)
+        yield argocd.mistake(message, "createNamespace", hint=hint)
     if argocd.flag("applicationSet"):
         yield from _same_names(argocd, folders)
 
@@ -308,7 +300,7 @@ def _same_names(argocd: ArgoCDSettings, folders: Iterable[str]) -> Iterator[Diag
         first = seen.setdefault(name, folder)
         if first != folder:
             message = f"the folders `{first}` and `{folder}` would both be the Application `{argocd.name}-{name}`"
-            yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of the variants another name")
+            yield argocd.mistake(message, "applicationSet", hint="give one of the variants another name")
 
 
 def _makes_namespace(argocd: ArgoCDSettings, synced: Synced) -> bool:
@@ -350,12 +342,10 @@ KINDS: tuple[GroupKind, ...] = (kinds.PYTORCHJOB, kinds.TRAINJOB, kinds.JOBSET, 
 
 def customizations() -> dict[str, str]:
     """What `argocd-cm` has to hold: the key of each kind, as `resource.customizations.health.batch_Job`, and its script."""
-    return {f"resource.customizations.health.{group}_{kind}": _script(group, kind) for group, kind in KINDS}
-
-
-def _script(group: str, kind: str) -> str:
-    with open(data.package_path("project", "health", "lua", group, kind, "health.lua"), encoding="utf-8") as file:
-        return file.read()
+    return {
+        f"resource.customizations.health.{group}_{kind}": data.package_text("project", "health", "lua", group, kind, "health.lua")
+        for group, kind in KINDS
+    }
 
 
 # Flux: its objects (`GitRepository`, `OCIRepository`, `Kustomization` of source- and kustomize-controller 1.x), and the health of jobs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -102,30 +103,25 @@ class Sources:
     def __init__(self, read: ReadFile, cluster: Cluster, find: Callable[[str], Cluster] | None = None) -> None:
         """*find*: gives the cluster at a path that a variant names; without it, all variants meet the one cluster."""
         self._find = find
-        self._others: dict[str, Sources] = {}
         self._read = read
         self._cluster = cluster
-        self._bases: dict[str, Base | str] = {}
-        self._overlays: dict[str, LoadedOverlay | list[Diagnostic] | str] = {}
+        self._other, self._base, self._overlay = cache(self._read_for), cache(self._read_base), cache(self._read_overlay)
 
     def of(self, cluster: str) -> Sources:
         """The same for the cluster at the path that a variant names, which is empty where it names none."""
-        if not cluster or not self._find:
-            return self
-        if cluster not in self._others:
-            self._others[cluster] = Sources(self._read, self._find(cluster))
-        return self._others[cluster]
+        return self._other(self._find(cluster)) if cluster and self._find else self
+
+    def _read_for(self, cluster: Cluster) -> Sources:
+        return Sources(self._read, cluster)
 
     def base(self, path: MarkedTree) -> Base:
         """The base at a path."""
-        if path.value not in self._bases:
-            self._bases[path.value] = self._base(path.value)
-        found = self._bases[path.value]
+        found = self._base(path.value)
         if isinstance(found, Base):
             return found
         return Base(path.value, (), [Diagnostic("wrong-base", f"no base at `{path.value}`: {found}", path.mark)])
 
-    def _base(self, path: str) -> Base | str:
+    def _read_base(self, path: str) -> Base | str:
         try:
             source = self._read(path)
         except Unreadable as error:
@@ -138,15 +134,13 @@ class Sources:
 
     def overlay(self, name: str, place: Mark) -> LoadedOverlay | list[Diagnostic]:
         """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""
-        if name not in self._overlays:
-            self._overlays[name] = self._overlay(name)
-        found = self._overlays[name]
+        found = self._overlay(name)
         if not isinstance(found, str):
             return found
         hint = "" if _is_path(name) else closest(name, shipped()) or f"jobspec ships {', '.join(shipped())}; your own is given by its path"
         return [Diagnostic("unknown-overlay", found, place, hint=hint)]
 
-    def _overlay(self, name: str) -> LoadedOverlay | list[Diagnostic] | str:
+    def _read_overlay(self, name: str) -> LoadedOverlay | list[Diagnostic] | str:
         if not _is_path(name) and name not in shipped():
             return f"no overlay `{name}`"
         try:
@@ -218,6 +212,10 @@ class Engine:
         said = self._tree.get(*path)
         return said.place() if said else self.mark
 
+    def mistake(self, message: str, *path: str, hint: str) -> Diagnostic:
+        """An error in a field."""
+        return Diagnostic("invalid-project", message, self.place(*path), hint=hint)
+
     def mapping(self, field: str) -> Mapping[str, str]:
         """The texts of a mapping, none where it is left out."""
         return {name: value.value for name, value in self._tree.entries(field) if value.value is not None}
@@ -286,28 +284,27 @@ def _wrong_names(engine: Engine) -> Iterator[Diagnostic]:
         if name and (len(name) > _LONGEST or not {name[0], name[-1]} <= _LETTERS or set(name) - _LETTERS - {"-"}):
             message = f"`{name}` cannot be the name of an object"
             hint = f"write lower-case letters, digits and `-`, the first and last a letter or digit, {_LONGEST} at most"
-            yield Diagnostic("invalid-project", message, engine.place(field), hint=hint)
+            yield engine.mistake(message, field, hint=hint)
 
 
 def _wrong_path(engine: Engine) -> Iterator[Diagnostic]:
     if engine.path.startswith("/") or ".." in engine.path.split("/"):
-        message = f"`{engine.path}` is not a path inside of the repository"
-        yield Diagnostic("invalid-project", message, engine.place("path"), hint="write it from the repository's root, such as `rendered`")
+        hint = "write it from the repository's root, such as `rendered`"
+        yield engine.mistake(f"`{engine.path}` is not a path inside of the repository", "path", hint=hint)
 
 
 def _wrong_argocd(argocd: ArgoCDSettings) -> Iterator[Diagnostic]:
     if argocd.url.startswith(_OCI) or " " in argocd.url:
         message = f"`{argocd.url}` is not a URL of a Git repository"
-        yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
+        yield argocd.mistake(message, "repoURL", hint="write one as `git clone` takes it")
     if argocd.flag("selfHeal") and not argocd.flag("autosync"):
-        message = "`selfHeal` has no effect without `autosync`"
-        yield Diagnostic("invalid-project", message, argocd.place("selfHeal"), hint="add `autosync: true`")
+        yield argocd.mistake("`selfHeal` has no effect without `autosync`", "selfHeal", hint="add `autosync: true`")
     if argocd.flag("plugin") and not argocd.text("pluginImage"):
         message = "the plugin needs `pluginImage`, an image with `jobspec` in it"
-        yield Diagnostic("invalid-project", message, argocd.place("plugin"), hint="the guide `Argo CD and Flux` shows how to build one")
+        yield argocd.mistake(message, "plugin", hint="the guide `Argo CD and Flux` shows how to build one")
     if argocd.flag("plugin") and argocd.flag("applicationSet"):
         message = "an ApplicationSet is made of the folders of a committed tree, and with `plugin` there is none"
-        yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="leave one of the two out")
+        yield argocd.mistake(message, "applicationSet", hint="leave one of the two out")
 
 
 def _wrong_flux(flux: FluxSettings) -> Iterator[Diagnostic]:
@@ -316,13 +313,13 @@ def _wrong_flux(flux: FluxSettings) -> Iterator[Diagnostic]:
         user, colon, path = flux.url.partition(":")
         is_scp = colon and "/" not in user and not path.startswith("//")
         hint = f"write `ssh://{user}/{path}`" if is_scp else f"it starts with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
-        yield Diagnostic("invalid-project", message, flux.place("url"), hint=hint)
+        yield flux.mistake(message, "url", hint=hint)
     allowed = _GIT if flux.is_git else _ARTIFACTS
     said = flux.mapping("ref")
     for name in said:
         if name not in allowed:
             message = f"{'a Git repository' if flux.is_git else 'an OCI artifact'} has no `{name}`"
-            yield Diagnostic("invalid-project", message, flux.place("ref", name), hint=f"write one of {', '.join(allowed)}")
+            yield flux.mistake(message, "ref", name, hint=f"write one of {', '.join(allowed)}")
     if len(said) > 1 and said.keys() != {"branch", "commit"} and said.keys() <= set(allowed):
         message = f"{' and '.join(said)} each name what is synced, and Flux accepts only one of them"
-        yield Diagnostic("invalid-project", message, flux.place("ref"), hint="keep one; only a commit can be combined with its branch")
+        yield flux.mistake(message, "ref", hint="keep one; only a commit can be combined with its branch")

@@ -72,11 +72,11 @@ def _rank(path: str) -> tuple[int, str]:
 
 
 def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
-    """The tree of variants; an object that several of them have stands in a folder of its own, so that it belongs to none of them."""
+    """The tree of the valid variants; an object that several of them have stands in a folder of its own, so that it belongs to none."""
     first: dict[Identity, tuple[str, RenderedObject]] = {}
     users: dict[Identity, list[str]] = {}
     problems: list[Diagnostic] = []
-    for variant in sorted(variants, key=lambda each: each.name):
+    for variant in sorted((each for each in variants if each.checked.result.valid), key=lambda each: each.name):
         for each in variant.objects:
             owner, known = first.setdefault(each.identity, (variant.name, each))
             users.setdefault(each.identity, []).append(variant.name)
@@ -282,12 +282,14 @@ class EngineTree:
 
 
 def engine_tree(
-    engines: EngineSettings, variants: Iterable[RenderedVariant], tree: VariantsTree, *, earlier: Files, path: str, project: str
+    engines: EngineSettings | None, variants: Iterable[RenderedVariant], tree: VariantsTree, *, earlier: Files, path: str, project: str
 ) -> EngineTree:
     """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository.
 
-    *project*: the path of the project's file in it.
+    *project*: the path of the project's file in it. There are no files without engines.
     """
+    if not engines:
+        return EngineTree()
     objects = [each.synced for variant in variants for each in variant.objects]
     synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
     folders = {each.partition("/")[0] for each in tree.placed}
@@ -331,7 +333,7 @@ def _mistakes(chosen: EngineSettings, synced: Synced, folders: Collection[str], 
         yield from engines.mistakes(chosen.argocd, synced, folders)
         if chosen.argocd.flag("plugin") and os.path.basename(project) != PROJECT_FILE:
             message = f"the plugin renders the project `{PROJECT_FILE}` of a folder, and this one is `{os.path.basename(project)}`"
-            yield Diagnostic("invalid-project", message, chosen.argocd.place("plugin"), hint=f"call it {PROJECT_FILE}")
+            yield chosen.argocd.mistake(message, "plugin", hint=f"call it {PROJECT_FILE}")
 
 
 def _argocd_objects(said: ArgoCDSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
@@ -406,5 +408,5 @@ def whole(source: pipeline.Source, read: ReadFile, cluster: Cluster | None = Non
     if not FileResult(source.name, (), problems).valid:
         return Whole(problems)
     rendered = judged_together([render_variant(each, cluster) for each in variants], {"": cluster})
-    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    tree = tree_of(rendered)
     return Whole([*problems, *tree.diagnostics], rendered, tree, project, variants, cluster)

@@ -157,7 +157,7 @@ def change_report(view: ComparisonView) -> str:
 
 def _document(title: str, body: str, *, with_details: bool = True) -> str:
     """An HTML document. *with_details*: when it is printed, all about each row is, too."""
-    style, script = (_own_file(name) for name in ("page.css", "page.js"))
+    style, script = (data.package_text("reports", name) for name in ("page.css", "page.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -167,11 +167,6 @@ def _document(title: str, body: str, *, with_details: bool = True) -> str:
         f"<body{' class=few' * with_details}>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n{body}\n</body>\n</html>\n'
     )
-
-
-def _own_file(name: str) -> str:
-    with open(data.package_path("reports", name), encoding="utf-8") as file:
-        return file.read()
 
 
 def _hash(content: str) -> str:
