@@ -6,7 +6,8 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from jobspec import data, models
@@ -54,38 +55,33 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Options) -> int:
-    """Run the command with what its command line says; the exit code."""
-    if options.action == "crd":
-        return crd(options.kinds, everything=options.all, targets=options.target, output=options.output)
-    if options.action == "fields":
-        from jobspec.commands.explain import place_of
-        from jobspec.schemas.explain import field_lines
+    """Run the action that its command line names; the exit code."""
+    actions: dict[str, Callable[[Options], int]] = {"crd": crd, "fields": fields, "kustomize": kustomize, "add": add, "check": check}
+    actions |= {"export": export, "kubernetes": write_kubernetes_kinds, "common": write_common_kinds}
+    return actions[options.action](options)
 
-        sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target)))
-        return 0
-    if options.action == "kustomize":
-        return kustomize(options.base, targets=options.target)
-    if options.action == "kubernetes":
-        return write_kubernetes_kinds(options.releases)
-    if options.action == "common":
-        return write_common_kinds(options.clones, options.folder)
-    if options.action == "add":
-        return add(options.paths)
-    return check(options.folder) if options.action == "check" else export(options.folder)
+
+def fields(options: Options) -> int:
+    """Print a line for each field of a kind."""
+    from jobspec.commands.explain import place_of
+    from jobspec.schemas.explain import field_lines
+
+    sys.stdout.writelines(f"{line}\n" for line in field_lines(*place_of(options.path, options.target)))
+    return 0
 
 
 #: Kind -> operator, of the operators' kinds; only these have a CRD.
 _OPERATORS = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
 
 
-def crd(kinds: Iterable[str], *, everything: bool, targets: Iterable[str], output: str) -> int:
-    """Print the CustomResourceDefinitions of kinds, or of *everything*, at their releases."""
-    target = choose(targets)
-    names = list(_OPERATORS) if everything else [_kind(name) for name in kinds]
+def crd(options: Options) -> int:
+    """Print the CustomResourceDefinitions of kinds, or of all, at their releases."""
+    target = choose(options.target)
+    names = list(_OPERATORS) if options.all else [_kind(name) for name in options.kinds]
     if not names:
         raise JobspecError(f"schema crd: name a KIND, or --all: {', '.join(_OPERATORS)}")
     documents = [crds.crd(model, release) for model, release in _models(names, target)]
-    if output == "json":
+    if options.output == "json":
         sys.stdout.writelines(json.dumps(document, separators=(",", ":")) + "\n" for document in documents)
     else:
         from jobspec.documents.writer import write
@@ -109,20 +105,15 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
         yield getattr(models, kind), release_of(_OPERATORS[kind], target)
 
 
-def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
+def kustomize(options: Options) -> int:
     """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
-    target = choose(targets)
-    document = json_schema.with_kinds(_fetched() if base is None else _read_json(base), _models(_OPERATORS, target))
+    try:
+        base = _fetched() if options.base is None else _parsed(Path(options.base).read_text(encoding="utf-8"), options.base)
+    except OSError as error:
+        raise JobspecError(f"{options.base}: {error.strerror}") from None
+    document = json_schema.with_kinds(base, _models(_OPERATORS, choose(options.target)))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
-
-
-def _read_json(path: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return _parsed(file.read(), path)
-    except OSError as error:
-        raise JobspecError(f"{path}: {error.strerror}") from None
 
 
 _FETCH = ["kubectl", "get", "--raw", "/openapi/v2"]
@@ -154,7 +145,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
     return document
 
 
-def add(paths: Sequence[str]) -> int:
+def add(options: Options) -> int:
     """Keep the CRDs in files and folders in the folder of the repository; none where one of them is no CRD that a server takes."""
     from jobspec.commands.cluster import read_crds
     from jobspec.commands.inputs import KEPT_SCHEMAS, kept_schemas
@@ -162,7 +153,7 @@ def add(paths: Sequence[str]) -> int:
     from jobspec.documents.writer import write
     from jobspec.reports.text import lines_of
 
-    found, wrong = read_crds(paths, choose([]))
+    found, wrong = read_crds(options.paths, choose([]))
     if wrong:
         sys.stdout.writelines(f"{line}\n" for problems in wrong.values() for each in problems for line in lines_of(each))
         return 1
@@ -175,9 +166,9 @@ def add(paths: Sequence[str]) -> int:
     return 0
 
 
-def export(folder: str) -> int:
-    """Write every schema that follows from the models into *folder*."""
-    return _write_schemas(files(), folder)
+def export(options: Options) -> int:
+    """Write every schema that follows from the models into a folder."""
+    return _write_schemas(files(), options.folder)
 
 
 def _write_schemas(texts: Iterable[tuple[str, str]], folder: str) -> int:
@@ -193,16 +184,16 @@ def _write_schemas(texts: Iterable[tuple[str, str]], folder: str) -> int:
     return 0
 
 
-def check(folder: str | None) -> int:
-    """Compare the schemas in *folder*, or our own, with those that follow from the models; 1 where one is stale, missing or unused.
+def check(options: Options) -> int:
+    """Compare the schemas in a folder, or our own, with those that follow from the models; 1 where one is stale, missing or unused.
 
     Raises JobspecError where there is no such folder.
     """
-    top, shown = folder or data.path("schemas"), (folder or "schemas").rstrip("/")
+    top, shown = options.folder or data.path("schemas"), (options.folder or "schemas").rstrip("/")
     if not os.path.isdir(top):
         raise JobspecError(f"{top}: no such folder; `jobspec schema export {top}` writes one")
     fresh = dict(files())
-    stale = [name for name, text in fresh.items() if _content_of(os.path.join(top, *name.split("/"))) != text]
+    stale = [name for name, text in fresh.items() if not (file := Path(top, name)).exists() or file.read_text(encoding="utf-8") != text]
     remedy = f"write it with `jobspec schema export {shown}`"
     sys.stdout.writelines(f"{shown}/{name} differs from the models; {remedy}\n" for name in stale)
     needless = [name for name in _stored(top) if name not in fresh]
@@ -217,20 +208,12 @@ def _stored(top: str) -> list[str]:
     return [each for each in stored if not each.startswith(f"{common_kinds.FOLDER}/")]
 
 
-def _content_of(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
 # `jobspec schema kubernetes`: the built-in kinds of Kubernetes releases, from the OpenAPI documents in upstream's source.
 
 
-def write_kubernetes_kinds(texts: Iterable[str]) -> int:
+def write_kubernetes_kinds(options: Options) -> int:
     """Print the table `schemas/kubernetes.json` for `RELEASE=FOLDER` texts, oldest release first."""
-    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, texts)}))
+    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_release_and_folder, options.releases)}))
     return 0
 
 
@@ -245,24 +228,18 @@ def _documents(folder: str) -> tuple[Any, list[Any]]:
     """The document of version 2 in a folder, and those of version 3."""
     newer = os.path.join(folder, "v3")
     try:
-        return _read_openapi(os.path.join(folder, "swagger.json")), [
-            _read_openapi(os.path.join(newer, name)) for name in sorted(os.listdir(newer))
-        ]
+        whole = json.loads(Path(folder, "swagger.json").read_text(encoding="utf-8"))
+        return whole, [json.loads(Path(newer, name).read_text(encoding="utf-8")) for name in sorted(os.listdir(newer))]
     except (OSError, ValueError) as error:
         raise JobspecError(f"schema kubernetes: {error}") from None
-
-
-def _read_openapi(path: str) -> Any:
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 # `jobspec schema common`: the kinds of common projects, from the CRDs of their releases.
 
 
-def write_common_kinds(clones: str, folder: str) -> int:
+def write_common_kinds(options: Options) -> int:
     """Write the files of the kinds of all common projects. Raises JobspecError for a release without a clone."""
-    return _write_schemas(common_kinds.files(_crds_of_projects(clones), load_metadata(choose([]))), folder)
+    return _write_schemas(common_kinds.files(_crds_of_projects(options.clones), load_metadata(choose([]))), options.folder)
 
 
 def _crds_of_projects(clones: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
