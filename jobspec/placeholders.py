@@ -14,13 +14,14 @@ from functools import cache
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path, counted, span_of
-from jobspec.documents.document import Document, result_of
+from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.reader import resolve
 from jobspec.kinds import OVERLAY
 from jobspec.kustomize import InBuild
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
+from jobspec.workloads import value_at
 
 #: Placeholders: of shells, Flux and make, of documentation, of Helm and Jinja, of SOPS, and by convention.
 _PLACEHOLDER = re.compile(
@@ -185,17 +186,9 @@ def _with_stand_in(data: Any, path: Path, shape: Shape | None) -> Any:
     """The data with another value at a path, where that is a placeholder; the same data where it is none."""
     if path == ("sops",) and isinstance(data, dict):
         return {key: each for key, each in data.items() if key != "sops"} if "sops" in data else data
-    if not path:
-        return _stand_in(data, shape)
-    step, inside = path[0], shape.at(path[:1]) if shape else None
-    try:
-        before = data[step]
-    except (KeyError, IndexError, TypeError):
-        return data
-    after = _with_stand_in(before, path[1:], inside)
-    if after is before:
-        return data
-    return {**data, step: after} if isinstance(data, dict) else [after if at == step else each for at, each in enumerate(data)]
+    before = value_at(data, path)
+    after = _stand_in(before, shape.at(path) if shape else None)
+    return data if after is before else with_value_at(data, path, after)
 
 
 def _stand_in(value: Any, shape: Shape | None) -> Any:

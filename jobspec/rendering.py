@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.document import with_value_at
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.operators.trainer.runtimes import has_runtime_patches
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import FileResult, Path
+    from jobspec.diagnostics import FileResult
     from jobspec.documents.document import Document
     from jobspec.pipeline import Checked
     from jobspec.targets import Target
@@ -56,18 +57,8 @@ def as_stored(document: Document, target: Target) -> Document:
 
     data = document.data
     for path, text in rewritten_quantities(data, shapes.load(document.api_version, document.kind, target)):
-        data = _with(data, path, text)
+        data = with_value_at(data, path, text)
     return document.changed(data) if data is not document.data else document
-
-
-def _with(data: Any, path: Path, value: Any) -> Any:
-    """The same data with another value at a path."""
-    if not path:
-        return value
-    inner = _with(data[path[0]], path[1:], value)
-    if isinstance(data, dict):
-        return {**data, path[0]: inner}
-    return [inner if number == path[0] else each for number, each in enumerate(data)]
 
 
 def text_of(documents: Iterable[Document], target: Target) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, DocumentResult, Key, Path
+from jobspec.documents.document import with_value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def suspension(job: Document) -> list[Diagnostic]:
 def suspended(job: Document) -> Document:
     """The job once it is suspended; what is no job stays as it is."""
     place = _SUSPEND_PATHS.get(job.group_kind)
-    return job if place is None else job.changed(_with(job.data, (*place, "suspend"), True))
+    return job if place is None else job.changed(with_value_at(job.data, (*place, "suspend"), True))
 
 
 def resumed(job: Document) -> Document:
@@ -181,19 +182,8 @@ def released(job: Document) -> Document:
 def _held_without(job: Document, *fields: str) -> Document:
     place = _SUSPEND_PATHS[job.group_kind]
     held = value_at(job.data, place) or {}
-    return job.changed(_without_fields(job.data, place, fields)) if any(field in held for field in fields) else job
-
-
-def _with(data: Any, path: tuple[str, ...], value: Any) -> Any:
-    """A mapping with another value at a path."""
-    return {**(data or {}), path[0]: _with((data or {}).get(path[0]), path[1:], value)} if path else value
-
-
-def _without_fields(data: dict[str, Any], place: tuple[str, ...], fields: Collection[str]) -> dict[str, Any]:
-    """A mapping without some fields of the one at *place*, which is there."""
-    if place:
-        return {**data, place[0]: _without_fields(data[place[0]], place[1:], fields)}
-    return {name: value for name, value in data.items() if name not in fields}
+    kept = {name: value for name, value in held.items() if name not in fields}
+    return job.changed(with_value_at(job.data, place, kept)) if len(kept) < len(held) else job
 
 
 def value_at(data: Any, path: Path) -> Any:

@@ -20,7 +20,7 @@ from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import OVERLAY
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as_text, load
-from jobspec.workloads import KINDS, is_workload
+from jobspec.workloads import KINDS, is_workload, value_at
 
 _VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _CHECKS = ("validate", "lint")
@@ -251,13 +251,7 @@ def _proposed_values(found: Diagnostic, item: dict[str, Any]) -> Iterator[tuple[
     change = found.changes[0] if len(found.changes) == 1 else None
     if change is None or change.action != "set":
         return
-    value: Any = item
-    for step in change.path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            value = None
-            break
+    value = value_at(item, change.path)
     if isinstance(value, (str, int, float)):
         yield "currentValue", value
     yield "proposedValue", change.value

@@ -240,6 +240,15 @@ class _MarksWithMetadata:
         return Marks(whole.mark, whole.key, {**of_whole, "metadata": Marks(metadata.mark, metadata.key, inside)})
 
 
+def with_value_at(data: Any, path: Path, value: Any) -> Any:
+    """The same data with another value at a path; mappings on the way are made where they are missing."""
+    if not path:
+        return value
+    if isinstance(data, list):
+        return [with_value_at(each, path[1:], value) if index == path[0] else each for index, each in enumerate(data)]
+    return {**(data or {}), path[0]: with_value_at((data or {}).get(path[0]), path[1:], value)}
+
+
 def _string_field(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Change, Mark, Marks, Path, set_to
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json, read
 from jobspec.documents.writer import is_plain, write
@@ -541,14 +541,7 @@ def _set_in(data: Any, path: Path, value: Any) -> Any:
 
 
 def _changed_in(data: Any, path: Path, changed: Callable[[Any], Any]) -> Any:
-    if not path:
-        return changed(data)
-    if not has(data, path[0]):
-        raise Unfit
-    inner = _changed_in(data[path[0]], path[1:], changed)
-    if isinstance(data, list):
-        return [inner if index == path[0] else each for index, each in enumerate(data)]
-    return {key: inner if key == path[0] else each for key, each in data.items()}
+    return with_value_at(data, path, changed(value_at(data, path)))
 
 
 def _renamed_in(around: Any, old: str | int, new: str) -> Any:

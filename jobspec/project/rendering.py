@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from jobspec import kinds, pipeline, rendering
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult, Mark, Marks, Path, has_error
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, with_value_at
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import GroupKind, is_cluster_scoped
 from jobspec.operators.life import makes_again
@@ -183,16 +182,10 @@ def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Doc
 
 def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
     """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
-    data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
+    kept = {name: value for name, value in (value_at(document.data, path) or {}).items() if name != gone}
+    data = with_value_at(document.data, path, kept | {name: tree.value for name, tree in changes.items()})
     marks = partial(_marks_with, document, path, changes)
     return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item)
-
-
-def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], gone: str) -> dict[str, Any]:
-    inner = data or {}
-    if path:
-        return {**inner, path[0]: _with_values(inner.get(path[0]), path[1:], values, gone)}
-    return {**{name: value for name, value in inner.items() if name != gone}, **values}
 
 
 def _marks_with(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> Marks:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from jobspec import kinds
 from jobspec.diagnostics import Data, Path
+from jobspec.documents.document import with_value_at
 from jobspec.go.values import at, mapping
 from jobspec.kinds import GroupKind, group_kind, is_cluster_scoped
 from jobspec.kubernetes.admission.objects import PolicyObjects, sequence
@@ -686,7 +687,8 @@ class Evaluation:
 
     def _holds_with(self, text: str, path: Names, value: Any) -> Any:
         """The value of an expression for the object with another value at a path."""
-        changed = Inputs(self._inputs.request._replace(object=_with(self._inputs.request.object, path, value)), self._inputs.objects)
+        request = self._inputs.request
+        changed = Inputs(request._replace(object=with_value_at(request.object, path, value)), self._inputs.objects)
         return self.value(text, changed.values(self._params, has_namespace=True))
 
     def _reads(self, text: str) -> Iterator[Names]:
@@ -861,11 +863,6 @@ def _common(several: Collection[Names]) -> Names:
     first, last = (min(longest), max(longest)) if longest else ((), ())
     same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(len(first), len(last)))
     return first[:same]
-
-
-def _with(data: Any, path: Names, value: Any) -> Any:
-    """Data with another value at a path that is there."""
-    return {**data, path[0]: _with(data[path[0]], path[1:], value)} if path else value
 
 
 #: How the message of the library ends where an expression reads a field of a null.
