@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from jobspec.commands.inputs import RunContext, settings_of
-from jobspec.commands.options import (
-    PROJECT_OR_FOLDER,
-    Option,
-    Options,
-    add_paths,
-    choice_options,
-    declare,
-    fix_options,
-    input_options,
-    kind_options,
-    repository_options,
-)
+from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
 from jobspec.commands.output import how_to_run
 from jobspec.commands.validate import check_and_report
 from jobspec.diagnostics import FileResult
@@ -32,7 +21,7 @@ if TYPE_CHECKING:
 
 def options() -> list[Option]:
     """Its options."""
-    return [*input_options(), *repository_options(), *kind_options(), *fix_options(), *choice_options()]
+    return judging_options()
 
 
 def add_arguments(parser: ArgumentParser) -> None:

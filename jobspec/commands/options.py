@@ -361,6 +361,11 @@ def repository_options() -> list[Option]:
     ]
 
 
+def judging_options(*others: Option) -> list[Option]:
+    """The options of the commands that judge files and fix them, with the *others* that one of them has."""
+    return [*input_options(), *repository_options(), *kind_options(), *others, *fix_options(), *choice_options()]
+
+
 def outcome_option() -> Option:
     """The option that leaves the outcome of jobs out."""
     return Option("--no-outcome", dest="outcome", what="check acceptance only, not whether accepted jobs will run")

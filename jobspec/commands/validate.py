@@ -9,19 +9,7 @@ import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, parts_with, projects_around, reader, reported, source_of
 from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
-from jobspec.commands.options import (
-    PROJECT_OR_FOLDER,
-    Option,
-    Options,
-    add_paths,
-    choice_options,
-    declare,
-    fix_options,
-    input_options,
-    kind_options,
-    outcome_option,
-    repository_options,
-)
+from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
 from jobspec.documents.document import PAGES, result_of
@@ -48,22 +36,11 @@ if TYPE_CHECKING:
 
 def options() -> list[Option]:
     """Its options."""
-    return [
-        *input_options(),
-        *repository_options(),
-        *kind_options(),
-        Option(
-            "--from",
-            dest="stored",
-            metavar="PATH",
-            exclusive=True,
-            what="check as updates of the objects in this file or folder",
-        ),
+    return judging_options(
+        Option("--from", dest="stored", metavar="PATH", exclusive=True, what="check as updates of the objects in this file or folder"),
         Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="check as updates of the same files at this Git ref"),
         outcome_option(),
-        *fix_options(),
-        *choice_options(),
-    ]
+    )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
