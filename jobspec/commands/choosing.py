@@ -183,6 +183,3 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
     is_part = any(file not in valid and os.path.exists(os.path.join(folder, file)) for file, *_ in entries)
     stale_ones = [] if is_part else list(stale_entries(stale, path, text))  # what needs the other files is not found in a part of them
     return [*left, FileResult(path, [], stale_ones)] if stale_ones else left
-
-
-# Check the files of a command that goes on with their documents.

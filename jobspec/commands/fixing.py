@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from jobspec import pipeline
@@ -91,11 +91,8 @@ def fixed_files(
         return [each for each in chosen if is_wanted(path, each)]
 
     after = fix_texts(texts, judge, choose)
-    return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in after.items() if each.has_any]
-
-
-def _of_page(fixed: FixedText) -> FixedText:
-    return FixedText(page_of(fixed.text), fixed.done, fixed.refused)
+    pages = {path: replace(each, text=page_of(each.text)) for path, each in after.items() if path.endswith(PAGES)}
+    return [FixedFile(*before[path], pages.get(path, each)) for path, each in after.items() if each.has_any]
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str, each_one: bool) -> None:

@@ -18,7 +18,7 @@ from jobspec.diagnostics import SEVERITIES, Diagnostic, JobspecError, Mark, has_
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
-from jobspec.kinds import OVERLAY
+from jobspec.kinds import OVERLAY, group_kind
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, ParameterValue, as_text, load
 from jobspec.workloads import KINDS, is_workload, value_at
 
@@ -98,7 +98,7 @@ class _Config:
         files: list[OverlayFile] = []
         values: list[ParameterValue] = []
         said = config.get("data" if self._in_data else "spec") or {}
-        if _is_overlay(config):
+        if group_kind(str(config.get("apiVersion")), str(config.get("kind"))) == OVERLAY:
             files, said = [_own(config)], {}
         elif not isinstance(said, dict):
             self.wrong.append(f"{self._place}: write a mapping of {', '.join(_FIELDS)}")
@@ -175,10 +175,6 @@ class _Config:
         """A value in the text of `--set`, for a ConfigMap, which has no mappings in its data."""
         if value := self._caught(lambda: parameter_value(text)):
             values.append(value)
-
-
-def _is_overlay(config: dict[str, Any]) -> bool:
-    return (str(config.get("apiVersion")).rpartition("/")[0], config.get("kind")) == OVERLAY
 
 
 def _own(config: dict[str, Any]) -> OverlayFile:

@@ -68,15 +68,11 @@ def _overlay_named(use: Any) -> str:
     return " ".join(f"{name} {' '.join(f'{key}={value}' for key, value in (given or {}).items())}".strip() for name, given in use.items())
 
 
-def _shipped_overlays(_: Options) -> list[dict[str, Any]]:
-    return [described(overlay_file(name)) for name in shipped()]
-
-
-def _targets(_: Options) -> list[dict[str, Any]]:
-    return [{"name": name, "releases": list(RELEASES[name]), "newest": list(RELEASES[name])[-1]} for name in CHOSEN]
-
-
-_LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {"variants": _variants, "overlays": _shipped_overlays, "targets": _targets}
+_LISTS: dict[str, Callable[[Options], list[dict[str, Any]]]] = {
+    "variants": _variants,
+    "overlays": lambda _: [described(overlay_file(name)) for name in shipped()],
+    "targets": lambda _: [{"name": each, "releases": list(RELEASES[each]), "newest": list(RELEASES[each])[-1]} for each in CHOSEN],
+}
 
 
 def described(overlay: OverlayFile) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.commands import merges
-from jobspec.commands.files import Found, content_of, git
+from jobspec.commands.files import Found, content_of, folders_above, git
 from jobspec.commands.merges import UnfinishedMerge
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
@@ -169,7 +169,9 @@ class ProjectFiles:
         self.project = Found(project, named=True)
         """The project's own file."""
         self._folder = os.path.dirname(project)
-        self._root = _repository(os.path.realpath(self._folder or os.curdir))
+        here = os.path.realpath(self._folder or os.curdir)
+        self._root = os.path.normpath(os.path.join(here, *[*folders_above(here)][-1:]))
+        """The root of the Git repository around it; its folder where there is none."""
         if not _is_inside(os.path.realpath(project), self._root):
             raise JobspecError(f"{project} is a link that leads out of the repository: a project is the same on every machine")
         self.found: list[Found] = []
@@ -220,17 +222,6 @@ class ProjectFiles:
     def home(self) -> str:
         """The path of the project's file from the root of the repository."""
         return self.in_repository(self.project.path)
-
-
-def _repository(folder: str) -> str:
-    """The root of the Git repository around a folder; the folder itself where there is none."""
-    here = folder
-    while not os.path.exists(os.path.join(here, ".git")):
-        parent = os.path.dirname(here)
-        if parent == here:
-            return folder
-        here = parent
-    return here
 
 
 def _is_inside(path: str, folder: str) -> bool:
