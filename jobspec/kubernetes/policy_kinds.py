@@ -60,8 +60,7 @@ def policy_problems(policy: Data, old: Any, release: str) -> Problems:
     """The problems of a policy of either kind; an update takes match conditions that did not change as they are, and later functions."""
     spec, path = policy.get("spec", {}), ("spec",)
     is_mutating = policy["kind"] == "MutatingAdmissionPolicy"
-    if "failurePolicy" in spec:
-        yield from one_of(spec["failurePolicy"], _FAILURE_POLICIES, (*path, "failurePolicy"))
+    yield from one_of(spec.get("failurePolicy", "Fail"), _FAILURE_POLICIES, (*path, "failurePolicy"))
     if "paramKind" in spec:
         yield from _kind_of_params(spec["paramKind"], (*path, "paramKind"))
     yield from _constraints(spec, path, is_mutating=is_mutating)
@@ -163,8 +162,7 @@ def _validation(validation: Data, path: Path, expressions: _CompiledExpressions)
         yield Problem("wrong-format", (*path, "message"), "`message` is blank", "remove it")
     elif re.search(r"[\n\r]", message.strip()):
         yield Problem("wrong-format", (*path, "message"), "`message` must not contain line breaks", "write it in one line")
-    if "reason" in validation:
-        yield from one_of(validation["reason"], _REASONS, (*path, "reason"))
+    yield from one_of(validation.get("reason", "Invalid"), _REASONS, (*path, "reason"))
 
 
 def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
@@ -188,8 +186,7 @@ def _mutations(_: Data, spec: Data, path: Path, expressions: _CompiledExpression
 
 
 def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Problems:
-    if "matchPolicy" in resources:
-        yield from one_of(resources["matchPolicy"], _MATCH_POLICIES, (*path, "matchPolicy"))
+    yield from one_of(resources.get("matchPolicy", "Equivalent"), _MATCH_POLICIES, (*path, "matchPolicy"))
     for field in ("namespaceSelector", "objectSelector"):
         yield from selector_problems(resources.get(field), (*path, field))
     for field in ("resourceRules", "excludeResourceRules"):
@@ -216,8 +213,7 @@ def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> P
         if not version:
             yield Problem("missing-field", at, "the version is empty")
     yield from _subresource_problems(rule, path)
-    if "scope" in rule:
-        yield from one_of(rule["scope"], _SCOPES, (*path, "scope"))
+    yield from one_of(rule.get("scope", "*"), _SCOPES, (*path, "scope"))
 
 
 def _beside_all(path: Path, others: str) -> Problem:

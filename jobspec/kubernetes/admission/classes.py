@@ -36,7 +36,7 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     name, chosen = found
     filled = priority_of(own, objects)
     if filled is None:
-        return pod, [_unknown_class(PRIORITY_CLASS, own, "priorityClassName", objects)] if objects.lack(PRIORITY_CLASS) else []
+        return pod, [_unknown_class(PRIORITY_CLASS, own, "priorityClassName", objects)] if objects.complete.lack(PRIORITY_CLASS, "") else []
     wrong = []
     for field in ("priority", "preemptionPolicy") if chosen else ():
         if spec.get(field) is not None and spec[field] != filled[field]:
@@ -78,7 +78,7 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
         return pod, []
     runtime_class = objects.find(RUNTIME_CLASS, "", name)
     if runtime_class is None:
-        return pod, [_unknown_class(RUNTIME_CLASS, name, "runtimeClassName", objects)] if objects.lack(RUNTIME_CLASS) else []
+        return pod, [_unknown_class(RUNTIME_CLASS, name, "runtimeClassName", objects)] if objects.complete.lack(RUNTIME_CLASS, "") else []
     scheduling = mapping(runtime_class, "scheduling")
     overhead = mapping(runtime_class, "overhead", "podFixed") if runtime_class.get("overhead") is not None else None
     wrong = [*_overhead(spec, overhead), *_nodes(spec, scheduling, name)]
@@ -161,7 +161,7 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
     account = objects.find(SERVICE_ACCOUNT, namespace, name)
     filled = {**spec, "serviceAccountName": name}
     if account is None:
-        is_missing = name != _DEFAULT and objects.lack(SERVICE_ACCOUNT, namespace)
+        is_missing = name != _DEFAULT and objects.complete.lack(SERVICE_ACCOUNT, namespace)
         field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
         return {**pod, "spec": filled}, [_unknown_class(SERVICE_ACCOUNT, name, field, objects, namespace)] if is_missing else []
     if not sequence(spec, "imagePullSecrets") and sequence(account, "imagePullSecrets"):

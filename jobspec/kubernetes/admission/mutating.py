@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jobspec import kinds
@@ -69,30 +70,25 @@ def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settl
     return found._replace(steps=[*first.steps, *found.steps], decisions=list(dict.fromkeys([*first.decisions, *found.decisions])))
 
 
+@dataclass(slots=True)
 class _Round:
     """One pass of an object through the policies."""
 
-    def __init__(
-        self,
-        request: Request,
-        objects: PolicyObjects,
-        shape: Shape | None,
-        settle: Callable[[Data], Data],
-        release: str,
-        pruned: Sequence[str] = (),
-    ) -> None:
-        self._request = request
-        self._objects = objects
-        self._shape = shape
-        self._settle = settle
-        self._release = release
-        self.object = request.object
-        self.steps: list[tuple[str, Data]] = []
-        self.decisions: list[Decision] = []
-        self.pruned = pruned
-        """What was put into a custom resource that its schema does not have: in the end a server drops it."""
-        self.again: set[Key] = set()
-        """What a server invokes once more, since the object was changed behind it."""
+    _request: Request
+    _objects: PolicyObjects
+    _shape: Shape | None
+    _settle: Callable[[Data], Data]
+    _release: str
+    pruned: Sequence[str] = ()
+    """What was put into a custom resource that its schema does not have: in the end a server drops it."""
+    object: Data = field(init=False)
+    steps: list[tuple[str, Data]] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    again: set[Key] = field(default_factory=set)
+    """What a server invokes once more, since the object was changed behind it."""
+
+    def __post_init__(self) -> None:
+        self.object = self._request.object
 
     def result(self) -> Mutation:
         return Mutation(self.object, self.steps, self.decisions)

@@ -51,10 +51,6 @@ class PolicyObjects:
         """The same with further objects."""
         return PolicyObjects(objects, complete=self.complete, there=self)
 
-    def lack(self, kind: GroupKind, namespace: str = "") -> bool:
-        """Whether an object of a kind that is not among them does not exist."""
-        return self.complete.lack(kind, namespace)
-
     @property
     def have_policies(self) -> bool:
         """Whether policies with rules in CEL are among them, and bindings."""

@@ -432,7 +432,7 @@ def parameters(kind: Data, reference: Data | None, request: Request, objects: Po
     else:
         selector = mapping(reference, "selector")
         found = [each for each in there.values() if selects(selector, mapping(each, "metadata", "labels"))]
-    if not found and not objects.lack(group, namespace):
+    if not found and not objects.complete.lack(group, namespace):
         what = f"{kind['kind']} `{name}`" if name else f"{kind['kind']} that its binding selects"
         raise NotKnown(f"its parameter, the {what}, is not among the given files")
     if not found and reference.get("parameterNotFoundAction") == "Deny":

@@ -331,24 +331,15 @@ def _as_bool(one: Literal) -> tuple[str, Any]:
     return "bool", one.value if one.kind == "bool" else one.value[0] in "1tT"
 
 
-def _as_int(one: Literal) -> tuple[str, Any]:
+def _as_whole(one: Literal, kind: str, least: int, most: int) -> tuple[str, Any]:
     if one.kind in ("duration", "timestamp"):
-        return "int", 0
-    if one.kind == "string" and not re.fullmatch(r"[+-]?[0-9]+", one.value):
+        return kind, 0
+    if one.kind == "string" and not re.fullmatch(r"[+-]?[0-9]+" if least else r"[0-9]+", one.value):
         raise ValueError
     made = int(one.value)
-    if not -_INT64 <= made < _INT64 or (one.kind == "double" and abs(one.value) >= _INT64):
+    if not least <= made <= most or (one.kind == "double" and one.value < 0 and one.value <= least):
         raise OverflowError
-    return "int", made
-
-
-def _as_uint(one: Literal) -> tuple[str, Any]:
-    if one.kind == "string" and not re.fullmatch(r"[0-9]+", one.value):
-        raise ValueError
-    made = int(one.value)
-    if not 0 <= made < 2 * _INT64 or (one.kind == "double" and one.value < 0):
-        raise OverflowError
-    return "uint", made
+    return kind, made
 
 
 def _as_double(one: Literal) -> tuple[str, Any]:
@@ -426,8 +417,8 @@ CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "double": _as_double,
     "duration": _as_duration,
     "dyn": lambda one: (one.kind, one.value),
-    "int": _as_int,
+    "int": partial(_as_whole, kind="int", least=-_INT64, most=_INT64 - 1),
     "string": _as_text,
     "timestamp": _as_timestamp,
-    "uint": _as_uint,
+    "uint": partial(_as_whole, kind="uint", least=0, most=2 * _INT64 - 1),
 }

@@ -6,9 +6,7 @@ pkg/apis/apiextensions/validation/validation.go, 1.30 to 1.37.
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from typing import Any
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
@@ -16,23 +14,14 @@ from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs, text, texts
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.crds.structural import (
-    SchemaContext,
     are_alike,
-    branches,
-    children,
     decode_problems,
     decoded,
-    draft_problems,
-    has_schemas,
     invalid,
-    is_readable,
     keywords_of,
-    node_problems,
-    nodes,
-    patterns_not_checked,
     plain,
+    problems_of_schema,
     status_problems,
-    structural_problems,
 )
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.kubernetes.problems import describe, items_at
@@ -85,55 +74,8 @@ def _schema_problems(data: Data, meta: Shape, old: Data | None, release: str) ->
         reported = {problem.path for problem in at_root}
         before = stored.get(versions[path[2]].get("name"))  # type: ignore[index]
         is_stored = before is not None and are_alike([made, decoded(before)])
-        inside = (problem for problem in _kept_problems(made, meta, release, is_stored=is_stored) if problem.path not in reported)
+        inside = (problem for problem in problems_of_schema(made, meta, release, is_stored=is_stored) if problem.path not in reported)
         yield from (problem.moved_to((*path, *problem.path)) for problem in (*at_root, *inside))
-
-
-def _kept_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> list[Problem]:
-    """The problems of a schema, which are looked for once: repositories hold the same CRD for each release, each a megabyte."""
-    key = sha256(marshal.dumps(schema)).digest(), release, is_stored
-    if key not in _kept:
-        _kept[key] = list(_one_schema_problems(schema, meta, release, is_stored=is_stored))
-    return _kept[key]
-
-
-_kept: dict[tuple[bytes, str, bool], list[Problem]] = {}
-
-
-def _one_schema_problems(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
-    """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
-
-    `$schema` is reported only if there is no other problem.
-    """
-    found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
-    inside = nodes(schema)
-    readable = all(is_readable(node) for node, _ in inside)
-    yield from found or draft_problems(inside)
-    yield from patterns_not_checked(inside)
-    structure = list(structural_problems(schema)) if readable else []
-    reported = {(problem.path, problem.message) for problem in found}
-    yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
-    if not readable or structure:
-        return
-    from jobspec.kubernetes.conditions import checked_by
-    from jobspec.kubernetes.crds.rules import rule_problems
-    from jobspec.kubernetes.crds.values import default_problems
-
-    checked = checked_by("1.35" if release == "1.34" else release, schema)  # defaults have the formats of names a release earlier
-    invalid_defaults = list(default_problems({**checked, "x-kubernetes-embedded-resource": True}, meta))
-    yield from invalid_defaults
-    if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
-        yield from rule_problems(schema, [problem.path for problem in found], release, is_stored=is_stored)
-
-
-def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
-    yield from node_problems(schema, path, context)
-    if not has_schemas(schema):
-        return
-    for child, place, inside in children(schema, path, context):
-        yield from _node_problems(child, place, inside)
-    for branch, place in branches(schema, path):
-        yield from _node_problems(branch, place, context.inside())
 
 
 # Check the group, names, versions and conversion of a CustomResourceDefinition.

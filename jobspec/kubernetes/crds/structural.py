@@ -29,7 +29,55 @@ _NO_OTHERS = ("additionalProperties", False)  # which the server drops there
 NO_ITEMS = "a list needs `items`, the schema of each item"
 
 
-def structural_problems(schema: Schema) -> Problems:
+def problems_of_schema(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> list[Problem]:
+    """The problems of a schema, which are looked for once: repositories hold the same CRD for each release, each a megabyte."""
+    import marshal
+    from hashlib import sha256
+
+    key = sha256(marshal.dumps(schema)).digest(), release, is_stored
+    if key not in _kept:
+        _kept[key] = list(_problems_of_schema(schema, meta, release, is_stored=is_stored))
+    return _kept[key]
+
+
+_kept: dict[tuple[bytes, str, bool], list[Problem]] = {}
+
+
+def _problems_of_schema(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
+    """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
+
+    `$schema` is reported only if there is no other problem.
+    """
+    found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
+    inside = _with_inner_schemas(schema)
+    readable = all(_is_readable(node) for node, _ in inside)
+    yield from found or _draft_problems(inside)
+    yield from _patterns_not_checked(inside)
+    structure = list(_structural_problems(schema)) if readable else []
+    reported = {(problem.path, problem.message) for problem in found}
+    yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
+    if not readable or structure:
+        return
+    from jobspec.kubernetes.conditions import checked_by
+    from jobspec.kubernetes.crds.rules import rule_problems
+    from jobspec.kubernetes.crds.values import default_problems
+
+    checked = checked_by("1.35" if release == "1.34" else release, schema)  # defaults have the formats of names a release earlier
+    invalid_defaults = list(default_problems({**checked, "x-kubernetes-embedded-resource": True}, meta))
+    yield from invalid_defaults
+    if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
+        yield from rule_problems(schema, [problem.path for problem in found], release, is_stored=is_stored)
+
+
+def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
+    yield from _problems_of_node(schema, path, context)
+    for child, place, inside in children(schema, path, context):
+        yield from _node_problems(child, place, inside)
+    for branch, place in branches(schema, path):
+        yield from _node_problems(branch, place, context.inside())
+
+
+def _structural_problems(schema: Schema) -> Problems:
     """Why a schema that can be converted to a structural schema is not structural."""
     yield from _root_problems(schema)
     yield from _structure(schema, ())
@@ -117,7 +165,7 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Problem
         yield invalid((*path, "pattern"), f"`{schema['pattern']}` is not a regular expression of RE2: {why}")
 
 
-def patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
+def _patterns_not_checked(inside: Sequence[tuple[Schema, Path]]) -> Problems:
     """A warning at the first pattern in the schemas *inside* a schema, if the CEL library, which checks patterns, is not installed."""
     path = next((path for node, path in inside if node.get("pattern")), None)
     if path is not None and not regex.is_available():
@@ -191,7 +239,7 @@ def status_problems(keywords: list[str], schema: Schema) -> Problems:
         yield invalid((others[0],), f"with the status subresource, `{others[0]}` is not allowed at the root of the schema")
 
 
-def is_readable(schema: Schema) -> bool:
+def _is_readable(schema: Schema) -> bool:
     """Whether the server can convert a schema to a structural schema (`NewStructural`), apart from the schemas inside it."""
     return not (
         any(schema.get(keyword) for keyword in _UNSUPPORTED)
@@ -206,14 +254,14 @@ def has_known_type(schema: Schema) -> bool:
     return schema.get("type") in (None, *_TYPES)
 
 
-def draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Problems:
+def _draft_problems(inside: Sequence[tuple[Schema, Path]]) -> Problems:
     """Each use of `$schema` in the schemas *inside* a schema."""
     for node, path in inside:
         if "$schema" in node:
             yield invalid((*path, "$schema"), "`$schema` is not supported")
 
 
-def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
+def _problems_of_node(schema: Schema, path: Path, context: SchemaContext) -> Problems:
     """The problems of a schema, without those of the schemas inside it."""
     for keyword in _UNSUPPORTED:
         if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
@@ -394,7 +442,7 @@ def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
         yield schema["not"], (*path, "not")
 
 
-def nodes(schema: Schema) -> list[tuple[Schema, Path]]:
+def _with_inner_schemas(schema: Schema) -> list[tuple[Schema, Path]]:
     """A schema and all schemas inside it, with their paths."""
     found: list[tuple[Schema, Path]] = []
     left: list[tuple[Schema, Path]] = [(schema, ())]
