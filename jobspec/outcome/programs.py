@@ -12,25 +12,7 @@ from jobspec.operators.life import makes_again
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.programs import command_lines
-from jobspec.programs.command_lines import (
-    ADDRESSES,
-    ENDPOINT,
-    INDEX,
-    MASTER_ADDR,
-    NNODES,
-    NPROC_PER_NODE,
-    PROCESS_WORDS,
-    RANKS_OF_LAUNCHERS,
-    CommandWord,
-    Contract,
-    contract_of,
-    is_flag,
-    length_of_python,
-    length_of_start,
-    options_of,
-    read,
-    starts_python,
-)
+from jobspec.programs.command_lines import INDEX, PROCESS_WORDS, RANKS_OF_LAUNCHERS, CommandWord, Contract
 from jobspec.targets import QUEUES
 from jobspec.workloads import JOB_INDEX, QUEUE, value_at
 
@@ -67,7 +49,7 @@ class TrainingProgram:
         self.words = [each for field in ("command", "args") for each in items(container.get(field))]
         """The words of `command` and `args`; none where the image's own program runs."""
         self.texts = _texts(self.words)
-        self._start = length_of_start(self.texts)
+        self._start = command_lines.length_of_start(self.texts)
         self.variables = {text(each, "name"): each for each in items(container.get("env"))}
         """By name; of two of one name the last counts, as for Kubernetes."""
 
@@ -79,9 +61,9 @@ class TrainingProgram:
     @property
     def is_plain_python(self) -> bool:
         """Whether the container starts a Python file or module directly, without a launcher."""
-        if not starts_python(self.texts) or len(self.texts) == 1:
+        if not command_lines.starts_python(self.texts) or len(self.texts) == 1:
             return False
-        first = "".join(self.texts[length_of_python(self.texts) :][:1])
+        first = "".join(self.texts[command_lines.length_of_python(self.texts) :][:1])
         return first != "-c" and (first != "-m" or "." not in self.texts[-1]) and not self.mentions(*_LAUNCHERS)
 
     def mentions(self, *texts: str) -> bool:
@@ -101,12 +83,12 @@ class TrainingProgram:
     def option(self, *names: str) -> Option | None:
         """The first of torchrun's options that is there and is one of these; None where none is."""
         words = self.launched
-        return next(((words[each.at], each.value or "") for each in options_of(_texts(words)) if each.option in names), None)
+        return next(((words[each.at], each.value or "") for each in command_lines.options_of(_texts(words)) if each.option in names), None)
 
     @property
     def knows_where_others_are(self) -> bool:
         """Whether a variable or an option says where the processes meet."""
-        return bool({MASTER_ADDR, ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
+        return bool({command_lines.MASTER_ADDR, command_lines.ENDPOINT} & self.variables.keys()) or self.option(*_PLACES) is not None
 
 
 _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
@@ -136,7 +118,7 @@ def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
 def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
     """Report flags that the contract of an image does not have, and wrong values. *contracts*: by image, without tag and digest."""
     for _, program in started if contracts else ():
-        contract = contract_of(contracts, text(program.container, "image"))
+        contract = command_lines.contract_of(contracts, text(program.container, "image"))
         flags = _flags(program, contract) if contract else None
         if contract and flags is not None:
             yield from _wrong_flags(flags, contract)
@@ -181,7 +163,7 @@ def _flags(program: TrainingProgram, contract: Contract) -> Words | None:
     words: Words = program.words
     if not program.container.get("command"):
         return words
-    words = _behind_torchrun(program.launched) if program.is_torchrun else words[length_of_python(program.texts) :]
+    words = _behind_torchrun(program.launched) if program.is_torchrun else words[command_lines.length_of_python(program.texts) :]
     first = _texts(words[:2])
     return words[2:] if contract.program and first in (["-m", contract.program], ["--module", contract.program]) else None
 
@@ -200,11 +182,11 @@ def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
     """What is wrong with the flags; the words after an unknown flag may be its values."""
     program = contract.program or "the program"
     is_known = True
-    for given in read(_texts(words), lambda name: name if name in contract.flags else "", contract.switches):
+    for given in command_lines.read(_texts(words), lambda name: name if name in contract.flags else "", contract.switches):
         place = words[given.at]
         if given.option:
             yield from _wrong_value(given, words, contract, program)
-        elif is_flag(given.name):
+        elif command_lines.is_flag(given.name):
             hint = closest(given.name, contract.flags)
             yield Finding(place, f"{program} has no flag `{given.name}`, {_ENDS}", hint, rule="unknown-flag")
         elif is_known:
@@ -225,7 +207,7 @@ def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterato
 def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """Nothing says where the pods meet: each waits at its own address for the others, forever."""
     for role, program in started:
-        several = text(program.variables.get(NNODES), "value") not in ("", "1", "1:1")
+        several = text(program.variables.get(command_lines.NNODES), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
             continue
         message = f"torchrun in {role.name} waits forever: no rendezvous address, each pod uses its own"
@@ -240,7 +222,7 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
         if pods == 1:
             continue
         option = program.option("--standalone") or _single_node(program)
-        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and NNODES not in program.variables:
+        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and command_lines.NNODES not in program.variables:
             message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and option:
@@ -281,7 +263,7 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fin
 def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The number of processes is not one that torchrun accepts: it exits at once."""
     for _role, program in started:
-        variable = program.variables.get(NPROC_PER_NODE)
+        variable = program.variables.get(command_lines.NPROC_PER_NODE)
         number = text(variable, "value")
         if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in PROCESS_WORDS:
             continue
@@ -295,7 +277,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
     """The operator has the processes meet at a name that no pod and no service of the job has."""
     services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
     for role, program in started:
-        for name in ADDRESSES:
+        for name in command_lines.ADDRESSES:
             variable = program.variables.get(name)
             address = text(variable, "value")
             if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):

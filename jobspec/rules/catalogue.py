@@ -33,32 +33,12 @@ ADMISSION = (
 
 #: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
 WARNINGS = frozenset(
-    {
-        "deprecated-processes",
-        "stale-baseline",
-        "unused-ignore",
-        "deprecated-runtime",
-        "fixed-name",
-        "later-release",
-        "broken-kustomization",
-        "encrypted-manifest",
-        "list-replaced",
-        "offline-webhooks",
-        "pods-change",
-        "pod-waits",
-        "policy-type",
-        "ranks-missing",
-        "recreated-first",
-        "release-step",
-        "restarts-forever",
-        "rule-not-evaluated",
-        "run-returned",
-        "runs-again",
-        "trains-alone",
-        "unresolved-reference",
-        "volume-not-shared",
-        "volume-replaced",
-    }
+    (
+        *("broken-kustomization", "deprecated-processes", "deprecated-runtime", "encrypted-manifest", "fixed-name"),
+        *("later-release", "list-replaced", "offline-webhooks", "pod-waits", "pods-change", "policy-type", "ranks-missing"),
+        *("recreated-first", "release-step", "restarts-forever", "rule-not-evaluated", "run-returned", "runs-again"),
+        *("stale-baseline", "trains-alone", "unresolved-reference", "unused-ignore", "volume-not-shared", "volume-replaced"),
+    )
 )
 #: The rules that only inform.
 NOTES = frozenset({"kind-not-queued", "no-pods-created", "policy-not-evaluated", "refused-before", "renamed-rule", "unjudged-template"})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, JobspecError, Mark, spell
+from jobspec.diagnostics import SEVERITIES, Diagnostic, FileResult, JobspecError, Mark, grouped, spell
 from jobspec.documents.comments import Comment, placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
@@ -49,13 +49,8 @@ class Ignores:
         self.each = each
         self._starts = [document.marks.mark.line for document in documents]
         self._indices = [document.index for document in documents]
-        self._by_line: dict[tuple[str, int], list[Ignore]] = {}
-        self._by_document: dict[tuple[str, int | None], list[Ignore]] = {}
-        for one in each:
-            if one.line is None:
-                self._by_document.setdefault((one.rule, one.document), []).append(one)
-            else:
-                self._by_line.setdefault((one.rule, one.line), []).append(one)
+        self._by_line = grouped((one for one in each if one.line is not None), lambda one: (one.rule, one.line))
+        self._by_document = grouped((one for one in each if one.line is None), lambda one: (one.rule, one.document))
 
     def of(self, diagnostic: Diagnostic, path: str) -> list[Ignore]:
         """The comments that are about a diagnostic of the result of a file: this one, or a project that names it."""
@@ -114,9 +109,8 @@ def without_ignored(
     """
     hit: set[int] = set()
     kept = [_not_ignored(each, ignored, hit) for each in results]
-    faulty = {
-        place for result in results for each in result.diagnostics if each.severity == "error" for place in (result.path, each.mark.file)
-    }
+    errors = [(result.path, each.mark.file) for result in results for each in result.diagnostics if each.severity == "error"]
+    faulty = {place for places in errors for place in places}
     unused: dict[str, list[Diagnostic]] = {}
     for file, home in homes.items():
         asked_here = () if file in faulty or home in faulty else asked
@@ -197,10 +191,8 @@ class ReportFilter:
 
     def reports(self, rule: str, stage: str) -> bool:
         """Whether a rule's diagnostics are reported; those of decoding always are."""
-        names = (rule, stage)
-        return stage == "decoding" or (
-            (not self.select or any(each in names for each in self.select)) and not any(each in names for each in self.ignore)
-        )
+        names = {rule, stage}
+        return stage == "decoding" or ((not self.select or not names.isdisjoint(self.select)) and names.isdisjoint(self.ignore))
 
     def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The diagnostics of the rules that are reported."""
@@ -230,12 +222,10 @@ def require_known(settings: ReportFilter, rules: Iterable[str], where: str = "")
 def declared(data: Any, where: str) -> Mapping[str, Any]:
     """The settings that a file declares. Raises JobspecError with all that is wrong with them."""
     from jobspec.kubernetes.structural import schema_problems_at
-    from jobspec.schemas.shapes import load
+    from jobspec.schemas.shapes import part
     from jobspec.targets import complete
 
-    project = load("jobspec.dev/v1alpha1", "Project", complete({}))
-    shape = project.at(("spec", "checks")) if project else None
-    assert shape
+    shape = part("jobspec.dev/v1alpha1", "Project", complete({}), ("spec", "checks"))
     wrong = [f"{where}: {spell(each.path)}: {each.message}" for each in schema_problems_at(data, shape, ())]
     if wrong:
         raise JobspecError("\n".join(wrong))
@@ -254,12 +244,8 @@ def written(results: Sequence[FileResult], place: Callable[[str], str]) -> str:
     """The text of a baseline of these results; *place* gives the path of a file as the baseline names it."""
     from json import dumps
 
-    known = Counter(
-        key
-        for result in results
-        for each, key in zip(result.diagnostics, _baseline_keys(result, place), strict=True)
-        if each.stage != "decoding"  # no baseline hides these
-    )
+    pairs = (pair for result in results for pair in zip(result.diagnostics, _baseline_keys(result, place), strict=True))
+    known = Counter(key for each, key in pairs if each.stage != "decoding")  # no baseline hides these
     lines = [dumps(dict(zip(_FIELDS, key, strict=True)) | {"times": known[key]}, ensure_ascii=False) for key in sorted(known)]
     inside = ",\n  ".join(lines)
     return f'{{"known": [\n  {inside}\n]}}\n' if lines else '{"known": []}\n'
@@ -293,19 +279,15 @@ def without_known(
 
 def stale_entries(stale: Iterable[Known], baseline: str, text: str) -> Iterator[Diagnostic]:
     """A warning about each stale entry of a baseline, at its line."""
+    from json import dumps
+
     lines = text.split("\n")
     for key in stale:
         file, _, rule, path = key
-        parts = [f'"{name}": {_quoted(value)}' for name, value in zip(_FIELDS, key, strict=True)]
+        parts = [f'"{name}": {dumps(value, ensure_ascii=False)}' for name, value in zip(_FIELDS, key, strict=True)]
         line = next((number for number, each in enumerate(lines, 1) if all(part in each for part in parts)), 0)
         message = f"`{rule}` is not broken as often in {file} any more{f', {path}' if path else ''}"
         yield Diagnostic("stale-baseline", message, Mark(baseline, line, 1), severity="warning", hint="write the baseline again")
-
-
-def _quoted(value: str) -> str:
-    from json import dumps
-
-    return dumps(value, ensure_ascii=False)
 
 
 def _without_known(result: FileResult, left: Counter[Known], place: Callable[[str], str]) -> FileResult:
