@@ -37,14 +37,13 @@ def with_api_defaults(objects: Sequence[MarkedTree], context: Sequence[Document]
 
     server, release = api_server(target), target["kubernetes"]
     fillers: dict[str, Callable[[MarkedTree], MarkedTree]] = {
-        "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: autoscaler_defaults(spec, server)),
+        "HorizontalPodAutoscaler": lambda made: where_given(made, "spec", lambda spec: with_missing(spec, _OF_AUTOSCALERS, server)),
         "Job": lambda made: changed(job_defaults(made, server), POD_OF_JOB, lambda spec: pod_spec_defaults(spec, server, release)),
         "JobSet": lambda made: stored_jobset(made, target),
         "Pod": lambda made: where_given(made, "spec", lambda spec: pod_defaults(spec, server, context, release)),
-        "Service": lambda made: where_given(made, "spec", lambda spec: service_defaults(spec, server)),
+        "Service": lambda made: where_given(made, "spec", lambda spec: headless_service_defaults(spec, server)),
     }
-    named = [(each.value["kind"].value, each) for each in objects]
-    return [fillers[kind](each) if kind in fillers else each for kind, each in named]
+    return [fillers[kind](each) if (kind := text(each, "kind")) in fillers else each for each in objects]
 
 
 # An object of a manifest as the server has it when admission policies look at it.
@@ -99,7 +98,7 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
         path, own = (*kinds.POD_TEMPLATES.get(document.group_kind, ()), "spec"), pod.fields["spec"]
         tree = changed(tree, path, lambda spec: set_by(server, encode_as_go(spec.data(), own)))
     if document.group_kind == kinds.SERVICE:
-        tree = changed(tree, ("spec",), lambda spec: _service_of_any_type(spec, server))
+        tree = changed(tree, ("spec",), lambda spec: _service_defaults(spec, server))
     elif document.group_kind in _OF_WORKLOADS:
         defaults = _OF_WORKLOADS[document.group_kind]
         if document.group_kind == ("apps", "StatefulSet") and is_at_least(target["kubernetes"], "1.37"):
@@ -111,11 +110,6 @@ def as_admitted(document: Document, target: Target, custom: Shape | None = None)
     else:
         (tree,) = with_api_defaults([tree], (), target)
     return dict(tree.data())
-
-
-def _service_of_any_type(spec: MarkedTree, server: Mark) -> MarkedTree:
-    spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"].value}, server))
-    return with_missing(spec, {"internalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP"}, server)
 
 
 # The defaults of a pod: those of its spec, those that only pods get, and what the server's admission plugins add.
@@ -175,20 +169,19 @@ def _tolerates(toleration: MarkedTree, key: str) -> bool:
 def pod_spec_defaults(spec: MarkedTree, server: Mark, release: str) -> MarkedTree:
     """A pod's spec with the defaults of its type, and without the fields of features that are off."""
     spec = as_stored(spec, completed(without_disabled(spec.data(), release)), server)
+
+    def container(each: MarkedTree) -> MarkedTree:
+        return with_missing(each, {"imagePullPolicy": default_pull_policy(text(each, "image")), "resources": {}}, server)
+
+    def image(each: MarkedTree) -> MarkedTree:
+        return with_missing(each, {"pullPolicy": default_pull_policy(text(each, "reference"))}, server)
+
     for name in CONTAINERS:
-        spec = each_item(spec, name, lambda container: _container_defaults(container, server))
-    spec = each_item(spec, "volumes", lambda volume: where_given(volume, "image", lambda image: _image(image, server)))
+        spec = each_item(spec, name, container)
+    spec = each_item(spec, "volumes", lambda volume: where_given(volume, "image", image))
     named = spec.get("serviceAccountName")
     account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
     return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
-
-
-def _container_defaults(container: MarkedTree, server: Mark) -> MarkedTree:
-    return with_missing(container, {"imagePullPolicy": default_pull_policy(text(container, "image")), "resources": {}}, server)
-
-
-def _image(image: MarkedTree, server: Mark) -> MarkedTree:
-    return with_missing(image, {"pullPolicy": default_pull_policy(text(image, "reference"))}, server)
 
 
 # The resources of a pod as a whole: what it requests follows from its containers, and from its limits.
@@ -271,8 +264,13 @@ def with_service_account(spec: MarkedTree, server: Mark) -> MarkedTree:
     if wanted is not None and wanted.value is False:
         return spec
     before = [each for field in CONTAINERS for each in items(spec.get(field))]
+    mount = set_by(server, {"name": TOKEN_VOLUME, "mountPath": _FOLDER, "readOnly": True})
+
+    def with_mount(container: MarkedTree) -> MarkedTree:
+        return container if _mounts_token(container) else with_appended(container, "volumeMounts", [mount], server)
+
     for field in CONTAINERS:
-        spec = each_item(spec, field, lambda container: _with_mount(container, server))
+        spec = each_item(spec, field, with_mount)
     return spec if all(map(_mounts_token, before)) else with_appended(spec, "volumes", [_volume(server)], server)
 
 
@@ -280,19 +278,11 @@ def _mounts_token(container: MarkedTree) -> bool:
     return any(text(mount, "mountPath") == _FOLDER for mount in items(container.get("volumeMounts")))
 
 
-def _with_mount(container: MarkedTree, server: Mark) -> MarkedTree:
-    mount = set_by(server, {"name": TOKEN_VOLUME, "mountPath": _FOLDER, "readOnly": True})
-    return container if _mounts_token(container) else with_appended(container, "volumeMounts", [mount], server)
-
-
 def _volume(server: Mark) -> MarkedTree:
+    token = {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}
     certificate = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}
-    sources = [
-        {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
-        {"configMap": certificate},
-        {"downwardAPI": namespace},
-    ]
+    sources = [{"serviceAccountToken": token}, {"configMap": certificate}, {"downwardAPI": namespace}]
     return set_by(server, {"name": TOKEN_VOLUME, "projected": {"defaultMode": _MODE, "sources": sources}})
 
 
@@ -302,18 +292,16 @@ def _volume(server: Mark) -> MarkedTree:
 # 1.36.
 
 
-def service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
-    """A service's spec as the server stores it."""
+def headless_service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """The spec of a service without an address as the server stores it."""
+    own = {"clusterIPs": [spec.value["clusterIP"]], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}
+    return with_missing(_service_defaults(spec, server), own, server)
+
+
+def _service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """What the server fills into any service."""
     spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"]}, server))
-    own = {
-        "clusterIPs": [spec.value["clusterIP"]],
-        "internalTrafficPolicy": "Cluster",
-        "ipFamilies": ["IPv4"],
-        "ipFamilyPolicy": "SingleStack",
-        "sessionAffinity": "None",
-        "type": "ClusterIP",
-    }
-    return with_missing(spec, own, server)
+    return with_missing(spec, {"internalTrafficPolicy": "Cluster", "sessionAffinity": "None", "type": "ClusterIP"}, server)
 
 
 # The defaults of a HorizontalPodAutoscaler: one replica at the least, and 80 percent of the CPU where no metric is named.
@@ -322,11 +310,7 @@ def service_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
 
 
 _CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
-
-
-def autoscaler_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
-    """An autoscaler's spec as the server stores it."""
-    return with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server)
+_OF_AUTOSCALERS = {"minReplicas": 1, "metrics": [_CPU]}
 
 
 # Trees with values as the API server stores them.
