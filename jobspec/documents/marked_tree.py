@@ -182,6 +182,11 @@ def text(tree: MarkedTree | None, *path: str) -> str:
     return "" if found is None or found.value is None or isinstance(found.value, (dict, list)) else str(found.value)
 
 
+def of_kind(objects: Sequence[MarkedTree], kind: str) -> list[MarkedTree]:
+    """Those of some objects that are of a kind, such as `Job`."""
+    return [each for each in objects if text(each, "kind") == kind]
+
+
 def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
     """The base's items in their order, then those of overlays by rank."""
     return sorted(trees, key=lambda each: (each.rank is not None, each.rank or ("", 0, 0)))

@@ -13,7 +13,7 @@ from typing import Any
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, with_marks
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.metadata import LAST_APPLIED, selects
 from jobspec.operators.api_defaults import with_api_defaults
@@ -151,7 +151,7 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
-    groups = [text(each, "metadata", "name") for each in objects if text(each, "kind") == "PodGroup"]
+    groups = [text(each, "metadata", "name") for each in of_kind(objects, "PodGroup")]
     own = JobContext(Hosts(nodes), operator, training, groups)
     facts = dict(fact for node in nodes for fact in pod_facts(node, own))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
@@ -163,7 +163,7 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
 def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
     """The differences between two jobs; facts of the JobSet only between two TrainJobs."""
     found = differences(before.facts, after.facts)
-    has_jobset = any(text(each, "kind") == "JobSet" for each in before.objects)
+    has_jobset = bool(of_kind(before.objects, "JobSet"))
     return [each for each in found if has_jobset or each.key[0] != JOBSET]
 
 
@@ -171,13 +171,11 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], 
     """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
     volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
     mounted = {text(each, "configMap", "name") for each in volumes}
-    for each in objects:
-        if text(each, "kind") == "JobSet":
-            for field, name, value in _metadata_facts(each):
-                yield (JOBSET, field, name), Fact(value.value, value.place())
-        elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
-            for name, value in each.entries("data"):
-                yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
+    files = [each for each in of_kind(objects, "ConfigMap") if text(each, "metadata", "name") in mounted]
+    for name, value in (entry for each in files for entry in each.entries("data")):
+        yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
+    for field, name, value in (each for jobset in of_kind(objects, "JobSet") for each in _metadata_facts(jobset)):
+        yield (JOBSET, field, name), Fact(value.value, value.place())
 
 
 def _metadata_facts(tree: MarkedTree) -> Iterator[tuple[str, str, MarkedTree]]:
@@ -258,8 +256,9 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     """All facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
+    by_jobset = node.pod.host_name.split(".") if job.operator == "trainer" else ()
     for name, child in _renamed(spec, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME)).value.items():
-        if name not in _OWN or (name in _NAMES and _is_said(child, node, job)):
+        if name not in _OWN or (name in _NAMES and text(child) not in by_jobset):
             yield from flat_field(name, child, (*key, "pod"))
     yield from _host_ports(node, job)
     for field in ("initContainers", "containers"):
@@ -267,18 +266,9 @@ def pod_facts(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
             yield from _container_facts(node, container, field, job)
     for field, name, each in _metadata_facts(node.pod.tree):
         is_operators = name.startswith(_OPERATORS[job.operator]) or str(each.mark).startswith(job.operator)
+        names_group = name.startswith("scheduling.") and each.value in job.groups
         if not is_operators and not (job.operator == "trainer" and is_of_job(name)):
-            yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, job) else each.value, each.place())
-
-
-def _is_said(name: MarkedTree, node: JobNode, job: JobContext) -> bool:
-    """Whether a user, not JobSet, has set `hostname` or `subdomain`."""
-    return job.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
-
-
-def _is_group(name: str, value: MarkedTree, job: JobContext) -> bool:
-    """Whether a label or annotation names the pod group of the job, whose name follows that of the job."""
-    return name.startswith("scheduling.") and value.value in job.groups
+            yield (*key, field, name), Fact("<its pod group>" if names_group else each.value, each.place())
 
 
 def is_of_job(label: str) -> bool:
@@ -302,7 +292,7 @@ def _container_facts(node: JobNode, container: MarkedTree, field: str, job: JobC
 
 def _ports(ports: MarkedTree, job: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The ports but for that of the operator, at which the processes meet."""
-    own = [each for each in items(ports) if not str(each.mark).startswith(job.operator) and not _is_operators(each)]
+    own = [each for each in items(ports) if not str(each.mark).startswith(job.operator) and text(each, "name") != PORT]
     yield from flat_field("ports", ports.with_value(own), key) if own else ()
 
 
@@ -311,17 +301,8 @@ def _host_ports(node: JobNode, job: JobContext) -> Iterator[tuple[Key, Fact]]:
     containers = items(node.pod.tree.get("spec", "containers"))
     ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]
     if ports:
-        yield (node.name, "pod", "host ports"), Fact(sorted(_port_number(each, job) for each in ports), ports[0].place())
-
-
-def _port_number(port: MarkedTree, job: JobContext) -> str:
-    number = str(port.value["hostPort"].value)
-    return THE_PORT if number == known_port(job.operator) else number
-
-
-def _is_operators(port: MarkedTree) -> bool:
-    name = port.get("name")
-    return name is not None and name.value == PORT
+        numbers = sorted(THE_PORT if each == known_port(job.operator) else each for each in (text(port, "hostPort") for port in ports))
+        yield (node.name, "pod", "host ports"), Fact(numbers, ports[0].place())
 
 
 # Which pods of their own job the label selectors for a pod's placement select.
@@ -414,23 +395,20 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
     """The facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, job)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
-    command, arguments = (_expanded_words(container, field, known, job) for field in ("command", "args"))
-    line = command_line(command, arguments)
-    mark = _program_place(container)
+    words = ([expand_references(str(each.value), known) for each in items(container.get(field))] for field in ("command", "args"))
+    line = command_line(*(list(map(job.hosts.in_text, each)) for each in words))
+    mark = (container.get("command") or container.get("args") or container.get("image") or container).place()
     yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
     yield (*key, "program", "words"), Fact(line.program, mark)
     if line.how == LAUNCHER:
         has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
         yield from _launcher_facts(line, variables, job, (*key, "launcher"), mark, has_gpus=has_gpus)
     for name, fact in variables.items():
-        if name != INDEX and (line.how != LAUNCHER or (name not in OF_PROCESSES and not _steers(name))):
+        steers = name.startswith("PET_") and name[4:].lower() in SETTINGS
+        if name != INDEX and (line.how != LAUNCHER or (name not in OF_PROCESSES and not steers)):
             yield (*key, "env", name), fact
     for number, source in enumerate(items(container.get("envFrom"))):
         yield (*key, "envFrom", str(number)), Fact(source.data(), source.place())
-
-
-def _steers(name: str) -> bool:
-    return name.startswith("PET_") and name[4:].lower() in SETTINGS
 
 
 def _variables(node: JobNode, container: MarkedTree, job: JobContext) -> tuple[dict[str, Fact], dict[str, str]]:
@@ -450,7 +428,7 @@ def _variables(node: JobNode, container: MarkedTree, job: JobContext) -> tuple[d
 def _if_any(variable: MarkedTree) -> str:
     """A note that the source of a variable is optional; else empty."""
     source = variable.get("valueFrom")
-    optional = any(each.get("optional") and each.value["optional"].value for each in (source.value.values() if source else ()))
+    optional = any(is_true(each, "optional") for each in (source.value.values() if source else ()))
     return " (if there is one)" if optional else ""
 
 
@@ -466,14 +444,6 @@ def _seen(name: str, value: str, job: JobContext) -> str:
 def known_port(operator: str) -> str:
     """The port at which an operator has processes meet, unless the job says another one."""
     return str(train_job.PORT if operator == "trainer" else PORT_NUMBER)
-
-
-def _expanded_words(container: MarkedTree, field: str, known: dict[str, str], job: JobContext) -> list[str]:
-    return [job.hosts.in_text(expand_references(str(each.value), known)) for each in items(container.get(field))]
-
-
-def _program_place(container: MarkedTree) -> Mark:
-    return (container.get("command") or container.get("args") or container.get("image") or container).place()
 
 
 def _launcher_facts(
@@ -526,14 +496,13 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Job
     for field, name, each in _metadata_facts(tree):
         if name != LAST_APPLIED:
             yield ("job", field, name), Fact(each.value, each.place())
-    scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")
-    if scheduling and scheduling.value and not any(text(each, "kind") == "PodGroup" for each in objects):
+    scheduling, groups = tree.get("spec", "runPolicy", "schedulingPolicy"), of_kind(objects, "PodGroup")
+    if scheduling and scheduling.value and not groups:
         yield from flat(scheduling, ("job", "schedulingPolicy"))  # which others than the operator may read
-    for each in objects:
-        if text(each, "kind") == "PodGroup":
-            yield from flat(each.value["spec"], ("job", "gang"))
-        elif text(each, "kind") == "HorizontalPodAutoscaler":
-            yield from flat(each.value["spec"].value["metrics"], ("job", "autoscaler"))
+    for each in of_kind(objects, "HorizontalPodAutoscaler"):
+        yield from flat(each.value["spec"].value["metrics"], ("job", "autoscaler"))
+    for each in groups:
+        yield from flat(each.value["spec"], ("job", "gang"))
 
 
 def _fact(name: str, value: Any, tree: MarkedTree) -> tuple[Key, Fact]:
@@ -589,7 +558,7 @@ def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
 
 def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     spec = job.value["spec"]
-    jobs = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Job"}
+    jobs = {text(each, "metadata", "name"): each for each in of_kind(objects, "Job")}
     for node in nodes:
         yield from _restarts_of_job(node, jobs[_job_of(node)])
     yield from _said(spec)
@@ -597,9 +566,8 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
         deadline = each.get("spec", "activeDeadlineSeconds")
         if deadline:
             yield _fact("activeDeadlineSeconds", deadline.value, deadline)
-    for each in objects:
-        if text(each, "kind") == "JobSet":
-            yield from _of_jobset(each, list(jobs.values()), nodes)
+    for each in of_kind(objects, "JobSet"):
+        yield from _of_jobset(each, list(jobs.values()), nodes)
     limits = [jobs[name].get("spec", "backoffLimit") for name in dict.fromkeys(map(_job_of, nodes))]
     if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
         yield _fact("restarts are counted", "for each Job separately", spec)
@@ -618,7 +586,8 @@ def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact
     allowed = limit.value if limit else RETRIES
     policy = node.pod.tree.value["spec"].get("restartPolicy")
     place = (policy or job).place()
-    failing = [_plain_rule(each) for each in items(job.get("spec", "podFailurePolicy", "rules"))]
+    rules = [each.data().items() for each in items(job.get("spec", "podFailurePolicy", "rules"))]
+    failing = [{name: value for name, value in each if value not in ([], None)} for each in rules]
     how = "in place" if policy and policy.value == "OnFailure" else "a new pod"
     if how == "a new pod" and failing == [exit_code_rule()]:
         how = "a new pod from exit code 128 on"
@@ -629,10 +598,6 @@ def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact
         yield (node.name, "life", "podFailurePolicy"), Fact(failing, job.value["spec"].value["podFailurePolicy"].place())
     yield (node.name, "life", "restart"), Fact(how, place)
     yield (node.name, "life", "restarts"), Fact("any number" if allowed == UNLIMITED else allowed, (limit or job).place())
-
-
-def _plain_rule(rule: MarkedTree) -> dict[str, Any]:
-    return {name: value for name, value in rule.data().items() if value not in ([], None)}
 
 
 def exit_code_rule() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.diagnostics import Diagnostic, Mark, Path, grouped
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, walk, with_marks
 from jobspec.migrate.facts import JOBSET, NAME, TRAINING, Difference, Fact, JobFacts, Key, compared, job_facts
@@ -24,7 +24,7 @@ _REFUSED = 1_000_000_000
 class MigratedJob:
     """A job, and the manifests that take its place."""
 
-    __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
+    __slots__ = ("before", "differences", "documents", "job", "refusals", "trees")
 
     def __init__(
         self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, context: Sequence[Document] = ()
@@ -39,11 +39,9 @@ class MigratedJob:
         self.before = before
         self.refusals: list[str] = _refusals(self.documents, context, cluster)
         """Why a server or an operator refuses the new manifests; empty where they take them."""
-        self.after: JobFacts | None = None
         self.differences: list[Difference] = []
         if not self.refusals:
             after = job_facts(self.documents[-1], [*self.documents, *context], cluster.target)
-            self.after = after
             self.differences = compared(before, after)
             self.refusals = [each.message for each in after.refusals if each.severity == "error"]
 
@@ -108,7 +106,7 @@ def meaning_in(before: Mapping[Key, Fact], difference: Difference) -> str:
 
 def _meaning(difference: Difference, how: str, words: str) -> str:
     """*how* and *words*: the program of the difference's node, before."""
-    area, about = difference.key[-2], difference.key[-1]
+    area, about = difference.key[-2:]
     before, after = difference.before, difference.after
     if "env" in difference.key[1:-1]:
         return _variable(about, difference, how, words)
@@ -135,10 +133,9 @@ def _variable(name: str, difference: Difference, how: str, words: str) -> str:
 
 def _setting(difference: Difference) -> str:
     """Nodes without a place to meet lose nothing."""
-    name = difference.key[-1]
-    if name in _MEETING and difference.before and difference.before.value == SETTINGS[name]:
-        return CHANGED
-    return CHANGED if difference.before and difference.before.value in ("the node's own", "") else LOST
+    name, before = difference.key[-1], difference.before
+    harmless = ("the node's own", "", *([SETTINGS[name]] if name in _MEETING else ()))
+    return CHANGED if before and before.value in harmless else LOST
 
 
 def _life(about: str, difference: Difference) -> str:
@@ -194,10 +191,8 @@ def report_of(
     rules: Sequence[str], differences: Sequence[Difference], job: Document, *, gone: str = "has no counterpart"
 ) -> list[Diagnostic]:
     """Differences as diagnostics, each by the rule at its number; one for what all nodes share. *gone*: what is said of what goes."""
-    groups: dict[tuple[str, Key], list[Difference]] = {}
-    for rule, difference in zip(rules, differences, strict=True):
-        groups.setdefault((rule, shared_key(difference.key)), []).append(difference)
-    return [_diagnostic(rule, key, group, job, gone) for (rule, key), group in groups.items()]
+    pairs = grouped(zip(rules, differences, strict=True), lambda each: (each[0], shared_key(each[1].key)))
+    return [_diagnostic(rule, key, [each for _, each in group], job, gone) for (rule, key), group in pairs.items()]
 
 
 def shared_key(key: Key) -> Key:
@@ -233,14 +228,12 @@ def _sentence(key: Key, difference: Difference, gone: str) -> str:
 
 
 def _what(key: Key) -> str:
-    parts = [each for each in key[1:] if each != TRAINING]
-    if parts[0] == "program":
-        return {"how": "the launcher", "words": "the command line"}[parts[1]]
-    if parts[0] == "env":
-        return f"the variable `{parts[1]}`"
-    if parts[0] == "launcher":
-        return f"torchrun's `{parts[1]}`"
-    return f"`{'.'.join(parts)}`{_WHOSE.get(key[0], '')}"
+    area, *parts = (each for each in key[1:] if each != TRAINING)
+    if area == "program":
+        return {"how": "the launcher", "words": "the command line"}[parts[0]]
+    if area in ("env", "launcher"):
+        return {"env": "the variable", "launcher": "torchrun's"}[area] + f" `{parts[0]}`"
+    return f"`{'.'.join((area, *parts))}`{_WHOSE.get(key[0], '')}"
 
 
 def _text_of_fact(fact: Fact | None) -> str:

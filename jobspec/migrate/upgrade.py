@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from jobspec.cluster import Cluster, StoredObjects, judge
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, grouped, has_error, joined
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import as_document, text
+from jobspec.documents.marked_tree import as_document, of_kind
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.kubernetes.structural import filled
 from jobspec.migrate.facts import Difference, JobFacts, compared, job_facts, with_whole_items
@@ -61,16 +61,13 @@ def changes(before: UpgradeState, after: UpgradeState, run: Callable[..., list[l
     """
     both = [name for name in before.jobs if name in after.jobs]
     same = [name for name in both if _runtime_of(before.jobs[name]) == _runtime_of(after.jobs[name])]
-    others = {_document_key(before.jobs[name].document) for name in both if name not in same}
+    unlike = [before.jobs[name].document for name in both if name not in same]
+    others = {(each.file, each.index) for each in unlike}
     new = _new_problems(before, after)
     warnings = [each for each in new if each.severity == "warning" and (each.mark.file, each.document) not in others]
     shared = joined(warnings, lambda each: (each.rule, each.message, each.hint))
-    return [
-        *(each for each in new if each.severity == "error"),
-        *shared,
-        *_old_errors(before, after),
-        *_changed_pods(before, after, same, run),
-    ]
+    errors = [*(each for each in new if each.severity == "error"), *shared, *_old_errors(before, after)]
+    return [*errors, *_once(run(same, lambda name: _differences(before.jobs[name], after.jobs[name])), len(same))]
 
 
 def _runtime_of(job: JudgedJob) -> str:
@@ -80,10 +77,6 @@ def _runtime_of(job: JudgedJob) -> str:
     """
     found = runtime_of(job.document, job.context, job.target) if job.document.group_kind == TRAINJOB else None
     return str(found.marks.mark) if found else ""
-
-
-def _document_key(document: Document) -> tuple[str, int | None]:
-    return document.file, document.index
 
 
 def _new_problems(before: UpgradeState, after: UpgradeState) -> list[Diagnostic]:
@@ -101,26 +94,13 @@ def _old_errors(before: UpgradeState, after: UpgradeState) -> Iterator[Diagnosti
             first.setdefault((each.mark.file, each.document), each)
     for each in first.values():
         when = "before and after the upgrade" if _key_across_releases(each) in left else "before the upgrade only"
-        yield Diagnostic(
-            "refused-before",
-            f"an error {when}: {each.message} [{each.rule}]",
-            each.mark,
-            field=each.field,
-            document=each.document,
-            severity="info",
-        )
+        message = f"an error {when}: {each.message} [{each.rule}]"
+        yield Diagnostic("refused-before", message, each.mark, field=each.field, document=each.document, severity="info")
 
 
 def _key_across_releases(each: Diagnostic) -> tuple[str, str, str]:
     """A key of a problem that is the same before and after, though messages name releases."""
     return each.rule, str(each.mark), each.field
-
-
-def _changed_pods(
-    before: UpgradeState, after: UpgradeState, names: Sequence[str], run: Callable[..., list[list[Diagnostic]]]
-) -> list[Diagnostic]:
-    """What differs in the pods of the jobs of some names."""
-    return _once(run(names, lambda name: _differences(before.jobs[name], after.jobs[name])), len(names))
 
 
 def _differences(old: JudgedJob, new: JudgedJob) -> list[Diagnostic]:
@@ -150,12 +130,8 @@ def _recreated_first(job: Document, before: JobFacts, after: JobFacts, target: T
 
     A JobSet that runs is left alone: `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
     """
-    made = [next((each for each in side.objects if text(each, "kind") == "JobSet"), None) for side in (before, after)]
-    if not all(made):
-        return
-    old, new = (suspended(as_document(each, job)) for each in made if each)
-    (judged,) = judge([new], Cluster(target).updating(StoredObjects([old])))
-    if has_error(judged.diagnostics):
+    made = [suspended(as_document(each, job)) for side in (before, after) for each in of_kind(side.objects, "JobSet")]
+    if len(made) == 2 and _refuses(made[:1], made[1:], Cluster(target)):
         message = "a job suspended or queued during the upgrade never starts: the change of its JobSet is refused"
         hint = "let it start before the upgrade, or recreate it afterwards"
         yield job.problem("recreated-first", message, ("metadata", "name"), hint=hint, severity="warning")

@@ -11,7 +11,7 @@ from functools import cached_property
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, items, of_kind, text
 from jobspec.operators.made import Expansion
 from jobspec.programs.command_lines import RANKS
 from jobspec.targets import Target
@@ -187,12 +187,12 @@ class _Among:
 
     def __init__(self, objects: Sequence[MarkedTree]) -> None:
         self._objects = objects
-        self.pods = [each for each in objects if text(each, "kind") == "Pod"]
+        self.pods = of_kind(objects, "Pod")
 
     @cached_property
     def services(self) -> Mapping[str, MarkedTree]:
         """The services by name."""
-        return {text(each, "metadata", "name"): each for each in self._objects if text(each, "kind") == "Service"}
+        return {text(each, "metadata", "name"): each for each in of_kind(self._objects, "Service")}
 
     @cached_property
     def ranks(self) -> Mapping[int, str]:

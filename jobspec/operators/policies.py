@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jobspec.diagnostics import Data, Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, set_by, text
+from jobspec.documents.marked_tree import MarkedTree, changed_tree, marked, of_kind, set_by, text
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.kubernetes.admission.review import filled_pod
@@ -83,7 +83,7 @@ def changed_objects(
     if not at:
         return ChangedObjects(ExpandedJob(job.job, change(job.objects), job.target, job.counts), decisions)
     from jobspec.operators.jobset.webhook import refusals, stored_jobset
-    from jobspec.operators.trainer.objects import counts_of, expand_jobset, jobs_among, pods_of_jobs
+    from jobspec.operators.trainer.objects import counts_of, expand_jobset, pods_among_jobs
 
     sent, further, refused = change(job.objects[:at]), job.objects[at:], list[Diagnostic]()
     if sent[-1] is not job.objects[at - 1]:
@@ -92,9 +92,9 @@ def changed_objects(
         further = expand_jobset(jobset, job.target, context=context, first_and_last_only=first_and_last_only)
     before = [each for each in further if text(each, "kind") != "Pod"]
     made = change(before)
-    pods = [each for each in further if text(each, "kind") == "Pod"]
+    pods = of_kind(further, "Pod")
     if any(one is not other for one, other in zip(before, made, strict=True)):
-        pods = pods_of_jobs(jobs_among(made), job.target, context=context, first_and_last_only=first_and_last_only)
+        pods = pods_among_jobs(made, job.target, context=context, first_and_last_only=first_and_last_only)
     return ChangedObjects(ExpandedJob(job.job, [*sent, *made, *change(pods)], job.target, counts_of(made)), decisions, refused)
 
 

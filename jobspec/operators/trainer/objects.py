@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path, grouped
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, set_by, text, with_fields, with_mappings
+from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
@@ -74,42 +74,34 @@ def expand_trainjob(
     if managed:
         return Expansion((), [managed])
     made = made_by_trainer(train_job, job, runtime, target)
-    sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
-    jobsets = [stored_jobset(each, target) for each in sent]
-    further = [
-        each for jobset in jobsets for each in expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
-    ]
-    refused = [] if skip_server_checks else [each for jobset in jobsets for each in refusals(jobset, job, target)]
+    further, refused = list[MarkedTree](), list[Diagnostic]()
+    for jobset in [stored_jobset(each, target) for each in of_kind(made.objects, "JobSet")]:
+        further += expand_jobset(jobset, target, context=context, first_and_last_only=first_and_last_only)
+        refused += [] if skip_server_checks else refusals(jobset, job, target)
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=counts_of(further))
 
 
 def counts_of(objects: Sequence[MarkedTree]) -> dict[str, int]:
     """The pods of each replicated job among the objects of a JobSet."""
-    by_role = grouped(jobs_among(objects), lambda each: text(each, "metadata", "labels", REPLICATED_JOB))
+    by_role = grouped(of_kind(objects, "Job"), lambda each: text(each, "metadata", "labels", REPLICATED_JOB))
     return {role: sum(map(completions_of, jobs)) for role, jobs in by_role.items()}
 
 
 def expand_jobset(jobset: MarkedTree, target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
     """The objects created for a stored JobSet. *first_and_last_only*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
-    return [*objects, *pods_of_jobs(jobs_among(objects), target, context=context, first_and_last_only=first_and_last_only)]
+    return [*objects, *pods_among_jobs(objects, target, context=context, first_and_last_only=first_and_last_only)]
 
 
-def jobs_among(objects: Sequence[MarkedTree]) -> list[MarkedTree]:
-    """The batch Jobs among objects."""
-    return [each for each in objects if text(each, "kind") == "Job"]
-
-
-def pods_of_jobs(jobs: Sequence[MarkedTree], target: Target, *, context: Sequence[Document], first_and_last_only: bool) -> list[MarkedTree]:
-    """The pods of Jobs. *first_and_last_only*: of each, as for `expand`."""
-    return [pod for each in jobs for pod in _pods_of_trainjob(each, target, context, first_and_last_only=first_and_last_only)]
-
-
-def _pods_of_trainjob(job: MarkedTree, target: Target, context: Sequence[Document], *, first_and_last_only: bool) -> list[MarkedTree]:
-    server = api_server(target)
-    stored_job = job_defaults(job, server)
-    priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, context)
-    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, first_and_last_only=first_and_last_only)]
+def pods_among_jobs(
+    objects: Sequence[MarkedTree], target: Target, *, context: Sequence[Document], first_and_last_only: bool
+) -> list[MarkedTree]:
+    """The pods of the Jobs among objects. *first_and_last_only*: of each, as for `expand`."""
+    server, pods = api_server(target), list[MarkedTree]()
+    for job in [job_defaults(each, server) for each in of_kind(objects, "Job")]:
+        priority = _priority(job.value["spec"].value["template"].value["spec"], server, context)
+        pods += [admitted(pod, target, priority) for pod in pods_of(job, target, first_and_last_only=first_and_last_only)]
+    return pods
 
 
 def _priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree | None:
