@@ -59,8 +59,9 @@ def repeated_object(document: LintedDocument) -> Iterator[Finding]:
     given = document.given
     first = document.documents.first(given) if given.name and given.kind and not given.is_shown else given
     if first is not given:
-        is_near = first.file == given.file
-        place = first.marks.nearest(("metadata", "name")).place()
+        kind, name = (first.marks.nearest(path).place() for path in (("kind",), ("metadata", "name")))
+        place = name if name.file == kind.file else kind  # an overlay has added a prefix to the name
+        is_near = place.file == given.marks.nearest(("kind",)).place().file
         message = f"duplicate object, already defined at {f'line {place.line}' if is_near else place}"
         yield Finding(("metadata", "name"), message, "rename it")
 
