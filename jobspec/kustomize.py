@@ -23,7 +23,7 @@ from jobspec.documents.syntax import cut
 from jobspec.documents.wrapped import documents_in_text
 from jobspec.go.values import mapping, structs, texts
 from jobspec.kinds import CONFIG_MAP, PROJECT, GroupKind, is_cluster_scoped
-from jobspec.repository import inputs_of, patches_of
+from jobspec.repository import GENERATORS, inputs_of, patches_of
 
 #: The fields of a kustomization that list manifests and other kustomizations.
 LISTS = ("resources", "bases", "components")
@@ -59,6 +59,8 @@ class InBuild:
     """Why it is skipped, such as that it is a patch of kustomize; empty for what may be a manifest."""
     completed: frozenset[str] = frozenset()
     """What the builds of a manifest fill in, such as `namespace`."""
+    patched_in: tuple[str, ...] = ()
+    """The kustomizations whose patches may change it."""
     is_left_out: bool = False
     """Whether it is beside a kustomization that does not list it, so that nobody applies it with others."""
     build: Build | None = None
@@ -279,7 +281,9 @@ def _root(folder: str, kustomizations: Mapping[str, tuple[str, dict[str, Any]]],
             else:
                 read[place] = None
                 manifests += [place] if name in listed else []
-    own = kustomizations[folder][0]
+    own, data = kustomizations[folder]
+    if not any(data.get(field) for field in (*LISTS, *GENERATORS, *_HELM, *_PLUGINS)):
+        obstacles.append("lists no manifests")
     return RootKustomization(own, frozenset(manifests), tuple(read), has_changes, next(iter(obstacles), ""), next(iter(missing), None))
 
 
@@ -547,7 +551,7 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
             for number, entry in enumerate(entries if isinstance(entries, list) else ()):
                 each = entry if isinstance(entry, dict) else {}
                 name, inline = (each.get("path"), each.get("patch")) if each else (entry, entry)
-                if each and mapping(each, "target").get("kind", data.get("kind")) != data.get("kind"):
+                if not _targets(mapping(each, "target"), data):
                     continue
                 if isinstance(inline, str) and "\n" in inline.strip():
                     found = documents_in_text(document, (field, number, "patch") if each else (field, number), _text_of(path))
@@ -555,6 +559,30 @@ def _patches_in(path: str, data: Any) -> Iterator[_Part]:
                     found = list(documents_in(_named_path(path, str(name)))) if name else []
                 for one in found:
                     yield from _parts_of(one, data, targeted="target" in each)
+
+
+def _targets(target: dict[str, Any], data: Any) -> bool:
+    """Whether the target of a patch seems to select an object, whose name may have got a prefix and a suffix since."""
+    if target.get("kind", data.get("kind")) != data.get("kind"):
+        return False
+    try:
+        return re.search(str(target.get("name", "")).strip("^$"), str(mapping(data, "metadata").get("name"))) is not None
+    except re.error:
+        return True
+
+
+def is_patched_in(kustomizations: Iterable[str], kind: str, name: str, field: str) -> bool:
+    """Whether a patch of some kustomizations seems to set a field of an object."""
+    last = field.rpartition(".")[2]
+    patches = (each for path in kustomizations for each in _patches_in(path, {"kind": kind, "metadata": {"name": name}}))
+    return any(last in steps or _has_field(value, last) for steps, value, _ in patches)
+
+
+def _has_field(data: Any, name: str) -> bool:
+    """Whether a field is somewhere in an object."""
+    if isinstance(data, dict):
+        return name in data or any(_has_field(each, name) for each in data.values())
+    return isinstance(data, list) and any(_has_field(each, name) for each in data)
 
 
 def _named_path(path: str, name: str) -> str:

@@ -9,7 +9,7 @@ Follows `Eval` and its functions, github.com/fluxcd/pkg/envsubst 1.4.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Path
 from jobspec.documents.document import Document, result_of, with_value_at
 from jobspec.documents.reader import resolve
 from jobspec.kinds import OVERLAY
-from jobspec.kustomize import InBuild
+from jobspec.kustomize import InBuild, is_patched_in
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -251,9 +251,13 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
         and each.document not in own
         and (_is_placeholder(each, lines_of, values) or (each.severity == "error" and str(each.mark) in filled_in))
     ]
-    kinds = {row.index: row.kind for row in result.documents}
+    objects = {row.index: (row.kind, row.name) for row in result.documents}
+
+    def object_of(found: Diagnostic) -> tuple[str, str]:
+        return objects.get(found.document or 0, ("", ""))
+
     is_template = _TEMPLATE.search(result.path) is not None
-    nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and kinds.get(each.document or 0) == "Pod"}
+    nameless = {each.document for each in result.diagnostics if each.rule == "missing-name" and object_of(each)[0] == "Pod"}
     unset = [
         each
         for each in result.diagnostics
@@ -264,8 +268,7 @@ def without_placeholders(result: FileResult, read: Callable[[str], str], within:
     completed = [
         each
         for each in result.diagnostics
-        if _is_filled_in(each, kinds.get(each.document or 0, ""), within.completed, lines_of)
-        or any(_is_beside(each, other) for other in unknown)
+        if _is_filled_in(each, *object_of(each), within, lines_of) or any(_is_beside(each, other) for other in unknown)
     ]
     kept = [each for each in result.diagnostics if id(each) not in left_out and each not in completed]
     if len(kept) == len(result.diagnostics):
@@ -300,18 +303,21 @@ def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
     return Diagnostic("encrypted-manifest", message, found.mark, field="sops", document=found.document, severity="warning", hint=hint)
 
 
-def _is_filled_in(found: Diagnostic, kind: str, completed: Collection[str], lines_of: Callable[[str], list[str]]) -> bool:
+def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]]) -> bool:
     """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of a value.
 
     kustomize makes texts of annotations, and of `yes` and the like, which are booleans to Kubernetes alone.
     """
+    completed = within.completed
     if found.rule == "wrong-type" and "annotations" in completed:
         return found.field.startswith("metadata.annotations[") or _BOOLEAN.fullmatch(_written_at(found.mark, lines_of)) is not None
-    if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size"):
-        return "selector" in completed
+    if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
+        return True
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
     return found.rule == "missing-field" and (
-        ("namespace" in completed and is_namespace) or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
+        ("namespace" in completed and is_namespace)
+        or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
+        or is_patched_in(within.patched_in, kind, name, found.field)
     )
 
 

@@ -23,7 +23,8 @@ _OF_CHARTS = ("templates", "files")
 #: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
 _PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _INPUTS = ("configurations", "crds", "generators", "replacements", "transformers", "validators")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
+#: The fields of a kustomization that generate objects.
+GENERATORS = ("configMapGenerator", "secretGenerator")
 _SECTION = re.compile(r"#?\s?(\w+):\s*(#.*)?$")
 _COMMENTED_ITEM = re.compile(r"\s*#\s*\w*\s*-\s*(?:path:\s*)?[\"']?([\w./-]+\.ya?ml)[\"']?\s*$")
 _PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patches are named by convention
@@ -47,7 +48,9 @@ class Builds:
             self._roles |= {_join(folder, name): "kustomize input" for name in inputs_of(by_folder[folder]) if name}
             self._roles |= {_join(folder, name): "kustomize patch" for name in patches_of(by_folder[folder]) if name}
         commented = {os.path.dirname(file): list(_commented(text, ("resources",))) for file, text in kustomizations.items()}
-        self._completed = _completed(by_folder, commented)
+        self._completed, patched_in = _completed(by_folder, commented)
+        files = {os.path.dirname(file): file for file in kustomizations}
+        self._patched_in = {path: tuple(files[folder] for folder in folders) for path, folders in patched_in.items()}
         self._folders = by_folder.keys()
         self._folders_of_patches = {os.path.dirname(path) for path, role in self._roles.items() if role == "kustomize patch"}
 
@@ -84,6 +87,10 @@ class Builds:
         """What the builds of a manifest fill in: `namespace`, `selector`; and `annotations`, which kustomize makes texts of."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))
 
+    def patched_in(self, path: str) -> tuple[str, ...]:
+        """The kustomizations whose patches may change a manifest."""
+        return self._patched_in.get(os.path.normpath(path), ())
+
 
 def _around(folder: str) -> Iterator[str]:
     """A folder, and those around it."""
@@ -102,12 +109,20 @@ def data_of(text: str) -> dict[str, Any]:
     return documents[0].data if documents and isinstance(documents[0].data, dict) else {}
 
 
-def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """The manifests that kustomizations (folder -> data) list, each with what the build of any of these fills in; *commented* ones, too."""
-    found: dict[str, set[str]] = {}
+def _completed(
+    kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """The manifests that kustomizations (folder -> data) list, each with what the build of any of these fills in; *commented* ones, too.
 
-    def visit(folder: str, fills: set[str], around: frozenset[str]) -> None:
+    And the folders of the kustomizations whose patches may change it.
+    """
+    found: dict[str, set[str]] = {}
+    patched_in: dict[str, set[str]] = {}
+    patching = {folder for folder, data in kustomizations.items() if any(map(data.get, _PATCHES))}
+
+    def visit(folder: str, fills: set[str], around: frozenset[str], patches: frozenset[str]) -> None:
         data = kustomizations[folder]
+        patches |= patching.intersection((folder, *(_join(folder, name) for name in texts(data, "components"))))
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, "annotations", *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
         if data.get("kind") == "Component":
@@ -116,12 +131,13 @@ def _completed(kustomizations: Mapping[str, dict[str, Any]], commented: Mapping[
             path = _join(folder, name)
             if path not in kustomizations:
                 found.setdefault(path, set()).update(fills)
+                patched_in.setdefault(path, set()).update(patches)
             elif path not in around:
-                visit(path, fills, around | {path})
+                visit(path, fills, around | {path}, patches)
 
     for folder in kustomizations:
-        visit(folder, set(), frozenset((folder,)))
-    return found
+        visit(folder, set(), frozenset((folder,)), frozenset())
+    return found, patched_in
 
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
@@ -136,7 +152,7 @@ def inputs_of(data: dict[str, Any]) -> Iterator[str]:
     for field in _INPUTS:
         yield from texts(data, field)
         yield from (str(each.get("path") or "") for each in structs(data, field))
-    for generator in (each for field in _GENERATORS for each in structs(data, field)):
+    for generator in (each for field in GENERATORS for each in structs(data, field)):
         for name in (*texts(generator, "files"), *texts(generator, "envs"), str(generator.get("env") or "")):
             yield name.rpartition("=")[2]
     for chart in structs(data, "helmCharts"):

@@ -36,7 +36,7 @@ def in_builds(paths: Sequence[str], charts: Iterable[str], *, build: bool) -> di
     found = {}
     for name, path in real.items():
         role = "kustomization" if path in texts and build else roles.role(path)
-        found[name] = InBuild(role or "", roles.completed(path), is_left_out=roles.is_left_out(path))
+        found[name] = InBuild(role or "", roles.completed(path), roles.patched_in(path), is_left_out=roles.is_left_out(path))
     of_engines = _of_engines(real.values())
     if build:
         known = {os.path.dirname(path): (path, data) for path, data in roles.kustomizations.items()}

@@ -367,6 +367,7 @@ def test_what_is_built_is_judged_and_reported_where_it_was_written() -> None:
         "unbuilt kustomization: has a plugin": 1,
         "unbuilt kustomization: a file is missing": 1,
         "unbuilt kustomization: fails": 1,
+        "unbuilt kustomization: lists no manifests": 1,
         "PyTorchJob invalid": 1,
         "ServiceAccount invalid": 1,
         "PersistentVolumeClaim invalid": 1,
@@ -389,6 +390,15 @@ def test_what_is_built_of_a_file_that_changes_meanwhile_is_not_kept(tmp_path: Pa
     (folder / "changing").unlink()
     write(folder, {"job.yaml": JOB})
     assert [rule for _, _, rule in _found(folder, ".")[0]] == []
+
+
+@builder
+def test_an_object_that_a_build_has_twice_names_the_file_of_the_first(tmp_path: Path) -> None:
+    claim = "apiVersion: example.com/v1\nkind: Claim\nmetadata: {name: data}\n"
+    listing = "namePrefix: a-\nresources: [old.yaml, new.yaml]\n"
+    write(tmp_path, {"old.yaml": claim.replace("/v1", "/v1beta1"), "new.yaml": claim, "kustomization.yaml": listing})
+    lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    assert lines[0] == "old.yaml:2:7: warning: duplicate object, already defined at new.yaml:2:7 [repeated-object]"
 
 
 @builder
@@ -526,6 +536,7 @@ def test_what_people_and_programs_fill_in_by_habit(arguments: list[str]) -> None
     }
     reasons = {each["path"]: row["reason"] for each in files for row in each["documents"] if row.get("reason")}
     assert reasons["patches-unnamed/exclude-job.yaml"] == "kustomize patch"
+    assert reasons["parts/base/pull_secret.yaml"] == "kustomize patch"
     assert reasons["kind/patches/kube-scheduler.yaml"] == "patch"
     assert _reported(folder / "kind", ".") == {"patches/kube-scheduler.yaml": ("patch", [])}
 
