@@ -165,11 +165,9 @@ def without_disabled(spec: Data, release: str) -> Data:
     """A spec without the fields of features that are off in a release of Kubernetes."""
     kept: Data = _without_disabled_fields(spec, "", _disabled(release))
     if release == "1.34":  # which drops the policies of containers; those before refuse them
-        kept = _each(kept, "containers", lambda each: _without_field(each, "restartPolicy"))
-        kept = _each(kept, "ephemeralContainers", lambda each: _without_field(each, "restartPolicy"))
-        kept = _each(
-            kept, "initContainers", lambda each: each if each.get("restartPolicy") == "Always" else _without_field(each, "restartPolicy")
-        )
+        for field in ALL_CONTAINERS:
+            policies = ("Always",) if field == "initContainers" else ()
+            kept = _each(kept, field, lambda each: each if each.get("restartPolicy") in policies else _without_policy(each))  # noqa: B023
     if not is_at_least(release, "1.35"):
         kept = _without_images(kept)
     return kept
@@ -200,8 +198,8 @@ def _without_disabled_fields(value: Any, around: str, disabled: dict[str, frozen
     return made if off.isdisjoint(made) else {name: each for name, each in made.items() if name not in off}
 
 
-def _without_field(value: Data, field: str) -> Data:
-    return {name: each for name, each in value.items() if name != field} if field in value else value
+def _without_policy(container: Data) -> Data:
+    return {name: each for name, each in container.items() if name != "restartPolicy"}
 
 
 def _without_images(spec: Data) -> Data:
@@ -210,14 +208,14 @@ def _without_images(spec: Data) -> Data:
     if not names:
         return spec
     made = {**spec, "volumes": [volume for volume in spec["volumes"] if "image" not in volume]}
+
+    def mounting(container: Data) -> Data:
+        mounts = container.get("volumeMounts", ())
+        return {**container, "volumeMounts": [each for each in mounts if each.get("name", "") not in names]} if mounts else container
+
     for field in ALL_CONTAINERS:
-        made = _each(made, field, lambda each: _without_mounts(each, names))
+        made = _each(made, field, mounting)
     return made
-
-
-def _without_mounts(container: Data, volumes: set[str]) -> Data:
-    mounts = container.get("volumeMounts", ())
-    return {**container, "volumeMounts": [each for each in mounts if each.get("name", "") not in volumes]} if mounts else container
 
 
 # The defaults of a pod's spec and of what is in it, in a pod as in a template.
@@ -227,90 +225,64 @@ def _without_mounts(container: Data, volumes: set[str]) -> Data:
 
 
 HOOKS = ("postStart", "preStop")
-_OF_SPEC = {
+_HANDLERS = {"grpc": {"service": ""}, "httpGet": {"path": "/", "scheme": "HTTP"}}
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3, **_HANDLERS}
+_VARIABLE = {"fieldRef": {"apiVersion": "v1"}, "fileKeyRef": {"optional": False}, "resourceFieldRef": {"divisor": "0"}}
+_FILES = {"defaultMode": 0o644}
+_CONTAINER = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "ports": [{"protocol": "TCP"}],
+    "env": [{"valueFrom": _VARIABLE}],
+    **dict.fromkeys(PROBES, _PROBE),
+    "lifecycle": dict.fromkeys(HOOKS, _HANDLERS),
+}
+_VOLUME = {
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+    "configMap": _FILES,
+    "downwardAPI": {**_FILES, "items": [_VARIABLE]},
+    "ephemeral": {"volumeClaimTemplate": {"spec": {"volumeMode": "Filesystem"}}},
+    "hostPath": {"type": ""},
+    "iscsi": {"iscsiInterface": "default"},
+    "projected": {
+        **_FILES,
+        "sources": [{"downwardAPI": {"items": [_VARIABLE]}, "serviceAccountToken": {"expirationSeconds": 3600}}],
+    },
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+    "secret": _FILES,
+}
+#: The defaults of a spec's absent fields; what has fields or items of its own here has the defaults inside of it, where it is there.
+_SPEC: Data = {
     "restartPolicy": "Always",
     "dnsPolicy": "ClusterFirst",
     "terminationGracePeriodSeconds": 30,
     "schedulerName": "default-scheduler",
     "securityContext": {},
+    **{field: [_CONTAINER] for field in ALL_CONTAINERS},
+    "volumes": [_VOLUME],
 }
-_OF_CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
-_OF_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_OF_VARIABLES: dict[str, Data] = {
-    "fieldRef": {"apiVersion": "v1"},
-    "fileKeyRef": {"optional": False},
-    "resourceFieldRef": {"divisor": "0"},
-}
-_OF_HANDLERS: dict[str, Data] = {"grpc": {"service": ""}, "httpGet": {"path": "/", "scheme": "HTTP"}}
-_OF_FILES = {"defaultMode": 0o644}
-_OF_SOURCES: dict[str, Data] = {
-    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
-    "configMap": _OF_FILES,
-    "downwardAPI": _OF_FILES,
-    "hostPath": {"type": ""},
-    "iscsi": {"iscsiInterface": "default"},
-    "projected": _OF_FILES,
-    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
-    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
-    "secret": _OF_FILES,
-}
-_OF_PROJECTIONS: dict[str, Data] = {"serviceAccountToken": {"expirationSeconds": 3600}}
 
 
 def completed(spec: Data) -> Data:
     """A decoded spec in which absent fields have their defaults."""
-    spec = {**_OF_SPEC, **spec}
-    for field in ALL_CONTAINERS:
-        spec = _each(spec, field, _container_with_defaults)
-    return _each(spec, "volumes", _volume)
+    return _each(_with_defaults(spec, _SPEC), "volumes", lambda each: each if each.keys() - {"name"} else {**each, "emptyDir": {}})
 
 
-def _with_changed(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
-    """Data of which one field, where it is there, is changed."""
-    return {**data, field: change(data[field])} if field in data else data
+def _with_defaults(value: Data, defaults: Data) -> Data:
+    inside = {field: each for field, each in defaults.items() if each and isinstance(each, dict | list)}
+    made = {**{field: each for field, each in defaults.items() if field not in inside}, **value}
+    for field, inner in inside.items():
+        if isinstance(inner, list) and field in made:
+            made[field] = [_with_defaults(each, inner[0]) for each in made[field]]
+        elif isinstance(inner, dict) and (field in made or field == "spec"):  # which is no pointer in Go, so that it is always there
+            made[field] = _with_defaults(made.get(field, {}), inner)
+    return made
 
 
 def _each(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
     """Data of which the items of one field, where it is there, are changed."""
     return {**data, field: [change(each) for each in data[field]]} if field in data else data
-
-
-def _filled(data: Data, defaults: dict[str, Data]) -> Data:
-    """Data in whose fields, where they are there, absent fields have their *defaults*."""
-    return {**data, **{field: {**own, **data[field]} for field, own in defaults.items() if field in data}}
-
-
-def _container_with_defaults(container: Data) -> Data:
-    container = _each({**_OF_CONTAINER, **container}, "ports", lambda port: {"protocol": "TCP", **port})
-    container = _each(
-        container, "env", lambda variable: _with_changed(variable, "valueFrom", lambda source: _filled(source, _OF_VARIABLES))
-    )
-    for probe in PROBES:
-        container = _with_changed(container, probe, lambda each: _filled({**_OF_PROBE, **each}, _OF_HANDLERS))
-    return _with_changed(
-        container,
-        "lifecycle",
-        lambda hooks: {name: _filled(each, _OF_HANDLERS) if name in HOOKS else each for name, each in hooks.items()},
-    )
-
-
-def _volume(volume: Data) -> Data:
-    volume = _filled(volume, _OF_SOURCES)
-    volume = _with_facts(volume)
-    volume = _with_changed(
-        volume, "projected", lambda files: _each(files, "sources", lambda source: _filled(_with_facts(source), _OF_PROJECTIONS))
-    )
-    volume = _with_changed(volume, "ephemeral", lambda claim: _with_changed(claim, "volumeClaimTemplate", _claim_with_defaults))
-    return volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}
-
-
-def _with_facts(source: Data) -> Data:
-    """A volume or a source of one whose files with facts about the pod have their defaults."""
-    return _with_changed(source, "downwardAPI", lambda files: _each(files, "items", lambda file: _filled(file, _OF_VARIABLES)))
-
-
-def _claim_with_defaults(template: Data) -> Data:
-    return {**template, "spec": {"volumeMode": "Filesystem", **template.get("spec", {})}}
 
 
 # The tag of an image, by which a server chooses the pull policy.
