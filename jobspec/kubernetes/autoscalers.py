@@ -11,7 +11,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import amount_of
 from jobspec.kubernetes.metadata import bad_label_name, bad_path_segment
 from jobspec.kubernetes.pods.resources import bad_container_resource
-from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required_choice, required_name
+from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required, required_choice, required_name
 from jobspec.targets import is_at_least
 
 #: The type of a metric -> the field that describes it, in the order in which the server looks at them.
@@ -66,8 +66,7 @@ def _replica_limit_problems(spec: Data, *, lowest: int) -> Problems:
     elif most < 0:
         yield Problem("out-of-range", ("spec", "maxReplicas"), f"`maxReplicas` must be at least 1, and is {most}")
     elif most < least:
-        message = f"`maxReplicas` ({most}) is below `minReplicas` ({least})"
-        yield Problem("conflicting-values", ("spec", "maxReplicas"), message)
+        yield Problem("conflicting-values", ("spec", "maxReplicas"), f"`maxReplicas` ({most}) is below `minReplicas` ({least})")
     types = [metric.get("type") for metric in spec.get("metrics", ())]
     if not least and "Object" not in types and "External" not in types:
         yield excluded(("spec", "metrics"), "no pods at all (`minReplicas: 0`) need a metric of the type Object or External", "add one")
@@ -119,8 +118,7 @@ def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
     if kind == "object":
         yield from _reference(source.get("describedObject", {}), (*path, "describedObject"))
     if kind in ("resource", "containerResource"):
-        if not source.get("name"):
-            yield missing("name", source, path, "name a resource, such as `cpu`")
+        yield from required(source, "name", path, "name a resource, such as `cpu`")
     else:
         yield from required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
     target, (usual, *others) = source.get("target", {}), _AMOUNTS[kind]

@@ -68,20 +68,9 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     return [*found, *metadata_problems(meta or {}, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
-_ANY_PREFIX = frozenset(
-    (
-        *(
-            "CronJob",
-            "CSIDriver",
-            "CustomResourceDefinition",
-            "DaemonSet",
-            "Deployment",
-            "HorizontalPodAutoscaler",
-            "Lease",
-            "NetworkPolicy",
-        ),
-        *("PodTemplate", "PriorityClass", "ReplicaSet", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
-    )
+_ANY_PREFIX = (
+    *("CronJob", "CSIDriver", "CustomResourceDefinition", "DaemonSet", "Deployment", "HorizontalPodAutoscaler", "Lease", "NetworkPolicy"),
+    *("PodTemplate", "PriorityClass", "ReplicaSet", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
 )
 """The kinds whose `generateName` is validated in new objects only; in updates it has to fit into a URL, as that of custom resources."""
 

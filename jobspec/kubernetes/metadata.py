@@ -10,7 +10,7 @@ from functools import lru_cache
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go.formats import address, plain_address
 from jobspec.go.values import integer, mapping, string_map, structs, text, texts
-from jobspec.kubernetes.problems import closest, describe, listed, missing
+from jobspec.kubernetes.problems import closest, describe, excluded, fixed, formed, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,12 +89,8 @@ def masked(prefix: str) -> str:
 
 def label_problems(labels: Any, at: Path) -> Problems:
     """The problems of the labels of metadata *at* a path."""
-    for key, value in labels.items() if isinstance(labels, dict) else ():
-        path = (*at, "labels", Key(key))
-        if why := bad_qualified_name(key):
-            yield Problem("invalid-metadata", path, f'"{key}" is not a valid label key: {why}', at_key=True)
-        if isinstance(value, str) and (why := bad_label_value(value)):
-            yield Problem("invalid-metadata", path, f'"{value}" is not a valid label value: {why}')
+    if isinstance(labels, dict):
+        yield from wanted_label_problems(labels, (*at, "labels"), "invalid-metadata")
 
 
 def annotation_problems(annotations: Any, at: Path) -> Problems:
@@ -226,32 +222,20 @@ def _bad_cronjob_name(name: str) -> str:
     return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
 
 
-def _bad_subdomain_prefix(prefix: str) -> str:
-    return bad_subdomain(masked(prefix))
-
-
-def _bad_label_prefix(prefix: str) -> str:
-    return bad_label_name(masked(prefix))
-
-
-def _bad_old_label_prefix(prefix: str) -> str:
-    return bad_dns1035_label(masked(prefix))
-
-
 def _bad_segment_prefix(prefix: str) -> str:
     return "it cannot contain `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
 
 #: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    "subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "subdomain": (lambda prefix: bad_subdomain(masked(prefix)), bad_subdomain),
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),
-    "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
-    "label": (_bad_label_prefix, bad_label_name),
-    "old-label": (_bad_old_label_prefix, bad_dns1035_label),
+    "optional-subdomain": (lambda prefix: bad_subdomain(masked(prefix)), bad_subdomain),
+    "label": (lambda prefix: bad_label_name(masked(prefix)), bad_label_name),
+    "old-label": (lambda prefix: bad_dns1035_label(masked(prefix)), bad_dns1035_label),
     "segment": (bad_path_segment, bad_path_segment),
     "made-segment": (_bad_segment_prefix, bad_path_segment),
-    "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),
+    "cronjob": (lambda prefix: bad_subdomain(masked(prefix)), _bad_cronjob_name),
     "address": (_bad_address, _bad_address),
 }
 
@@ -284,42 +268,34 @@ def selector_problems(selector: Any, path: Path) -> Problems:
             yield from _condition(condition, (*path, "matchExpressions", index))
 
 
-def wanted_label_problems(labels: Data, path: Path) -> Problems:
+def wanted_label_problems(labels: Data, path: Path, rule: str = "wrong-format") -> Problems:
     """The problems of labels that others have to have, of pods or of nodes."""
     for key, value in labels.items():
-        yield from _label_key(key, (*path, Key(key)), at_key=True)
-        yield from _label_value(value, (*path, Key(key)))
+        if why := bad_qualified_name(key):
+            yield Problem(rule, (*path, Key(key)), f'"{key}" is not a valid label key: {why}', at_key=True)
+        if isinstance(value, str) and (why := bad_label_value(value)):
+            yield Problem(rule, (*path, Key(key)), f'"{value}" is not a valid label value: {why}')
 
 
 def _condition(condition: Data, path: Path) -> Problems:
     key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
-    if key:
-        yield from _label_key(key, (*path, "key"))
-    else:
+    if not key:
         yield missing("key", condition, path)
+    elif isinstance(key, str):
+        yield from formed(key, "label key", bad_qualified_name, (*path, "key"))
     if not operator:
         yield missing("operator", condition, path, f"it is one of {listed(SELECTOR_OPERATORS)}")
     elif operator not in SELECTOR_OPERATORS:
         message = f"`operator`: expected one of {listed(SELECTOR_OPERATORS)}, got {describe(operator)}"
         yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, SELECTOR_OPERATORS))
     elif operator in ("Exists", "DoesNotExist") and values:
-        message = f"`operator: {operator}` does not allow `values`"
-        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
+        yield excluded((*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In` or `NotIn`")
         return
     elif operator in ("In", "NotIn") and not values:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
     for index, value in enumerate(values if isinstance(values, list) else ()):
-        yield from _label_value(value, (*path, "values", index))
-
-
-def _label_key(key: Any, path: Path, *, at_key: bool = False) -> Problems:
-    if isinstance(key, str) and (why := bad_qualified_name(key)):
-        yield Problem("wrong-format", path, f'"{key}" is not a valid label key: {why}', at_key=at_key)
-
-
-def _label_value(value: Any, path: Path) -> Problems:
-    if isinstance(value, str) and (why := bad_label_value(value)):
-        yield Problem("wrong-format", path, f'"{value}" is not a valid label value: {why}')
+        if isinstance(value, str):
+            yield from formed(value, "label value", bad_label_value, (*path, "values", index))
 
 
 # Check which metadata an update changes.
@@ -345,10 +321,10 @@ def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Pr
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
             both = f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}"
-            yield Problem("immutable-field", (*_METADATA, field), f"{both}: the update is for another version of the object", "remove it")
+            yield fixed((*_METADATA, field), f"{both}: the update is for another version of the object", "remove it")
     for field in _FIXED:
         if new.get(field) is not None and new[field] != old.get(field):
-            yield Problem("immutable-field", (*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
+            yield fixed((*_METADATA, field), f"`{field}` cannot be set by an update", "remove it")
     kept = old.get("finalizers") or []
     for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
         if name not in kept:

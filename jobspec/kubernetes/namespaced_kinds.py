@@ -21,13 +21,16 @@ from jobspec.kubernetes.pods.resources import COUNTED, OF_CONTAINERS, allows_ove
 from jobspec.kubernetes.pods.scheduling import PREEMPTIONS
 from jobspec.kubernetes.problems import (
     at_most,
+    choice,
     closest,
     excluded,
+    fixed,
     items_at,
     listed,
     missing,
     named,
     one_of,
+    required,
     required_choice,
     required_name,
     unsupported,
@@ -148,8 +151,7 @@ def _port(made: Data, path: Path) -> Problems:
         return
     if end is not None:
         what = "`port` is missing" if port is None else f"`port` is the name `{port}`"
-        message = f"`endPort` ends a range of numbers, and {what}"
-        yield Problem("conflicting-values", (*path, "endPort"), message, "write a number as `port`")
+        yield excluded((*path, "endPort"), f"`endPort` ends a range of numbers, and {what}", "write a number as `port`")
     if port is not None:
         yield from named(port, "a port", bad_port_name, (*path, "port"))
 
@@ -165,7 +167,7 @@ def _peer(peer: Data, path: Path, known: Container[str], release: str) -> Proble
         message = "the peer is empty; it has a `podSelector`, a `namespaceSelector`, both, or an `ipBlock`"
         yield Problem("missing-field", path, message, "`podSelector: {}` is every pod of the namespace")
     elif block is not None and selectors:
-        yield Problem("conflicting-values", path, f"`ipBlock` excludes `{selectors[0]}`", "write two peers", at_key=True)
+        yield excluded(path, f"`ipBlock` excludes `{selectors[0]}`", "write two peers", at_key=True)
 
 
 def _block(block: Data, path: Path, known: Container[str], release: str) -> Problems:
@@ -209,14 +211,12 @@ def poddisruptionbudget_problems(budget: Data, _old: Data | None, _release: str)
     """The problems of a new or changed budget."""
     spec = budget.get("spec", {})
     if all(field in spec for field in _BOUNDS):
-        message = "`minAvailable` and `maxUnavailable` are mutually exclusive"
-        yield Problem("conflicting-values", ("spec",), message, "keep one of the two", at_key=True)
+        yield excluded(("spec",), "`minAvailable` and `maxUnavailable` are mutually exclusive", "keep one of the two", at_key=True)
     for field in _BOUNDS:
         if field in spec:
             yield from share_problems(spec[field], ("spec", field))
     yield from selector_problems(spec.get("selector"), ("spec", "selector"))
-    if "unhealthyPodEvictionPolicy" in spec:
-        yield from one_of(spec["unhealthyPodEvictionPolicy"], _EVICTION_POLICIES, ("spec", "unhealthyPodEvictionPolicy"))
+    yield from choice(spec, "unhealthyPodEvictionPolicy", _EVICTION_POLICIES, ("spec",))
 
 
 # The server's Go rules for a PriorityClass.
@@ -260,25 +260,22 @@ def role_problems(role: Data, _old: Data | None, _release: str) -> Problems:
     """The problems of the rules, and of the aggregation rule of a ClusterRole."""
     for at, rule in items_at(role, "rules", ()):
         yield from _policy_rule_problems(rule, at, namespaced=role["kind"] == "Role")
-    gathered = role.get("aggregationRule")
-    if gathered is not None and not gathered.get("clusterRoleSelectors"):
-        yield missing("clusterRoleSelectors", gathered, ("aggregationRule",))
-    for at, selector in items_at(gathered or {}, "clusterRoleSelectors", ("aggregationRule",)):
+    if "aggregationRule" in role:
+        yield from required(role["aggregationRule"], "clusterRoleSelectors", ("aggregationRule",))
+    for at, selector in items_at(role.get("aggregationRule", {}), "clusterRoleSelectors", ("aggregationRule",)):
         yield from selector_problems(selector, at)
 
 
 def _policy_rule_problems(rule: Data, path: Path, *, namespaced: bool) -> Problems:
-    if not rule.get("verbs"):
-        yield missing("verbs", rule, path, "write what is allowed, such as `[get, list, watch]`")
+    yield from required(rule, "verbs", path, "write what is allowed, such as `[get, list, watch]`")
     at, of_urls = (*path, "nonResourceURLs"), bool(rule.get("nonResourceURLs"))
     if of_urls and namespaced:
         yield excluded(at, "`nonResourceURLs` are not allowed in a Role, which is for one namespace", "write a ClusterRole")
     elif of_urls and any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
         yield excluded(at, "resources and `nonResourceURLs` are mutually exclusive in a rule", "write two rules")
-    if not of_urls and not rule.get("apiGroups"):
-        yield missing("apiGroups", rule, path, 'the core group is `""`')
-    if not of_urls and not rule.get("resources"):
-        yield missing("resources", rule, path, "write them in the plural, such as `[pods, configmaps]`")
+    if not of_urls:
+        yield from required(rule, "apiGroups", path, 'the core group is `""`')
+        yield from required(rule, "resources", path, "write them in the plural, such as `[pods, configmaps]`")
 
 
 # The server's Go rules for a RoleBinding or a ClusterRoleBinding.
@@ -314,8 +311,7 @@ def _role(role: Data, kinds: tuple[str, ...]) -> Problems:
 
 def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
     kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
-    if not name:
-        yield missing("name", subject, path)
+    yield from required(subject, "name", path)
     yield from required_choice(subject, "kind", _SUBJECTS, path, "it is `ServiceAccount`, `User` or `Group`")
     if kind in ("User", "Group"):
         yield from one_of(group or _GROUP, (_GROUP,), (*path, "apiGroup"))
@@ -325,8 +321,8 @@ def _subject(subject: Data, path: Path, *, is_cluster: bool) -> Problems:
         yield from named(name, "a ServiceAccount", bad_subdomain, (*path, "name"))
     if group:
         yield Problem("unsupported-choice", (*path, "apiGroup"), f"a ServiceAccount is of the core group, not of `{group}`", "remove it")
-    if is_cluster and not subject.get("namespace"):
-        yield missing("namespace", subject, path, "write the namespace of the ServiceAccount")
+    if is_cluster:
+        yield from required(subject, "namespace", path, "write the namespace of the ServiceAccount")
 
 
 # The server's Go rules for a Secret.
@@ -462,7 +458,7 @@ def _item(item: Data, kind: str, path: Path) -> Problems:
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if given.pop(field):
-                yield Problem("conflicting-values", (*path, field), f"limits of pods as a whole have no `{field}`", "remove it")
+                yield excluded((*path, field), f"limits of pods as a whole have no `{field}`")
     for field, amounts in given.items():
         for name in amounts:
             if why := bad_name(name):
@@ -491,7 +487,7 @@ def _resource(name: str, filled: Amounts, given: Amounts, path: Path) -> Problem
     if both and not allows_overcommit(name) and amounts["default"] != amounts["defaultRequest"]:
         at = next(field for field in ("defaultRequest", "default", "max") if field in written)
         message = f"of `{name}`, no limit is above the request, so `default` and `defaultRequest` are one amount"
-        yield Problem("conflicting-values", (*path, at, Key(name)), message, "remove `defaultRequest`")
+        yield excluded((*path, at, Key(name)), message, "remove `defaultRequest`")
 
 
 def _ratio(name: str, amounts: dict[str, int], path: Path) -> Problems:
@@ -566,13 +562,13 @@ def _scope(scope: str, hard: Iterable[str], path: Path) -> Problems:
     wrong = [name for name in hard if is_of_quota(name) and name not in _COUNTED_IN[scope]]
     if wrong:
         message = f"a quota of the scope `{scope}` cannot count `{wrong[0]}`"
-        yield Problem("conflicting-values", path, message, f"it can count {', '.join(f'`{each}`' for each in _COUNTED_IN[scope])}")
+        yield excluded(path, message, f"it can count {', '.join(f'`{each}`' for each in _COUNTED_IN[scope])}")
 
 
 def _opposites(scopes: Iterable[str], path: Path) -> Problems:
     for pair in _OPPOSITES:
         if {*pair} <= {*scopes}:
-            yield Problem("conflicting-values", path, f"no pod is in the scopes `{pair[0]}` and `{pair[1]}`", "keep one of the two")
+            yield excluded(path, f"no pod is in the scopes `{pair[0]}` and `{pair[1]}`", "keep one of the two")
 
 
 def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
@@ -581,13 +577,11 @@ def _condition(condition: Data, hard: Iterable[str], path: Path) -> Problems:
     if operator not in SELECTOR_OPERATORS:
         yield unsupported(operator, SELECTOR_OPERATORS, (*path, "operator"))
     elif scope in _WITHOUT_VALUES and operator != "Exists":
-        message = f"the scope `{scope}` has no values to compare"
-        yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`")
+        yield excluded((*path, "operator"), f"the scope `{scope}` has no values to compare", "write `operator: Exists`")
     if operator in ("In", "NotIn") and not values:
         yield missing("values", condition, path, f"`{operator}` compares with a list of values")
     elif operator in ("Exists", "DoesNotExist") and values:
-        message = f"`operator: {operator}` does not allow `values`"
-        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In`")
+        yield excluded((*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In`")
 
 
 # The names of resources in quotas and limits of a namespace.
@@ -620,12 +614,7 @@ def _bad_limited_resource(name: str) -> str:
     return "" if name == "storage" else bad_quota_resource(name)
 
 
-# What the rules of several kinds share: immutable fields, bytes in base64, percentages.
-
-
-def fixed(path: Path, message: str, hint: str = "restore the old value, or create another object") -> Problem:
-    """The problem of a changed field that is immutable."""
-    return Problem("immutable-field", path, message, hint)
+# What the rules of several kinds share: bytes in base64, keys, percentages.
 
 
 def decoded(value: Any) -> bytes:

@@ -12,7 +12,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, set_to
 from jobspec.go.quantities import comparable, exponent_of, is_endless
 from jobspec.go.values import at, mapping
 from jobspec.kubernetes.metadata import bad_subdomain, generation_problems, selector_problems
-from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, listed, missing
+from jobspec.kubernetes.problems import chosen, closest, describe, did_you_mean, excluded, fixed, listed, missing
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _access_modes(spec: Data) -> Problems:
             yield Problem("unsupported-choice", (*path, index), message, hint, remedy=remedy)
     if {mode for mode in modes if mode in _MODES} > {"ReadWriteOncePod"}:
         message = "`ReadWriteOncePod`, by which one pod alone uses the volume, cannot be combined with other access modes"
-        yield Problem("conflicting-values", path, message, "keep either `ReadWriteOncePod` or the others")
+        yield excluded(path, message, "keep either `ReadWriteOncePod` or the others")
 
 
 def _storage(resources: Any) -> Problems:
@@ -170,7 +170,7 @@ def given_source_problems(source: Any, reference: Any) -> Problems:
     apart = [field for field in ("apiGroup", "kind", "name") if source.get(field) != reference.get(field)]
     if apart:
         message = f"`dataSource` and `dataSourceRef` must name the same source, and differ in {listed(apart)}"
-        yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove `dataSource`; the server fills it in")
+        yield excluded(("spec", "dataSource"), message, "remove `dataSource`; the server fills it in")
 
 
 def _data_source_problems(source: Any, field: str) -> Problems:
@@ -206,12 +206,12 @@ def claim_update_problems(data: Data, old: Data, release: str) -> Problems:
     status = mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"
     for field, path in _immutable_changes(new_spec, old_spec):
-        yield Problem("immutable-field", path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
+        yield fixed(path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
     yield from _class_changes(data, old)
     is_other = new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName")
     if not bound and is_other and is_at_least(release, "1.34"):
         path = (*_SPEC, "volumeAttributesClassName")
-        yield Problem("immutable-field", path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
+        yield fixed(path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
     yield from _resized_problems(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, release, bound=bound)
 
 
@@ -246,12 +246,10 @@ def _class_changes(data: Data, old: Data) -> Problems:
     if moved:
         return
     if (new_note or "") != (old_note or ""):
-        message = f"the annotation `{_CLASS}` of a claim cannot change{_was(old_note)}"
-        yield Problem("immutable-field", ("metadata", "annotations", Key(_CLASS)), message, _ANEW)
+        yield fixed(("metadata", "annotations", Key(_CLASS)), f"the annotation `{_CLASS}` of a claim cannot change{_was(old_note)}", _ANEW)
     is_first = old_class is None and new_class is not None and old_note in (None, new_class)
     if new_class != old_class and not is_first:
-        message = f"`storageClassName` of a claim cannot change{_was(old_class)}"
-        yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
+        yield fixed((*_SPEC, "storageClassName"), f"`storageClassName` of a claim cannot change{_was(old_class)}", _ANEW)
 
 
 def _resized_problems(new: Data, old: Data, status: Data, release: str, *, bound: bool) -> Problems:
@@ -260,7 +258,7 @@ def _resized_problems(new: Data, old: Data, status: Data, release: str, *, bound
         for name in {**was, **now}:
             if was.get(name) != now.get(name) and not (bound and (part, name) == ("requests", "storage")):
                 message = f"`{name}` in the {part} of a claim cannot change{_was(mapping(old, part).get(name))}"
-                yield Problem("immutable-field", ("spec", "resources", part, Key(name)), message, _ANEW)
+                yield fixed(("spec", "resources", part, Key(name)), message, _ANEW)
     if bound:
         yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status, release)
 
@@ -273,7 +271,7 @@ def _size(new: Any, old: Any, status: Data, release: str) -> Problems:
         return
     if now < was and (now <= has or not is_at_least(release, "1.32")):
         message = f"a volume cannot shrink: it has `{least}`, and `{new}` is requested"
-        yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or create another claim")
+        yield fixed(_STORAGE, message, f"ask for at least `{old}`, or create another claim")
 
 
 def _compared_amounts(quantities: Any) -> Data:

@@ -262,9 +262,14 @@ def duplicate(value: str, what: str, path: Path) -> Problem:
     return Problem("duplicate-item", path, f"duplicate {kind} `{value}`", "rename or remove one of the two")
 
 
-def excluded(path: Path, message: str, hint: str = "remove it") -> Problem:
+def excluded(path: Path, message: str, hint: str = "remove it", *, at_key: bool = False) -> Problem:
     """A field that others exclude."""
-    return Problem("conflicting-values", path, message, hint)
+    return Problem("conflicting-values", path, message, hint, at_key=at_key)
+
+
+def fixed(path: Path, message: str, hint: str = "restore the old value, or create another object", *, at_key: bool = False) -> Problem:
+    """A changed field that is immutable."""
+    return Problem("immutable-field", path, message, hint, at_key=at_key)
 
 
 def wrong_name(value: str, what: str, why: str, path: Path) -> Problem:
@@ -301,6 +306,19 @@ def one_of(value: Any, choices: Sequence[Any], path: Path) -> Problems:
         yield unsupported(value, choices, path)
 
 
+def required(around: Data, field: str, path: Path, hint: str = "") -> Problems:
+    """The problem of a field, of an object at *path*, that is absent or empty."""
+    if not around.get(field):
+        yield missing(field, around, path, hint)
+
+
+def choice(around: Data, field: str, choices: Sequence[Any], path: Path, *, or_empty: bool = False) -> Problems:
+    """The problem of a field, of an object at *path*, that is there and none of the choices; *or_empty*: an empty text means none."""
+    value = around.get(field)
+    if value is not None and value not in choices and not (or_empty and not value):
+        yield unsupported(value, choices, (*path, field))
+
+
 def required_choice(around: Data, field: str, choices: Sequence[Any], path: Path, hint: str = "") -> Problems:
     """The problem of a field, of an object at *path*, that is absent, empty or none of the choices."""
     if not around.get(field):
@@ -323,10 +341,10 @@ def required_name(around: Data, field: str, what: str, bad_name: Callable[[str],
         yield from named(around[field], what, bad_name, (*path, field))
 
 
-def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path, *, at_key: bool = False) -> Problems:
+def formed(value: str, what: str, bad_form: Callable[[str], str], path: Path) -> Problems:
     """The problem of a text that is no *what*, such as "label key"; *bad_form* says why."""
     if why := bad_form(value):
-        yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}', at_key=at_key)
+        yield Problem("wrong-format", path, f'"{value}" is not a valid {what}: {why}')
 
 
 def within(value: Any, least: int | None, most: int | None, path: Path) -> Problems:

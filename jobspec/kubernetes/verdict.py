@@ -67,8 +67,10 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     if not kind:
         from jobspec.kubernetes import common_kinds
 
-        common = common_kinds.find(document, target)
-        return _by_common_kind(document, common) if common else _verdict_on_unknown_kind(document, target)
+        if common := common_kinds.find(document, target):
+            return _by_common_kind(document, common)
+        problem, is_near = unknown(document, target)
+        return Verdict("unknown", [problem], near_miss=is_near)
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
@@ -177,12 +179,6 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
     from jobspec.kubernetes.builtin import lost_parent
 
     return [lost] if (lost := lost_parent(found, data, shape)) else []
-
-
-def _verdict_on_unknown_kind(document: Document, target: Target) -> Verdict:
-    """The verdict on a document of an unknown kind, or without a kind."""
-    problem, is_near = unknown(document, target)
-    return Verdict("unknown", [problem], near_miss=is_near)
 
 
 # The diagnostics of unknown kinds, and of built-in kinds that the target's release of Kubernetes does not serve.

@@ -12,6 +12,7 @@ from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
 from jobspec.kubernetes.problems import (
     at_most,
+    choice,
     duplicate,
     excluded,
     items_at,
@@ -20,6 +21,7 @@ from jobspec.kubernetes.problems import (
     near,
     negative,
     one_of,
+    required,
     required_choice,
     required_name,
     unsupported,
@@ -45,8 +47,7 @@ _NOT_FOR_DEBUGGING = (
 
 def container_problems(spec: Data, path: Path, release: str) -> Problems:
     """The problems of all containers of a pod."""
-    if not spec.get("containers"):
-        yield missing("containers", spec, path, "a pod has at least one container")
+    yield from required(spec, "containers", path, "a pod has at least one container")
     names: set[str] = set()
     for at, container in items_at(spec, "containers", path):
         yield from _common(container, spec, names, at, release)
@@ -65,12 +66,9 @@ def _common(container: Data, spec: Data, names: set[str], path: Path, release: s
     if name in names:
         yield duplicate(name, "a container", (*path, "name"))
     names.add(name)
-    if not container.get("image"):
-        yield missing("image", container, path)
-    for field, choices in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", PULL_POLICIES)):
-        value = container.get(field)
-        if value and value not in choices:
-            yield unsupported(value, choices, (*path, field))
+    yield from required(container, "image", path)
+    yield from choice(container, "terminationMessagePolicy", _MESSAGES, path, or_empty=True)
+    yield from choice(container, "imagePullPolicy", PULL_POLICIES, path, or_empty=True)
     yield from _port_problems(container, path)
     yield from _env_problems(container, path, release)
     if container.get("resources"):
@@ -111,8 +109,7 @@ def _init(container: Data, spec: Data, names: set[str], path: Path, release: str
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
     for at, each in items_at(container, "resizePolicy", path) if is_at_least(release, "1.36") else ():
         if each.get("restartPolicy") == "RestartContainer":
-            message = "an init container runs once, so a resize cannot restart it"
-            yield excluded((*at, "restartPolicy"), message, "write `NotRequired`")
+            yield excluded((*at, "restartPolicy"), "an init container runs once, so a resize cannot restart it", "write `NotRequired`")
 
 
 def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problems:
@@ -122,8 +119,7 @@ def _ephemeral(spec: Data, names: set[str], path: Path, release: str) -> Problem
         yield from image_problems(container, at)
         target = container.get("targetContainerName")
         if target and target not in known:
-            message = f"the pod has no container `{target}`"
-            yield Problem("unsupported-choice", (*at, "targetContainerName"), message, near(target, known))
+            yield Problem("unsupported-choice", (*at, "targetContainerName"), f"the pod has no container `{target}`", near(target, known))
         for field in _NOT_FOR_DEBUGGING:
             if field in container and container[field] != {}:
                 yield excluded((*at, field), f"an ephemeral container has no `{field}`")
@@ -233,8 +229,7 @@ def file_volume_problems(spec: Data, path: Path) -> Problems:
             if name not in volumes:
                 yield Problem("unsupported-choice", at, f"the pod has no volume `{name}`", near(name, volumes))
             elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
-                message = f"a file of variables must be in an `emptyDir`, not in the volume `{name}`"
-                yield excluded(at, message, "name an `emptyDir`")
+                yield excluded(at, f"a file of variables must be in an `emptyDir`, not in the volume `{name}`", "name an `emptyDir`")
 
 
 def _bad_variable(name: str) -> str:
@@ -334,14 +329,11 @@ def _port_problems(container: Data, path: Path) -> Problems:
             elif name in names:
                 yield duplicate(name, "a port", (*at, "name"))
             names.add(name)
-        if not port.get("containerPort"):
-            yield missing("containerPort", port, at)
+        yield from required(port, "containerPort", at)
         for field in ("containerPort", "hostPort"):
             if port.get(field):
                 yield from number_problems(port[field], (*at, field))
-        protocol = port.get("protocol")
-        if protocol and protocol not in PROTOCOLS:
-            yield unsupported(protocol, PROTOCOLS, (*at, "protocol"))
+        yield from choice(port, "protocol", PROTOCOLS, at, or_empty=True)
 
 
 def _host_ports(containers: Iterable[tuple[Path, Data]]) -> Problems:
@@ -415,8 +407,7 @@ def _probe(name: str, probe: Data, path: Path) -> Problems:
         yield from negative(probe.get(field, 0), (*path, field))
     seconds, successes = probe.get("terminationGracePeriodSeconds"), probe.get("successThreshold", 0)
     if seconds is not None and name == "readinessProbe":
-        message = "a readiness probe cannot have `terminationGracePeriodSeconds`"
-        yield excluded((*path, "terminationGracePeriodSeconds"), message)
+        yield excluded((*path, "terminationGracePeriodSeconds"), "a readiness probe cannot have `terminationGracePeriodSeconds`")
     elif seconds is not None and seconds <= 0:
         message = f"`terminationGracePeriodSeconds` of a probe is at least 1, not {seconds}"
         yield Problem("out-of-range", (*path, "terminationGracePeriodSeconds"), message)
@@ -462,9 +453,7 @@ def _sleep(hook: Data, path: Path, grace_period: int, release: str) -> Problems:
 
 def _request(action: Data, path: Path) -> Problems:
     yield from _port_of_action(action, path)
-    scheme = action.get("scheme")
-    if scheme and scheme not in _SCHEMES:
-        yield unsupported(scheme, _SCHEMES, (*path, "scheme"))
+    yield from choice(action, "scheme", _SCHEMES, path, or_empty=True)
     for at, header in items_at(action, "httpHeaders", path):
         name = header.get("name", "")
         if not name:
@@ -497,16 +486,16 @@ def _restarts(container: Data, path: Path, release: str, *, is_init: bool = Fals
         if policy is not None and not is_init:
             message = "only init containers can have a `restartPolicy` before Kubernetes 1.35"
             yield excluded((*path, "restartPolicy"), message, "remove it; that of the pod applies")
-        elif policy is not None:
-            yield from one_of(policy, ("Always",), (*path, "restartPolicy"))
+        else:
+            yield from choice(container, "restartPolicy", ("Always",), path)
         return
     if rules and is_init and policy == "Always" and not is_at_least(release, "1.36"):
         yield excluded((*path, "restartPolicyRules"), "a sidecar always restarts, and can have no rules for that before Kubernetes 1.36")
         return
     if policy is None and rules:
         yield missing("restartPolicy", container, path, "it applies where no rule does")
-    elif policy is not None:
-        yield from one_of(policy, POLICIES, (*path, "restartPolicy"))
+    else:
+        yield from choice(container, "restartPolicy", POLICIES, path)
     if policy is None and is_init:
         return
     yield from at_most(_MOST_RULES, len(rules), "rule", (*path, "restartPolicyRules"))

@@ -21,17 +21,10 @@ from jobspec.kubernetes.pods.containers import (
     host_network_problems,
     image_problems,
 )
-from jobspec.kubernetes.pods.defaults import (
-    CONTAINERS,
-    containers_of,
-    filled_in,
-    of_class,
-    restart_policy,
-    without_disabled,
-)
+from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, of_class, without_disabled
 from jobspec.kubernetes.pods.scheduling import MIRROR
 from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
-from jobspec.kubernetes.problems import describe, excluded, items_at, missing, name_of, named, required_choice, unsupported
+from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
 
@@ -90,17 +83,16 @@ def _new(pod: Data, release: str) -> Problems:
 
         yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        message = "`nodeName` and `schedulingGates` are mutually exclusive"
-        yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
+        yield excluded(("spec", "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", "remove one of the two")
     if spec.get("priorityClassName"):
         yield from priority_problems(spec)
     if "overhead" in spec and not spec.get("runtimeClassName"):
         message = "`overhead` needs a `runtimeClassName`"
         hint = "remove it, or name the class by `runtimeClassName`"
-        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
+        yield excluded((*_SPEC, "overhead"), message, hint, at_key=True)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
-        yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
+        yield excluded(("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
 def _changed_pod_problems(data: Data, old: Data, shape: Shape, release: str) -> Problems:
@@ -148,7 +140,7 @@ def template_problems(template: Data, path: Path, release: str) -> Problems:
         yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
-        yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
+        yield excluded((*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
 
 
 def pod_template_problems(made: Data, _: Data | None, release: str) -> Problems:
@@ -194,7 +186,7 @@ def pod_only_problems(pod: Data, release: str) -> Problems:
     yield from _claim_names(spec, metadata)
     if MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
         message = f"a pod with the annotation `{MIRROR}` cannot claim devices"
-        yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
+        yield excluded((*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
         yield from _repeated_keys(spec, metadata.get("labels", {}), release)
 
@@ -226,7 +218,7 @@ def _claim_names(spec: Data, metadata: Data) -> Problems:
         if used in made:
             message = f"`{used}` is the claim that is made for an ephemeral volume of this pod"
             hint = "mount that volume instead"
-            yield Problem("conflicting-values", (*at, "persistentVolumeClaim", "claimName"), message, hint)
+            yield excluded((*at, "persistentVolumeClaim", "claimName"), message, hint)
 
 
 # The spec of a pod or of a template, and the order of its rules.
@@ -251,8 +243,7 @@ def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
     yield from mount_problems(spec, path)
     yield from container_problems(spec, path, release)
     yield from host_network_problems(spec, path)
-    if restart_policy(spec) not in POLICIES:
-        yield unsupported(spec["restartPolicy"], POLICIES, (*path, "restartPolicy"))
+    yield from choice(spec, "restartPolicy", POLICIES, path, or_empty=True)
     if not _SECURITY.isdisjoint(spec):
         from jobspec.kubernetes.pods.security import pod_security_problems
 
@@ -330,7 +321,7 @@ def _override(spec: Data, path: Path) -> Problems:
     for field in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(field):
             message = f"`hostnameOverride` excludes `{field}: true`, which sets the name of the host, too"
-            yield Problem("conflicting-values", at, message, "remove one of the two", at_key=True)
+            yield excluded(at, message, "remove one of the two", at_key=True)
     if len(name) > _MAX_HOSTNAME:
         yield Problem("wrong-size", at, f"a host's name has at most {_MAX_HOSTNAME} characters, and this has {len(name)}")
     else:
@@ -339,8 +330,7 @@ def _override(spec: Data, path: Path) -> Problems:
 
 def _dns(spec: Data, path: Path, release: str) -> Problems:
     policy, config, at = spec.get("dnsPolicy") or "ClusterFirst", spec.get("dnsConfig"), (*path, "dnsConfig")
-    if policy not in _POLICIES:
-        yield unsupported(policy, _POLICIES, (*path, "dnsPolicy"))
+    yield from choice(spec, "dnsPolicy", _POLICIES, path, or_empty=True)
     if config is None:
         if policy == "None":
             yield missing("dnsConfig", spec, path, "with `dnsPolicy: None`, name at least one of its `nameservers`")
@@ -353,8 +343,7 @@ def _dns(spec: Data, path: Path, release: str) -> Problems:
 def _dns_config(config: Data, path: Path, release: str) -> Problems:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MAX_SERVERS:
-        message = f"expected at most {_MAX_SERVERS} name servers, got {len(servers)}"
-        yield Problem("wrong-size", (*path, "nameservers"), message)
+        yield Problem("wrong-size", (*path, "nameservers"), f"expected at most {_MAX_SERVERS} name servers, got {len(servers)}")
     for at, server in items_at(config, "nameservers", path):
         yield from _address(server, at, release)
     if len(searches) > _MAX_SEARCHES:
@@ -369,8 +358,7 @@ def _dns_config(config: Data, path: Path, release: str) -> Problems:
         if not fits:
             yield Problem("wrong-format", at, f"{describe(domain)} is not a domain: it is of lower-case letters, digits, {letters}")
     for at, option in items_at(config, "options", path):
-        if not option.get("name"):
-            yield missing("name", option, at)
+        yield from required(option, "name", at)
 
 
 def _is_search_domain(domain: str) -> bool:
@@ -394,11 +382,11 @@ def _own_users(spec: Data, path: Path, release: str) -> Problems:
     for field in _SHARED:
         if spec.get(field):
             message = f"with `hostUsers: false`, the pod cannot share the node's namespaces, as by `{field}: true`"
-            yield Problem("conflicting-values", (*path, field), message, "remove one of the two")
+            yield excluded((*path, field), message, "remove one of the two")
     for at, container in containers_of(spec, path) if is_at_least(release, "1.34") else ():
         if container.get("volumeDevices"):
             message = "with `hostUsers: false`, containers cannot have devices"
-            yield Problem("conflicting-values", (*at, "volumeDevices"), message, "remove one of the two", at_key=True)
+            yield excluded((*at, "volumeDevices"), message, "remove one of the two", at_key=True)
 
 
 # What a pod cannot have on the operating system that it names, and pods that run on a Windows host itself.
@@ -489,4 +477,4 @@ def priority_problems(spec: Data) -> Problems:
     for field, value in of_class(spec).items():
         if spec.get(field, value) != value:
             message = f"{whose} the {_WORDS[field]} {value}, not {spec[field]}"
-            yield Problem("conflicting-values", (*_SPEC, field), message, "remove it; name a PriorityClass by `priorityClassName`")
+            yield excluded((*_SPEC, field), message, "remove it; name a PriorityClass by `priorityClassName`")

@@ -99,8 +99,7 @@ def _claims(resources: Data, known: set[str], path: Path) -> Problems:
         if not request:
             whole.add(name)
         if name not in known:
-            message = f"the pod has no claim `{name}` in its `resourceClaims`"
-            yield Problem("unsupported-choice", at, message, near(name, known))
+            yield Problem("unsupported-choice", at, f"the pod has no claim `{name}` in its `resourceClaims`", near(name, known))
 
 
 # The names of resources: the built-in ones, huge pages, and extended resources such as GPUs.
@@ -253,7 +252,7 @@ def _resource_claim_problems(claim: Data, names: set[str], path: Path) -> Proble
     given = [source for source in _SOURCES if source in claim]
     if len(given) > 1:
         message = f"a claim is one that exists or one made from a template, and this has {listed(given)}"
-        yield Problem("conflicting-values", (*path, given[1]), message, "remove one of the two", at_key=True)
+        yield excluded((*path, given[1]), message, "remove one of the two", at_key=True)
     if not given:
         yield missing(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
     for source in given:

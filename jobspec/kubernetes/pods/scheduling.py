@@ -19,6 +19,7 @@ from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
 from jobspec.kubernetes.problems import (
+    choice,
     describe,
     excluded,
     formed,
@@ -28,6 +29,7 @@ from jobspec.kubernetes.problems import (
     named,
     near,
     one_of,
+    required,
     required_choice,
     required_name,
     unsupported,
@@ -70,8 +72,7 @@ def scheduling_problems(spec: Data, path: Path) -> Problems:
             yield from named(spec[field], what, bad_subdomain, (*path, field))
     for problem in requirement_problems({"limits": spec.get("overhead", {})}, path, bad_container_resource, spec):
         yield problem.moved_to((*path, "overhead", *problem.path[len(path) + 1 :]))
-    if "preemptionPolicy" in spec:
-        yield from one_of(spec["preemptionPolicy"], PREEMPTIONS, (*path, "preemptionPolicy"))
+    yield from choice(spec, "preemptionPolicy", PREEMPTIONS, path)
 
 
 # Affinity to nodes and pods.
@@ -131,8 +132,7 @@ def node_affinity_problems(affinity: Data, path: Path, release: str) -> Problems
     """The problems of `nodeAffinity`; before 1.33, the values that it requires of labels can be any text."""
     if REQUIRED in affinity:
         selector, at = affinity[REQUIRED], (*path, REQUIRED)
-        if not selector.get("nodeSelectorTerms"):
-            yield missing("nodeSelectorTerms", selector, at, "write at least one term, or remove the requirement")
+        yield from required(selector, "nodeSelectorTerms", at, "write at least one term, or remove the requirement")
         for place, term in items_at(selector, "nodeSelectorTerms", at):
             yield from _node_selector_term(term, place, values=is_at_least(release, "1.33"))
     for at, preferred in items_at(affinity, PREFERRED, path):
@@ -165,8 +165,7 @@ def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
     if operator in ("In", "NotIn") and not given:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
     elif operator in ("Exists", "DoesNotExist") and given:
-        message = f"`operator: {operator}` does not allow `values`"
-        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
+        yield excluded((*path, "values"), f"`operator: {operator}` does not allow `values`", "remove the values, or write `In` or `NotIn`")
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
     for at, value in items_at(condition, "values", path) if values else ():
@@ -199,14 +198,13 @@ def label_key_problems(term: Data, path: Path) -> Problems:
     for field in _LABEL_KEY_FIELDS:
         if term.get(field) and selector is None:
             message = f"`{field}` narrows the `labelSelector`, which is not there"
-            yield Problem("conflicting-values", (*path, field), message, "add the selector, or remove the keys", at_key=True)
+            yield excluded((*path, field), message, "add the selector, or remove the keys", at_key=True)
             continue
         for at, key in items_at(term, field, path):
             yield from formed(key, "label key", bad_qualified_name, at)
     for at, key in items_at(term, _LABEL_KEY_FIELDS[0], path):
         if key in (term.get(_LABEL_KEY_FIELDS[1]) or ()):
-            message = f'the values of "{key}" cannot both match and not match'
-            yield Problem("conflicting-values", at, message, "remove it from one of the two lists")
+            yield excluded(at, f'the values of "{key}" cannot both match and not match', "remove it from one of the two lists")
     if selector is not None:
         yield from repeated_key_problems(term, {}, path)
 
@@ -220,7 +218,7 @@ def repeated_key_problems(term: Data, labels: dict[str, str], path: Path) -> Pro
     for key in (*(condition.get("key") or "" for condition in selector.get("matchExpressions") or ()), *added):
         if key in wanted and key in seen:
             message = f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it'
-            yield Problem("conflicting-values", (*path, _LABEL_KEY_FIELDS[0], wanted[key]), message, "remove it from one of the two")
+            yield excluded((*path, _LABEL_KEY_FIELDS[0], wanted[key]), message, "remove it from one of the two")
         seen.add(key)
 
 
@@ -241,10 +239,10 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
     yield from one_of(operator, _TOLERATION_OPERATORS, (*path, "operator"))
     if operator == "Equal" and not key:
         message = "a toleration without a `key` needs `operator: Exists`"
-        yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
+        yield excluded((*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
     if operator == "Exists" and value:
         message = f"`operator: Exists` does not allow a `value`, got {describe(value)}"
-        yield Problem("conflicting-values", (*path, "value"), message, "remove the value, or write `operator: Equal`")
+        yield excluded((*path, "value"), message, "remove the value, or write `operator: Equal`")
     elif operator == "Equal":
         yield from formed(value, "value of a taint", bad_label_value, (*path, "value"))
     effect = toleration.get("effect", "")
@@ -253,7 +251,7 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
         message = "`tolerationSeconds` is the time until an eviction, for which the effect must be `NoExecute`"
         hint = "write `effect: NoExecute`, or remove `tolerationSeconds`"
-        yield Problem("conflicting-values", (*path, "effect"), message, hint, at_key=True)
+        yield excluded((*path, "effect"), message, hint, at_key=True)
 
 
 # Tolerations in an annotation, the older form, which the server still reads.
@@ -271,8 +269,7 @@ def toleration_annotation_problems(text: str, path: Path) -> Problems:
         return
     tolerations = _decoded(text)
     if tolerations is None:
-        message = "the annotation must be a JSON list of tolerations"
-        yield Problem("wrong-format", path, message, "use `spec.tolerations`")
+        yield Problem("wrong-format", path, "the annotation must be a JSON list of tolerations", "use `spec.tolerations`")
         return
     for index, toleration in enumerate(tolerations):
         for problem in toleration_problems(toleration, path):
@@ -333,25 +330,22 @@ def _selected_key_problems(constraint: Data, path: Path) -> Problems:
     repeated = {each.path for each in repeated_key_problems(constraint, {}, path)}
     for at, key in items_at(constraint, _LABEL_KEY_FIELDS[0], path):
         if key in selected and at not in repeated:
-            message = f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it'
-            yield Problem("conflicting-values", at, message, "remove it from one of the two")
+            yield excluded(at, f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it', "remove it from one of the two")
 
 
 def _constraint(constraint: Data, path: Path) -> Problems:
     if "maxSkew" not in constraint:
         yield missing("maxSkew", constraint, path, "write at least 1")
     yield from within(constraint.get("maxSkew", 1), 1, None, (*path, "maxSkew"))
-    if not constraint.get("topologyKey"):
-        yield missing("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
+    yield from required(constraint, "topologyKey", path, "name a label of nodes, such as `kubernetes.io/hostname`")
     yield from required_choice(constraint, "whenUnsatisfiable", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
-    for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        if field in constraint:
-            yield from one_of(constraint[field], _POLICIES, (*path, field))
+    yield from choice(constraint, "nodeAffinityPolicy", _POLICIES, path)
+    yield from choice(constraint, "nodeTaintsPolicy", _POLICIES, path)
     at = (*path, "minDomains")
     yield from within(constraint.get("minDomains", 1), 1, None, at)
     if "minDomains" in constraint and constraint.get("whenUnsatisfiable") != _ACTIONS[0]:
         message = f"`minDomains` needs `whenUnsatisfiable: {_ACTIONS[0]}`"
-        yield Problem("conflicting-values", at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)
+        yield excluded(at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)
 
 
 # The annotations of pods that the server reads: of the scheduler and the garbage collector, and deprecated ones with profiles.

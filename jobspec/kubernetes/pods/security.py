@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.kubernetes.metadata import bad_subdomain
-from jobspec.kubernetes.problems import duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
+from jobspec.kubernetes.problems import choice, duplicate, excluded, items_at, missing, named, one_of, required_choice, wrong_id
 from jobspec.targets import is_at_least
 
 _CHOICES = {
@@ -38,9 +38,8 @@ def pod_security_problems(spec: Data, path: Path, release: str) -> Problems:
     for place, group in items_at(security, "supplementalGroups", at):
         yield from wrong_id(group, place)
     for field, choices in _CHOICES.items():
-        if field in security:
-            known = choices if field != "seLinuxChangePolicy" or is_at_least(release, "1.37") else choices[1:]
-            yield from one_of(security[field], known, (*at, field))
+        known = choices if field != "seLinuxChangePolicy" or is_at_least(release, "1.37") else choices[1:]
+        yield from choice(security, field, known, at)
     yield from _sysctls(security, spec, at)
     yield from _confined(security, at)
 
@@ -124,8 +123,7 @@ def _seccomp_file(profile: Data, path: Path) -> Problems:
     elif file is None:
         yield missing("localhostProfile", profile, path, "it names a file below the kubelet's seccomp folder")
     elif file.startswith("/") or ".." in file.split("/"):
-        message = f"`{file}` is not a path below the kubelet's seccomp folder: it starts with `/` or holds `..`"
-        yield Problem("wrong-format", at, message)
+        yield Problem("wrong-format", at, f"`{file}` is not a path below the kubelet's seccomp folder: it starts with `/` or holds `..`")
 
 
 def _app_armor_file(profile: Data, path: Path) -> Problems:

@@ -12,7 +12,7 @@ from jobspec.diagnostics import Data, Key, Path, Problem, Problems, spell
 from jobspec.go.quantities import comparable
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, containers_of, default_pull_policy, is_pointer, of_class
 from jobspec.kubernetes.pods.scheduling import APP_ARMOR, MIRROR, REQUIRED
-from jobspec.kubernetes.problems import describe, value_at
+from jobspec.kubernetes.problems import describe, fixed, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
     for key in {**noted, **notes}:
         if (key == MIRROR or key.startswith(APP_ARMOR)) and notes.get(key) != noted.get(key):
             path: Path = ("metadata", "annotations", *((Key(key),) if key in notes else ()))
-            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod cannot be added, changed or removed", _ANEW)
+            yield fixed(path, f"the annotation `{key}` of a pod cannot be added, changed or removed", _ANEW)
     now, was = new.get("spec", {}), old.get("spec", {})
     if _is_from_cluster(old):
         now, was = {**_of_stored(was, _BY_CLUSTER), **now}, _without_token(was, now)
@@ -46,16 +46,15 @@ def pod_update_problems(new: Data, old: Data) -> Problems:
     for field in CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
         if count != before:
-            message = f"a pod keeps its `{field}`, of which there were {before}, and are {count} now"
-            yield Problem("immutable-field", (*_SPEC, field), message, _ANEW)
+            yield fixed((*_SPEC, field), f"a pod keeps its `{field}`, of which there were {before}, and are {count} now", _ANEW)
             return
     yield from _deadline(now.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds"))
     yield from _tolerations(now.get("tolerations", []), was.get("tolerations", []))
     yield from _gates(now, was)
     is_gated = bool(was.get("schedulingGates"))
-    fixed, stored = _without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated)
-    for path in (*_policies(now, was), *changes(fixed, stored)):
-        yield Problem("immutable-field", (*_SPEC, *path), _described_change(path, now, was), _ANEW)
+    new_rest, old_rest = _without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated)
+    for path in (*_policies(now, was), *changes(new_rest, old_rest)):
+        yield fixed((*_SPEC, *path), _described_change(path, now, was), _ANEW)
 
 
 def with_account(new: Data, old: Data) -> Data:
@@ -133,7 +132,7 @@ def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
 def _deadline(new: int | None, old: int | None) -> Problems:
     path = (*_SPEC, "activeDeadlineSeconds")
     if new is None and old is not None:
-        yield Problem("immutable-field", path, f"the deadline of a pod cannot be removed, and was {old} seconds", f"write at most {old}")
+        yield fixed(path, f"the deadline of a pod cannot be removed, and was {old} seconds", f"write at most {old}")
     elif new is not None and old is not None and new > old:
         yield Problem("immutable-field", path, f"the deadline of a pod can only come earlier than {old} seconds, not at {new}")
 
@@ -144,7 +143,7 @@ def _tolerations(new: list[Data], old: list[Data]) -> Problems:
         if _without_seconds(each) not in kept:
             taint = f"the taint `{each['key']}`" if each.get("key") else "every taint"
             message = f"tolerations of a pod can be added, not changed or removed, as that of {taint} is"
-            yield Problem("immutable-field", (*_SPEC, "tolerations"), message, "restore it; its `tolerationSeconds` can change")
+            yield fixed((*_SPEC, "tolerations"), message, "restore it; its `tolerationSeconds` can change")
             return
 
 
@@ -268,7 +267,7 @@ def _gates(now: Data, was: Data) -> Problems:
     for name, index in {each.get("name", ""): index for index, each in enumerate(now.get("schedulingGates", ()))}.items():
         if name not in stored:
             message = f"a pod gets its gates when it is made; `{name}` cannot be added"
-            yield Problem("immutable-field", (*_SPEC, "schedulingGates", index, "name"), message, "remove it")
+            yield fixed((*_SPEC, "schedulingGates", index, "name"), message, "remove it")
     if not stored:
         return
     new = now.get("nodeSelector", {})
@@ -276,7 +275,7 @@ def _gates(now: Data, was: Data) -> Problems:
         if new.get(key) != value:
             path = (*_SPEC, "nodeSelector", *((Key(key),) if key in new else ()))
             message = f"labels of the node can be added while gates hold the pod back, and `{key}: {value}` cannot change"
-            yield Problem("immutable-field", path, message, "restore it")
+            yield fixed(path, message, "restore it")
     yield from _node_affinity(now, was)
 
 
@@ -285,8 +284,7 @@ def _node_affinity(now: Data, was: Data) -> Problems:
     path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
     new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
     if old and len(new) != len(old):
-        message = f"there were {len(old)} terms, of which one must fit, and are {len(new)} now"
-        yield Problem("immutable-field", path, message, "restore them")
+        yield fixed(path, f"there were {len(old)} terms, of which one must fit, and are {len(new)} now", "restore them")
         return
     for index, (one, other) in enumerate(zip(new, old, strict=False)):
         if not _only_adds(one, other):

@@ -18,14 +18,17 @@ from jobspec.kubernetes.metadata import (
 from jobspec.kubernetes.pods.containers import PULL_POLICIES, field_problems, resource_problems
 from jobspec.kubernetes.pods.defaults import containers_of, is_pointer
 from jobspec.kubernetes.problems import (
+    choice,
     closest,
     describe,
+    excluded,
     items_at,
     listed,
     missing,
     name_of,
     named,
     one_of,
+    required,
     required_choice,
     required_name,
     within,
@@ -83,7 +86,7 @@ def _sources(volume: Data, path: Path, release: str) -> Problems:
         yield from _volume_source_problems(source, volume[source], (*path, source), release)
     for source in given[1:]:
         message = f"a volume can have one source only, not `{given[0]}` and `{source}`"
-        yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
+        yield excluded((*path, source), message, "remove one of the two, or make two volumes", at_key=True)
     iscsi = volume.get("iscsi", {})
     if "initiatorName" in iscsi:
         joined = f"{volume.get('name') or ''}:{iscsi.get('targetPortal') or ''}"
@@ -94,8 +97,7 @@ def _sources(volume: Data, path: Path, release: str) -> Problems:
 
 def _volume_source_problems(source: str, data: Data, path: Path, release: str) -> Problems:
     for field in _REQUIRED.get(source, ()):
-        if not data.get(field):
-            yield missing(field, data, path)
+        yield from required(data, field, path)
     if source in _RULES:
         yield from _RULES[source](data, path)
     elif source == "ephemeral":
@@ -139,8 +141,8 @@ _MAX_DRIVER = 63
 
 def _secret(data: Data, path: Path) -> Problems:
     """The problem of a reference to a Secret without the Secret's name."""
-    if "secretRef" in data and not data["secretRef"].get("name"):
-        yield missing("name", data["secretRef"], (*path, "secretRef"))
+    if "secretRef" in data:
+        yield from required(data["secretRef"], "name", (*path, "secretRef"))
 
 
 def _empty_dir(data: Data, path: Path) -> Problems:
@@ -165,8 +167,7 @@ def _flex_volume(data: Data, path: Path) -> Problems:
     for option in data.get("options") or ():
         domain = "." + option.partition("/")[0].lower()
         if domain.endswith((".kubernetes.io", ".k8s.io")):
-            message = f"the option `{option}` is reserved for Kubernetes"
-            yield Problem("invalid-name", (*path, "options", Key(option)), message, at_key=True)
+            yield Problem("invalid-name", (*path, "options", Key(option)), f"the option `{option}` is reserved for Kubernetes", at_key=True)
 
 
 def _csi(data: Data, path: Path) -> Problems:
@@ -183,13 +184,8 @@ def _csi(data: Data, path: Path) -> Problems:
 def image_volume_problems(spec: Data, path: Path) -> Problems:
     """The problems of volumes that do not say which image they are."""
     for at, volume in items_at(spec, "volumes", path):
-        if source_of(volume) == "image" and not volume["image"].get("reference"):
-            yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
-
-
-def _image(data: Data, path: Path) -> Problems:
-    if data.get("pullPolicy"):
-        yield from one_of(data["pullPolicy"], PULL_POLICIES, (*path, "pullPolicy"))
+        if source_of(volume) == "image":
+            yield from required(volume["image"], "reference", (*at, "image"), "name the image to mount")
 
 
 # Sources of volumes with rules for addresses: iSCSI, Fibre Channel, Azure disks and others.
@@ -291,8 +287,7 @@ def _one_name(data: Data, one: str, other: str, what: str, path: Path, hint: str
     if not data.get(one) and not data.get(other):
         yield missing(one, data, path, hint)
     if data.get(one) and data.get(other):
-        message = f"`{one}` and `{other}` both name the {what}, and are mutually exclusive"
-        yield Problem("conflicting-values", (*path, one), message, "remove one of the two")
+        yield excluded((*path, one), f"`{one}` and `{other}` both name the {what}, and are mutually exclusive", "remove one of the two")
 
 
 # Sources of volumes whose files come from API objects: Secrets, ConfigMaps, the pod itself, and several of them projected into one.
@@ -315,11 +310,12 @@ def _downward_api(data: Data, path: Path) -> Problems:
     return _files(data, path, ("path",), _fact)
 
 
-def _files(data: Data, path: Path, required: tuple[str, ...], content: Rule | None = None) -> Problems:
+def _files(data: Data, path: Path, needed: tuple[str, ...], content: Rule | None = None) -> Problems:
     """The problems of the items that become files of a volume; *content* gives the problems of where a file's content comes from."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     for at, item in items_at(data, "items", path):
-        yield from (missing(field, item, at) for field in required if not item.get(field))
+        for field in needed:
+            yield from required(item, field, at)
         yield from file_path_problems(item.get("path", ""), (*at, "path"))
         yield from content(item, at) if content else ()
         yield from mode_problems(item.get("mode"), (*at, "mode"))
@@ -331,7 +327,7 @@ def _fact(item: Data, path: Path) -> Problems:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
         if "resourceFieldRef" in item:
             message = "`fieldRef` and `resourceFieldRef` are mutually exclusive"
-            yield Problem("conflicting-values", (*path, "resourceFieldRef"), message, "remove one of the two", at_key=True)
+            yield excluded((*path, "resourceFieldRef"), message, "remove one of the two", at_key=True)
     elif "resourceFieldRef" in item:
         yield from resource_problems(item["resourceFieldRef"], (*path, "resourceFieldRef"), in_volume=True)
     else:
@@ -352,7 +348,7 @@ def _projected(data: Data, path: Path) -> Problems:
                 taken.add(file)
         if len(given) > 1:
             message = f"a source of a projected volume can be one of these only: `{'`, `'.join(given)}`"
-            yield Problem("conflicting-values", at, message, "make each a separate item")
+            yield excluded(at, message, "make each a separate item")
 
 
 def _files_of(name: str, source: Data, path: Path) -> Iterator[tuple[Path, str]]:
@@ -368,19 +364,21 @@ def _bundle(data: Data, path: Path) -> Problems:
     if name is None and signer is None:
         yield missing("name", data, path, "name a ClusterTrustBundle, or its `signerName`")
     elif name is not None and signer is not None:
-        yield Problem("conflicting-values", path, "`name` and `signerName` are mutually exclusive", "remove one of the two")
+        yield excluded(path, "`name` and `signerName` are mutually exclusive", "remove one of the two")
     elif name is not None:
         yield from required_name(data, "name", "a ClusterTrustBundle", lambda text: bad_subdomain(text.rpartition(":")[2]), path)
         if "labelSelector" in data:
             message = "`name` names one ClusterTrustBundle, and excludes a `labelSelector`"
-            yield Problem("conflicting-values", (*path, "labelSelector"), message, "remove one of the two")
+            yield excluded((*path, "labelSelector"), message, "remove one of the two")
     else:
         yield from required_name(data, "signerName", "a signer", _bad_signer, path)
         yield from selector_problems(data.get("labelSelector"), (*path, "labelSelector"))
-    if not data.get("path"):
-        yield missing("path", data, path)
-    else:
-        yield from file_path_problems(data["path"], (*path, "path"))
+    yield from _path_of_file(data, path)
+
+
+def _path_of_file(data: Data, path: Path) -> Problems:
+    yield from required(data, "path", path)
+    yield from file_path_problems(data.get("path", ""), (*path, "path"))
 
 
 _CERTIFICATE_FILES = ("credentialBundlePath", "keyPath", "certificateChainPath")
@@ -416,20 +414,16 @@ def _bad_signer(name: str) -> str:
 
 
 def _with_name(data: Data, path: Path) -> Problems:
-    if not data.get("name"):
-        yield missing("name", data, path)
+    yield from required(data, "name", path)
     yield from _projected_key_problems(data, path)
 
 
 def _token(data: Data, path: Path) -> Problems:
-    seconds, file = data.get("expirationSeconds", 3600), data.get("path")
+    seconds = data.get("expirationSeconds", 3600)
     if not _SECONDS[0] <= seconds <= _SECONDS[1]:
         message = f"`expirationSeconds`: expected 600 (10 minutes) to 2^32, got {seconds}"
         yield Problem("out-of-range", (*path, "expirationSeconds"), message)
-    if not file:
-        yield missing("path", data, path)
-    else:
-        yield from file_path_problems(file, (*path, "path"))
+    yield from _path_of_file(data, path)
 
 
 _PARTS: dict[str, Rule] = {
@@ -518,14 +512,13 @@ def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
             yield Problem("duplicate-item", (*at, "mountPath"), message, "mount one of the two elsewhere, or remove it")
         elif place in devices.values():
             message = f"`{place}` is the path of a device of this container, too"
-            yield Problem("conflicting-values", (*at, "mountPath"), message, "choose another path for one of the two")
+            yield excluded((*at, "mountPath"), message, "choose another path for one of the two")
         taken.setdefault(place, at[-1])
         if name and name in devices:
             message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
-            yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
+            yield excluded((*at, "name"), message, "remove the mount or the device")
         if mount.get("subPath") and mount.get("subPathExpr"):
-            message = "`subPath` and `subPathExpr` are mutually exclusive"
-            yield Problem("conflicting-values", (*at, "subPathExpr"), message, "remove one of the two", at_key=True)
+            yield excluded((*at, "subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive", "remove one of the two", at_key=True)
         for field in ("subPath", "subPathExpr"):
             yield from relative_path_problems(mount.get(field, ""), (*at, field))
         if "mountPropagation" in mount:
@@ -555,7 +548,7 @@ def _propagation(propagation: str, container: Data, path: Path) -> Problems:
     yield from one_of(propagation, _PROPAGATIONS, path)
     if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
         message = "`mountPropagation: Bidirectional` needs a privileged container"
-        yield Problem("conflicting-values", path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
+        yield excluded(path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 
 def _recursion(mount: Data, path: Path) -> Problems:
@@ -564,10 +557,10 @@ def _recursion(mount: Data, path: Path) -> Problems:
     if recursion not in _RECURSIONS[1:]:
         return
     if not mount.get("readOnly"):
-        yield Problem("conflicting-values", at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
+        yield excluded(at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
     if mount.get("mountPropagation", "None") != "None":
         message = f"`recursiveReadOnly: {recursion}` excludes `mountPropagation: {mount['mountPropagation']}`"
-        yield Problem("conflicting-values", at, message, "remove one of the two")
+        yield excluded(at, message, "remove one of the two")
 
 
 def _devices(container: Data, volumes: Data, path: Path) -> Problems:
@@ -579,13 +572,13 @@ def _devices(container: Data, volumes: Data, path: Path) -> Problems:
         yield from _volume(device, volumes, at)
         if name in volumes and source_of(volumes[name]) not in _CLAIMS:
             message = f"a device is a volume of a claim, and `{name}` is of `{source_of(volumes[name])}`"
-            yield Problem("conflicting-values", (*at, "name"), message, "mount it by `volumeMounts`, or name a claim's volume")
+            yield excluded((*at, "name"), message, "mount it by `volumeMounts`, or name a claim's volume")
         if name and name in names:
             message = f"the volume `{name}` is a device of this container twice"
             yield Problem("duplicate-item", (*at, "name"), message, "remove one of the two")
         elif name and name in mounts:
             message = f"the volume `{name}` is mounted in this container, and cannot be a device as well"
-            yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
+            yield excluded((*at, "name"), message, "remove the mount or the device")
         yield from _device_path(device, places, set(mounts.values()), at)
         names.add(name)
         places.add(place)
@@ -598,8 +591,7 @@ def _device_path(device: Data, places: set[str], mounts: set[str], path: Path) -
     elif place in places:
         yield Problem("duplicate-item", at, f"two devices of this container are at `{place}`", "choose another path for one of the two")
     elif place in mounts:
-        message = f"`{place}` is where this container mounts a volume, too"
-        yield Problem("conflicting-values", at, message, "choose another path for one of the two")
+        yield excluded(at, f"`{place}` is where this container mounts a volume, too", "choose another path for one of the two")
     yield from backstep_problems(place, at)
 
 
@@ -646,7 +638,7 @@ def _claim_template_problems(template: Data, release: str) -> Problems:
         yield from named(namespace, "a namespace", bad_label_name, ("spec", "dataSourceRef", "namespace"))
     if namespace and source is not None:
         message = "`dataSource` excludes a `dataSourceRef` with a namespace"
-        yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove one of the two", at_key=True)
+        yield excluded(("spec", "dataSource"), message, "remove one of the two", at_key=True)
 
 
 #: The rules of a source besides its required fields.
@@ -664,7 +656,7 @@ _RULES: dict[str, Rule] = {
     "gcePersistentDisk": _partition,
     "gitRepo": lambda data, path: relative_path_problems(data.get("directory", ""), (*path, "directory")),
     "hostPath": _host_path,
-    "image": _image,
+    "image": lambda data, path: choice(data, "pullPolicy", PULL_POLICIES, path, or_empty=True),
     "iscsi": _iscsi,
     "nfs": _nfs,
     "projected": _projected,

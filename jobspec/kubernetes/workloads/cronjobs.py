@@ -14,7 +14,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.values import integer, is_given, mapping, text
 from jobspec.kubernetes.pods.containers import BLANKS
 from jobspec.kubernetes.pods.pod import with_template
-from jobspec.kubernetes.problems import closest, missing, one_of
+from jobspec.kubernetes.problems import closest, excluded, missing, one_of
 from jobspec.kubernetes.workloads.jobs import job_spec
 from jobspec.kubernetes.workloads.selectors import negative_numbers
 
@@ -43,8 +43,7 @@ def _cronjob_problems(data: Data, old: Data | None) -> Problems:
     job = mapping(spec, "jobTemplate", "spec")
     yield from job_spec(job, _JOB)
     if is_given(job, "selector"):
-        message = "the Jobs of a CronJob get their selectors from the server"
-        yield Problem("conflicting-values", (*_JOB, "selector"), message, "remove it", at_key=True)
+        yield excluded((*_JOB, "selector"), "the Jobs of a CronJob get their selectors from the server", at_key=True)
     if job.get("manualSelector") is True:
         message = "the Jobs of a CronJob get their selectors from the server, so that `manualSelector` can only be `false`"
         yield Problem("unsupported-choice", (*_JOB, "manualSelector"), message, "remove it")
@@ -60,7 +59,7 @@ def _schedule(spec: Data, *, may_have_zone: bool) -> Problems:
     elif "TZ" in schedule and not may_have_zone:
         yield Problem("wrong-format", at, "a schedule cannot contain a time zone", "write it in `timeZone`")
     elif "TZ" in schedule and is_given(spec, "timeZone"):
-        yield Problem("conflicting-values", at, "the schedule names a time zone beside `timeZone`", "take it out of the schedule")
+        yield excluded(at, "the schedule names a time zone beside `timeZone`", "take it out of the schedule")
 
 
 # The schedule of a CronJob.

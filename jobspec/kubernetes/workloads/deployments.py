@@ -14,7 +14,7 @@ from jobspec.go.values import is_given, mapping, number, string_map, structs, te
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.pod import template_metadata_problems, template_problems, with_template
 from jobspec.kubernetes.pods.volumes import claim_template_problems
-from jobspec.kubernetes.problems import describe, items_at, missing, named, one_of
+from jobspec.kubernetes.problems import describe, excluded, fixed, items_at, missing, named, one_of
 from jobspec.kubernetes.workloads.selectors import (
     amount,
     count_or_percentage,
@@ -61,7 +61,7 @@ def _deadline(spec: Data) -> Problems:
     deadline, default, field = (_DEADLINE, " by default", "minReadySeconds") if given is None else (given, "", "progressDeadlineSeconds")
     if 0 <= deadline <= ready:
         message = f"`progressDeadlineSeconds`, {deadline}{default}, must be more than `minReadySeconds`, {ready}"
-        yield Problem("conflicting-values", ("spec", field), message, f"set `progressDeadlineSeconds` to more than {ready}")
+        yield excluded(("spec", field), message, f"set `progressDeadlineSeconds` to more than {ready}")
 
 
 # Check a ReplicationController as the API server's Go code does.
@@ -206,7 +206,7 @@ def _daemon_set_strategy(spec: Data) -> Problems:
     if unavailable and surge:
         when = "a node's new pod comes before or after the old one"
         message = f"`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: {when}"
-        yield Problem("conflicting-values", (*at, "maxSurge"), message, "set one of the two to 0")
+        yield excluded((*at, "maxSurge"), message, "set one of the two to 0")
     elif not unavailable and not surge:
         yield _standstill(at)
 
@@ -236,12 +236,12 @@ def _type_of_strategy(spec: Data, field: str, kinds: tuple[str, ...]) -> Problem
     kind, _, at = _strategy(spec, field)
     yield from one_of(kind, kinds, (*at[:-1], "type"))
     if kind in kinds and kind != _ROLLING and is_given(mapping(spec, field), "rollingUpdate"):
-        yield Problem("conflicting-values", at, f"`rollingUpdate` cannot be combined with `type: {kind}`", "remove it", at_key=True)
+        yield excluded(at, f"`rollingUpdate` cannot be combined with `type: {kind}`", at_key=True)
 
 
 def _standstill(path: Path) -> Problem:
     message = "`maxUnavailable` and `maxSurge` cannot both be 0: no pod could ever be replaced"
-    return Problem("conflicting-values", (*path, "maxUnavailable"), message, "set one of them to 1")
+    return excluded((*path, "maxUnavailable"), message, "set one of them to 1")
 
 
 def _or(data: Data, name: str, default: Any) -> Any:
@@ -262,7 +262,7 @@ def _lasting_pods(spec: Data, kind: str) -> Problems:
         yield Problem("unsupported-choice", (*at, "restartPolicy"), message, "for pods that complete, use a Job")
     if is_given(pod, "activeDeadlineSeconds"):
         message = f"pods of a {kind} run for good, and cannot have `activeDeadlineSeconds`"
-        yield Problem("conflicting-values", (*at, "activeDeadlineSeconds"), message, "remove it", at_key=True)
+        yield excluded((*at, "activeDeadlineSeconds"), message, at_key=True)
 
 
 # What updates of Deployments, ReplicaSets, DaemonSets and StatefulSets change.
@@ -299,4 +299,4 @@ def _fixed(name: str, data: Data) -> Problem:
     kind = data["kind"]
     is_there = is_given(mapping(data, "spec"), name)
     message = f"`{name}` of a {kind} cannot change" + ("" if is_there else ", and it was not empty")
-    return Problem("immutable-field", ("spec", name), message, _ANEW.format(kind=kind), at_key=not is_there)
+    return fixed(("spec", name), message, _ANEW.format(kind=kind), at_key=not is_there)

@@ -21,12 +21,15 @@ from jobspec.kubernetes.problems import (
     at_most,
     closest,
     describe,
+    excluded,
+    fixed,
     formed,
     items_at,
     listed,
     missing,
     one_of,
     outside,
+    required,
     required_choice,
     within,
 )
@@ -79,8 +82,7 @@ def _host_names(data: Data, spec: Data) -> Problems:
         return
     host = f"{name_of_job(data)}-{completions - 1}"
     if why := bad_label_name(host):
-        message = f"the last pod of the Job would have the host name `{host}`, and cannot: {why}"
-        yield Problem("invalid-name", ("metadata", "name"), message)
+        yield Problem("invalid-name", ("metadata", "name"), f"the last pod of the Job would have the host name `{host}`, and cannot: {why}")
 
 
 # The spec of a Job, and of the Jobs that a CronJob makes: numbers of pods and failures, modes, policies, pods that end.
@@ -137,22 +139,21 @@ def _indexed(spec: Data, path: Path) -> Problems:
 
 def _needs_indexes(name: str, path: Path) -> Problem:
     message = f"`{name}` needs `completionMode: Indexed`"
-    return Problem("conflicting-values", (*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
+    return excluded((*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
 
 
 def _replacement(spec: Data, path: Path) -> Problems:
     policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
     yield from one_of(policy, ("Failed", "TerminatingOrFailed"), at)
     if policy == "TerminatingOrFailed" and is_given(spec, "podFailurePolicy"):
-        yield Problem("conflicting-values", at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
+        yield excluded(at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
 
 
 def _restarts(spec: Data, path: Path) -> Problems:
     at, pod = (*path, "template", "spec"), mapping(spec, "template", "spec")
     policy = text(pod, "restartPolicy")
     if policy == "Always":
-        message = "`restartPolicy` of a Job must be `OnFailure` or `Never`, not `Always`"
-        yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
+        yield Problem("unsupported-choice", (*at, "restartPolicy"), "`restartPolicy` of a Job must be `OnFailure` or `Never`, not `Always`")
     else:
         hint = "the default, `Always`, is not allowed in a Job: write `Never` or `OnFailure`"
         yield from required_choice(pod, "restartPolicy", ("OnFailure", "Never"), at, hint)
@@ -214,22 +215,20 @@ def _generated(spec: Data, name: str, uid: str, *, is_checked: bool) -> Problems
     of_server = GENERATED if is_checked else _UIDS[1:]
     for key in _UIDS:
         if key in of_server and labels.get(key, uid) != uid:
-            message = f"the label `{key}` of a Job's pods is the Job's UID, which the server sets"
-            yield Problem("conflicting-values", (*at, Key(key)), message, "remove it")
+            yield excluded((*at, Key(key)), f"the label `{key}` of a Job's pods is the Job's UID, which the server sets")
     for key in _NAMES:
         if key in of_server and labels.get(key, name) != name:
             message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
-            yield Problem("conflicting-values", (*at, Key(key)), message, "remove it; the server sets it")
+            yield excluded((*at, Key(key)), message, "remove it; the server sets it")
     if is_checked and not bad_subdomain(name) and (why := bad_label_value(name)):
-        message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
-        yield Problem("invalid-name", ("metadata", "name"), message)
+        yield Problem("invalid-name", ("metadata", "name"), f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}")
     selector, generated = mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else (is_checked and misses(selector, generated)) or misses(selector, {**generated, **labels})
     if missed:
         message = f"the server writes the selector of a Job; this one requires {', '.join(missed)}, which its pods do not have"
-        yield Problem("conflicting-values", ("spec", "selector"), message, "remove `selector`", at_key=True)
+        yield excluded(("spec", "selector"), message, "remove `selector`", at_key=True)
 
 
 # A Job's `podFailurePolicy`: what failures of its pods lead to.
@@ -257,7 +256,7 @@ def _failure_rule(rule: Data, path: Path, containers: list[str], *, by_index: bo
     yield from required_choice(rule, "action", _ACTIONS, path, f"it is one of {listed(_ACTIONS)}")
     if action == "FailIndex" and not by_index:
         message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
-        yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
+        yield excluded((*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
     codes, conditions = rule.get("onExitCodes"), items(rule, "onPodConditions")
     if codes is not None:
         yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
@@ -304,8 +303,7 @@ _LONGEST = 64 * 1024
 def success_policy(spec: Data, path: Path) -> Problems:
     """The problems of the policy of an Indexed Job's spec."""
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
-    if not policy.get("rules"):
-        yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
+    yield from required(policy, "rules", at, "it is a list of `succeededIndexes`, `succeededCount` or both")
     yield from at_most(_MOST_RULES, len(items(policy, "rules")), "rule", (*at, "rules"))
     for place, rule in items_at(policy, "rules", at):
         yield from _success_rule(rule, number(spec, "completions"), place)
@@ -410,7 +408,7 @@ def job_update_problems(data: Data, old: Data, release: str) -> Problems:
 
 
 def _fixed(name: str) -> Problem:
-    return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Job cannot change", _ANEW)
+    return fixed((*_SPEC, name), f"`{name}` of a Job cannot change", _ANEW)
 
 
 def _completions(new: Data, old: Data) -> Problems:
@@ -421,10 +419,10 @@ def _completions(new: Data, old: Data) -> Problems:
     if now == was:
         return
     if text(new, "completionMode") != "Indexed":
-        yield Problem("immutable-field", (*_SPEC, "completions"), f"`completions` of a Job cannot change; {_was(was)}", _ANEW)
+        yield fixed((*_SPEC, "completions"), f"`completions` of a Job cannot change; {_was(was)}", _ANEW)
     elif now is not None and now != (1 if parallel is None else parallel):
         message = f"`completions` of an Indexed Job changes together with `parallelism`, and to the same number; {_was(was)}"
-        yield Problem("immutable-field", (*_SPEC, "completions"), message, f"write {now} for both")
+        yield fixed((*_SPEC, "completions"), message, f"write {now} for both")
 
 
 def _default(spec: Data) -> int | None:
@@ -455,14 +453,14 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
     if not mapping(job, "spec").get("suspend"):
         if is_relabeled or not same_pods(new_pod, old_pod, release):
             message = "the pod template of a Job cannot change, unless the Job is suspended"
-            yield Problem("immutable-field", _TEMPLATE, message, "create a Job of another name", at_key=True)
+            yield fixed(_TEMPLATE, message, "create a Job of another name", at_key=True)
     elif _is_at_rest(job, release):
         sized = is_at_least(release, "1.36")
         is_renamed = not sized and not same(_metadata_without_generated(new, {}) | _FREE, _metadata_without_generated(old, {}) | _FREE)
         if is_renamed or not same_pods(new_pod, _scheduled(new_pod, old_pod, sized=sized), release):
             what = "labels, annotations and resources" if sized else "labels and annotations"
             message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
-            yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
+            yield fixed((*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
     elif is_relabeled or not same_pods(new_pod, old_pod, release):
         if is_at_least(release, "1.36"):
             message, hint = (
@@ -471,7 +469,7 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
             )
         else:
             message, hint = "the pod template of a Job cannot change once the Job has started", "create a Job of another name"
-        yield Problem("immutable-field", _TEMPLATE, message, hint, at_key=True)
+        yield fixed(_TEMPLATE, message, hint, at_key=True)
 
 
 def _is_at_rest(job: Data, release: str) -> bool:

@@ -12,7 +12,7 @@ from jobspec.go.values import integer, mapping, number, string_map, structs, tex
 from jobspec.kubernetes.metadata import meets, selector_problems
 from jobspec.kubernetes.pods.defaults import is_pointer, without_disabled
 from jobspec.kubernetes.pods.update import changes, pull_policy
-from jobspec.kubernetes.problems import missing, name_of, outside, within
+from jobspec.kubernetes.problems import excluded, missing, name_of, outside, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def unmatched(selector: Any, spec: Data) -> Problems:
     missed = misses(mapping(selector), labels)
     if missed:
         message = f"the selector requires {', '.join(missed)}, which the pod template does not have"
-        yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
+        yield excluded(_TEMPLATE_LABELS, message, "give the template the labels that are selected")
 
 
 def misses(selector: Data, labels: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
-from jobspec.kubernetes.problems import formed, items_at, missing, named, one_of, within
+from jobspec.kubernetes.problems import excluded, fixed, formed, items_at, missing, named, one_of, within
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def service_problems(data: Data, old: Data | None, release: str) -> Problems:
     kubelets = [at for at, port in items_at(spec, "ports", _SPEC) if number(port, "port") == _KUBELET and kind == _BALANCER]
     for at in kubelets if not is_at_least(release, "1.33") else ():
         message = f"before Kubernetes 1.33 a load balancer cannot have the port {_KUBELET}, which is the kubelet's"
-        yield Problem("conflicting-values", (*at, "port"), message, "choose another")
+        yield excluded((*at, "port"), message, "choose another")
     if kind in _ON_NODES and is_headless(spec):
         message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
         yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
@@ -59,7 +59,7 @@ def service_problems(data: Data, old: Data | None, release: str) -> Problems:
     notes = string_map(mapping(data, "metadata"), "annotations")
     if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
         message = f"the annotations `{_MODE}` and `{_HINTS}` mean the same, and differ"
-        yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
+        yield excluded(("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
 
 
 def _external_name(spec: Data) -> Problems:
@@ -67,8 +67,7 @@ def _external_name(spec: Data) -> Problems:
     given += ["ipFamilies"] if items(spec, "ipFamilies") else []
     given += ["ipFamilyPolicy"] if is_given(spec, "ipFamilyPolicy") else []
     for name in given:
-        message = f"a Service of type `{_EXTERNAL}` is a name alone, and has no `{name}`"
-        yield Problem("conflicting-values", (*_SPEC, name), message, "remove it", at_key=True)
+        yield excluded((*_SPEC, name), f"a Service of type `{_EXTERNAL}` is a name alone, and has no `{name}`", at_key=True)
     name = text(spec, "externalName").removesuffix(".")
     if not name:
         yield missing("externalName", spec, _SPEC, "it is the DNS name behind the Service")
@@ -105,7 +104,7 @@ def _cluster_addresses(spec: Data, release: str) -> Problems:
     one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
     if several and several[0] != one:
         message = f"`clusterIP` and the first of `clusterIPs` are one address, and here they are `{one}` and `{several[0]}`"
-        yield Problem("conflicting-values", _ALL, message, "write the first address in both fields")
+        yield excluded(_ALL, message, "write the first address in both fields")
     for index, family in enumerate(families):
         path = (*_SPEC, "ipFamilies", index)
         yield from one_of(family, _FAMILIES, path)
@@ -152,7 +151,7 @@ def _single_stack(spec: Data, families: list[str]) -> Problems:
     several = [name for name, values in (("clusterIPs", cluster_ips(spec)), ("ipFamilies", families)) if len(values) == 2]
     if policy == _SINGLE and several:
         message = f"`{several[0]}` has two values, and with `ipFamilyPolicy: {_SINGLE}`, the default, a Service has one"
-        yield Problem("conflicting-values", (*_SPEC, "ipFamilyPolicy"), message, "write `PreferDualStack` or `RequireDualStack`")
+        yield excluded((*_SPEC, "ipFamilyPolicy"), message, "write `PreferDualStack` or `RequireDualStack`")
 
 
 # The ports of a Service.
@@ -215,7 +214,7 @@ def _node_ports(ports: list[Data], kind: str, *, is_new: bool) -> Problems:
         path, wanted = (*_AT, index, "nodePort"), number(port, "nodePort") or 0
         if wanted and kind == "ClusterIP":
             message = "only Services of type `NodePort` and `LoadBalancer` have node ports"
-            yield Problem("conflicting-values", path, message, "remove it, or set the Service's `type`", at_key=True)
+            yield excluded(path, message, "remove it, or set the Service's `type`", at_key=True)
         elif wanted and not is_allocated and (_protocol(port), wanted) in seen:
             yield Problem("duplicate-item", path, f"another port has the node port {wanted}, too")
         seen.add((_protocol(port), wanted))
@@ -301,7 +300,7 @@ def _load_balancer(data: Data, spec: Data, kind: str, release: str) -> Problems:
 
 
 def _not_balanced(name: str, path: Path) -> Problem:
-    return Problem("conflicting-values", path, f"`{name}` is only allowed for Services of type `{_BALANCER}`", "remove it", at_key=True)
+    return excluded(path, f"`{name}` is only allowed for Services of type `{_BALANCER}`", at_key=True)
 
 
 def is_external(spec: Data, kind: str) -> bool:
@@ -313,7 +312,7 @@ def _external_policy(spec: Data, kind: str) -> Problems:
     policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
     if policy and not is_external(spec, kind):
         message = "`externalTrafficPolicy` has no effect without traffic from outside of the cluster"
-        yield Problem("conflicting-values", path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
+        yield excluded(path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
     elif policy:
         yield from one_of(policy, _TRAFFIC_POLICIES, path)
 
@@ -326,8 +325,7 @@ def needs_health_check(spec: Data, kind: str) -> bool:
 def _health_check(spec: Data, kind: str) -> Problems:
     port, path = number(spec, "healthCheckNodePort") or 0, (*_SPEC, "healthCheckNodePort")
     if port and not needs_health_check(spec, kind):
-        message = "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`"
-        yield Problem("conflicting-values", path, message, "remove it", at_key=True)
+        yield excluded(path, "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`", at_key=True)
     elif port:
         yield from number_problems(port, path)
         if port in [number(each, "nodePort") for each in structs(spec, "ports")]:
@@ -366,7 +364,7 @@ def service_update(data: Data, old: Data) -> Problems:
 
 
 def _fixed(name: str) -> Problem:
-    return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Service cannot change once it is set", _ANEW)
+    return fixed((*_SPEC, name), f"`{name}` of a Service cannot change once it is set", _ANEW)
 
 
 def _changed_addresses(new: Data, old: Data) -> Problems:
@@ -375,17 +373,16 @@ def _changed_addresses(new: Data, old: Data) -> Problems:
         return
     name = "clusterIPs" if texts(new, "clusterIPs") else "clusterIP"
     if now == [_NONE] and is_given(old, "clusterIP") is False and not was:
-        message = "a Service cannot become headless: the stored one has an address"
-        yield Problem("immutable-field", (*_SPEC, name), message, _ANEW)
+        yield fixed((*_SPEC, name), "a Service cannot become headless: the stored one has an address", _ANEW)
     elif was and now[0] != was[0]:
-        yield Problem("immutable-field", (*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)
+        yield fixed((*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)
 
 
 def _families(new: Data, old: Data) -> Problems:
     now, was = texts(new, "ipFamilies"), texts(old, "ipFamilies")
     if is_headless(new) or is_headless(old) or not now or not was or now[0] == was[0]:
         return
-    yield Problem("immutable-field", (*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
+    yield fixed((*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
 
 
 def _released(new: Data, old: Data) -> Problems:
@@ -394,7 +391,7 @@ def _released(new: Data, old: Data) -> Problems:
     fewer = [name for name in ("clusterIPs", "ipFamilies") if len(texts(new, name)) == 1 and len(texts(old, name)) == 2]
     if policy != _SINGLE and fewer:
         message = f"`{fewer[0]}` of the stored Service has two values; only with `ipFamilyPolicy: {_SINGLE}` it gives one up"
-        yield Problem("conflicting-values", (*_SPEC, fewer[0]), message, f"write `ipFamilyPolicy: {_SINGLE}`", at_key=True)
+        yield excluded((*_SPEC, fewer[0]), message, f"write `ipFamilyPolicy: {_SINGLE}`", at_key=True)
 
 
 def without_dropped(data: Data, old: Data) -> Data:
