@@ -31,39 +31,27 @@ if TYPE_CHECKING:
     from jobspec.models.workload import Workload as Workload
 
 _MODULES = {
-    "AdmissionCheck": "kueue",
-    "Cluster": "project",
-    "ClusterQueue": "kueue",
-    "ClusterTrainingRuntime": "runtime",
-    "Cohort": "kueue",
-    "CustomResourceDefinition": "customresourcedefinition",
-    "JobSet": "jobset",
-    "LocalQueue": "kueue",
-    "MultiKueueCluster": "kueue",
-    "MultiKueueConfig": "kueue",
-    "Overlay": "project",
-    "PersistentVolumeClaim": "pod.volume",
-    "Pod": "pod.pod",
-    "PodTemplate": "pod.pod",
-    "Prices": "project",
-    "Project": "project",
-    "ProvisioningRequestConfig": "kueue",
-    "PyTorchJob": "pytorchjob",
-    "ResourceFlavor": "kueue",
-    "Topology": "kueue",
-    "TrainingRuntime": "runtime",
-    "TrainJob": "trainjob",
-    "Workload": "workload",
-    "WorkloadPriorityClass": "kueue",
+    "customresourcedefinition": "CustomResourceDefinition",
+    "jobset": "JobSet",
+    "kueue": "AdmissionCheck ClusterQueue Cohort LocalQueue MultiKueueCluster MultiKueueConfig ProvisioningRequestConfig ResourceFlavor "
+    "Topology WorkloadPriorityClass",
+    "pod.pod": "Pod PodTemplate",
+    "pod.volume": "PersistentVolumeClaim",
+    "project": "Cluster Overlay Prices Project",
+    "pytorchjob": "PyTorchJob",
+    "runtime": "ClusterTrainingRuntime TrainingRuntime",
+    "trainjob": "TrainJob",
+    "workload": "Workload",
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def roots() -> "list[type[Model]]":
     """The models of all kinds."""
-    return [__getattr__(name) for name in _MODULES]  # type: ignore[misc]
+    return [__getattr__(name) for name in sorted(_MODULE_OF, key=str.lower)]  # type: ignore[misc]

@@ -150,12 +150,7 @@ class VolumeRetentionPolicy(Model):
 class VolumeClaimPolicy(Model):
     """Claims that the pods of a JobSet share."""
 
-    FACTS = (
-        Validation(
-            cel_rules.NO_NAMESPACE.text,
-            "namespace cannot be set for VolumeClaimPolicies templates",
-        ),
-    )
+    FACTS = (Validation(cel_rules.NO_NAMESPACE.text, "namespace cannot be set for VolumeClaimPolicies templates"),)
 
     templates: Annotated[AtomicList[VolumeClaimTemplate], MaxLen(50)] | None = optional_field(
         "the claims, at most 50; a container of at least one replicated job mounts each, by its name"
@@ -166,12 +161,7 @@ class VolumeClaimPolicy(Model):
 class JobSetSpec(Model):
     """The Jobs, and what they have in common."""
 
-    FACTS = (
-        Validation(
-            cel_rules.ONE_ORDER.text,
-            "StartupPolicy and DependsOn APIs are mutually exclusive",
-        ),
-    )
+    FACTS = (Validation(cel_rules.ONE_ORDER.text, "StartupPolicy and DependsOn APIs are mutually exclusive"),)
 
     suspend: Pointer[bool] = optional_field("delete the pods and wait; a TrainJob overwrites it by its own")
     managed_by: Pointer[str] = optional_field("controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change")

@@ -39,8 +39,7 @@ class EnvInjectionTarget(Model):
         MaxLen(8),
         ListType("set"),
         Validation(
-            cel_rules.NO_NODE.text,
-            "containerNames must not include the main node container because PET_* envs are always injected into it",
+            cel_rules.NO_NODE.text, "containerNames must not include the main node container because PET_* envs are always injected into it"
         ),
     ] = Field(description="1 to 8 of its containers, init containers too; never `node`, which has the variables anyway")
 
@@ -109,11 +108,9 @@ class XGBoostMLPolicySource(Model):
 class FluxMLPolicySource(Model):
     """A training that Flux starts in place of the container's command; the TrainJob has to say `trainer.numNodes`."""
 
-    num_proc_per_node: Annotated[
-        Int32,
-        GoPointer(),
-        Validation(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1"),
-    ] = Field(default=1, description="processes per node, at least 1")
+    num_proc_per_node: Annotated[Int32, GoPointer(), Validation(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1")] = (
+        Field(default=1, description="processes per node, at least 1")
+    )
 
 
 class MLPolicy(Model):
@@ -123,20 +120,10 @@ class MLPolicy(Model):
         Until(
             "trainer",
             "2.2",
-            Validation(
-                cel_rules.NODES_ONCE.text,
-                "numNodes should not be set if torch.elasticPolicy is configured",
-            ),
+            Validation(cel_rules.NODES_ONCE.text, "numNodes should not be set if torch.elasticPolicy is configured"),
             Validation(cel_rules.TORCH_OR_MPI.text, "Only one of the policy can be configured"),
         ),
-        Since(
-            "trainer",
-            "2.2",
-            Validation(
-                cel_rules.ONE_POLICY.text,
-                "Only one of the policy can be configured",
-            ),
-        ),
+        Since("trainer", "2.2", Validation(cel_rules.ONE_POLICY.text, "Only one of the policy can be configured")),
     )
 
     num_nodes: Pointer[Int32] = optional_field(

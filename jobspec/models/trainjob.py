@@ -41,13 +41,9 @@ from jobspec.models.pod.volume import Volume
 _NAME_LABEL = Validation(cel_rules.NAME_IS_LABEL.text, "metadata.name must match RFC 1035 DNS label format")
 _NAME_LENGTH = Validation(cel_rules.NAME_IS_SHORT.text, "metadata.name must be no more than 63 characters")
 _MANAGER = Validation(
-    cel_rules.KNOWN_MANAGER.text,
-    "ManagedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue if set",
+    cel_rules.KNOWN_MANAGER.text, "ManagedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue if set"
 )
-_URI = Validation(
-    cel_rules.URI.text,
-    "storageUri may be empty, or it must be a valid URI (scheme://...)",
-)
+_URI = Validation(cel_rules.URI.text, "storageUri may be empty, or it must be a valid URI (scheme://...)")
 #: A word of a command line.
 Word = Annotated[str, Since("trainer", "2.2", MaxLen(65536)), Since("trainer", "2.3", MaxLen(1048576))]
 Words = Annotated[AtomicList[Word], Since("trainer", "2.2", MaxLen(128))]

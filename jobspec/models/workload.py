@@ -449,10 +449,7 @@ class Workload(KueueObject):
         columns=(
             Column("Queue", "string", ".spec.queueName", "Name of the queue this workload was submitted to"),
             Column(
-                "Reserved in",
-                "string",
-                ".status.admission.clusterQueue",
-                "Name of the ClusterQueue where the workload is reserving quota",
+                "Reserved in", "string", ".status.admission.clusterQueue", "Name of the ClusterQueue where the workload is reserving quota"
             ),
             Column("Admitted", "string", ".status.conditions[?(@.type=='Admitted')].status", "Admission status"),
             Column("Finished", "string", ".status.conditions[?(@.type=='Finished')].status", "Workload finished"),

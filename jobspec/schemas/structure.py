@@ -10,7 +10,7 @@ absent field, `pointer` whether a scalar is a pointer in Go, `use` what replaces
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib import import_module
@@ -176,49 +176,40 @@ def _union(arms: list[Any], context: _Context) -> Structure:
     return {"type": "int-or-string" if kinds == {"integer", "string"} else "any"}
 
 
-def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> None:  # noqa: C901 (one line a fact)
+#: What a fact adds to the structure that it is about.
+_ADDED: dict[type, Callable[[Any], Structure]] = {
+    Format: lambda fact: {"format": fact.name},
+    Pattern: lambda fact: {"pattern": fact.regex},
+    Quantities: lambda _: {"format": "quantity"},
+    Choices: lambda fact: {"enum": list(fact.values)},
+    Keyed: lambda fact: {"keys": list(fact.keys), "merge": list(fact.keys)},
+    Merge: lambda fact: {"merge": list(fact.keys)},
+    ListType: lambda fact: {"unique" if fact.name == "set" else fact.name: True},
+    MapType: lambda fact: {fact.name: True},
+    Unset: lambda fact: {"unset": fact.written},
+    GoPointer: lambda _: {"pointer": True},
+}
+
+
+def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> None:
     """Add facts to the structure that they are about."""
     for fact in facts:
         match fact:
             case Type(annotation):
                 structure.clear()
                 structure |= _type(annotation, context)
-            case Format(name):
-                structure["format"] = name
-            case Pattern(regex):
-                structure["pattern"] = regex
-            case Quantities():
-                structure["format"] = "quantity"
-            case Choices(values):
-                structure["enum"] = list(values)
-            case Ge(limit) if limit not in _INT_LIMITS:
-                structure["minimum"] = limit
-            case Le(limit) if limit not in _INT_LIMITS:
-                structure["maximum"] = limit
-            case MinLen(limit):
-                structure["min" + SIZES[structure["type"]]] = limit
-            case MaxLen(limit):
-                structure["max" + SIZES[structure["type"]]] = limit
-            case Keyed(keys):
-                structure["keys"] = structure["merge"] = list(keys)
-            case Merge(keys):
-                structure["merge"] = list(keys)
+            case Ge(limit) | Le(limit):
+                structure |= {} if limit in _INT_LIMITS else {"minimum" if isinstance(fact, Ge) else "maximum": limit}
+            case MinLen(limit) | MaxLen(limit):
+                structure[("min" if isinstance(fact, MinLen) else "max") + SIZES[structure["type"]]] = limit
             case OneOf(names):
                 structure["one_of"] = [name for name in structure["fields"] if name in names or (not names and name != "name")]
-            case ListType("set"):
-                structure["unique"] = True
-            case ListType("atomic") | MapType("atomic"):
-                structure["atomic"] = True
-            case Unset(written):
-                structure["unset"] = written
-            case GoPointer():
-                structure["pointer"] = True
-            case MapType("granular"):
-                structure["granular"] = True
             case Validation(rule, message):
                 structure.setdefault("rules", []).append({"rule": rule, "message": message})
+            case Required() | Defaulted() | FieldInfo():
+                pass  # looked at elsewhere
             case _:
-                assert isinstance(fact, Required | Defaulted | FieldInfo | Ge | Le), fact  # looked at elsewhere
+                structure |= _ADDED[type(fact)](fact)
 
 
 # The structure of a built-in kind at a release of Kubernetes: upstream's facts, and the words of our models where they describe a part.
