@@ -111,36 +111,31 @@ def _outside_bounds(
     says = f"the LimitRange `{limit_range}`"
     for name, bound in amounts(item.get("min")).items():
         wanted = f"{says} requires {what} to request at least {bound} of `{name}`"
-        yield from _beyond(wanted, path, given, name, bound, ("requests", "limits"), lt)
+        yield from _beyond(wanted, path, name, bound, [(field, given[field].get(name)) for field in ("requests", "limits")], lt)
     for name, bound in amounts(item.get("max")).items():
         limited = f"{says} requires {what} to be limited to {bound} of `{name}` at most"
         requested = f"{says} lets {what} request at most {bound} of `{name}`"
         fields = ("requests", "limits") if requests_only else ("limits", "requests")
-        yield from _beyond(requested if requests_only else limited, path, given, name, bound, fields, gt)
+        sides = [(field, given[field].get(name)) for field in fields]
+        yield from _beyond(requested if requests_only else limited, path, name, bound, sides, gt)
     for name, bound in amounts(item.get("maxLimitRequestRatio")).items() if not requests_only else ():
         factor = f"{says} lets {what} have a limit of at most {bound} times what it requests of `{name}`"
         yield from _ratio(factor, path, given, name, bound)
 
 
 def _beyond(
-    wanted: str,
-    path: Path,
-    given: dict[str, Amounts],
-    name: str,
-    bound: Quantity,
-    fields: tuple[str, str],
-    is_beyond: Callable[[int, int], bool],
+    wanted: str, path: Path, name: str, bound: Quantity, sides: list[tuple[str, Quantity | None]], is_beyond: Callable[[int, int], bool]
 ) -> Problems:
-    """The problem of an amount beyond a bound: in the first of two *fields*, in which there has to be one, or else in the second."""
-    first, second = (given[field].get(name) for field in fields)
+    """The problem of an amount beyond a bound: of the first of two *sides*, on which there has to be one, or else of the second."""
+    (field, first), (further, second) = sides
     one, other, limit = _comparable(first, second, bound)
     if first is None:
-        none, hint, _ = _SAID[fields[0]]
-        yield Problem(_RULE, (*path, fields[0], Key(name)), f"{wanted}, and {none}", hint)
+        none, hint, _ = _SAID[field]
+        yield Problem(_RULE, (*path, field, Key(name)), f"{wanted}, and {none}", hint)
     elif is_beyond(one, limit):
-        yield Problem(_RULE, (*path, fields[0], Key(name)), f"{wanted}, not {first}")
+        yield Problem(_RULE, (*path, field, Key(name)), f"{wanted}, not {first}")
     elif second is not None and is_beyond(other, limit):
-        yield Problem(_RULE, (*path, fields[1], Key(name)), f"{wanted}, and {_SAID[fields[1]][2]} {second}")
+        yield Problem(_RULE, (*path, further, Key(name)), f"{wanted}, and {_SAID[further][2]} {second}")
 
 
 def _ratio(factor: str, path: Path, given: dict[str, Amounts], name: str, bound: Quantity) -> Problems:

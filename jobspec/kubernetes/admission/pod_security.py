@@ -7,6 +7,7 @@ where no label says more, and no exemptions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems, Reasons
 from jobspec.go.values import mapping
@@ -266,19 +267,15 @@ def unless_own_users(find: Find) -> Find:
     return lambda metadata, spec: () if spec.get("hostUsers") is False else find(metadata, spec)
 
 
-def _selinux(types: tuple[str, ...]) -> Find:
+def _selinux(types: tuple[str, ...], _: Data, spec: Data) -> Iterator[Breach]:
     """check_seLinuxOptions.go."""
-
-    def find(_: Data, spec: Data) -> Iterator[Breach]:
-        for path, context in contexts(spec):
-            options = mapping(context, "seLinuxOptions")
-            if (kind := options.get("type") or "") not in types:
-                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", _REMOVE)
-            for field in ("user", "role"):
-                if options.get(field):
-                    yield Breach((*path, "seLinuxOptions", field), f"forbids an SELinux {field}", _REMOVE)
-
-    return find
+    for path, context in contexts(spec):
+        options = mapping(context, "seLinuxOptions")
+        if (kind := options.get("type") or "") not in types:
+            yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", _REMOVE)
+        for field in ("user", "role"):
+            if options.get(field):
+                yield Breach((*path, "seLinuxOptions", field), f"forbids an SELinux {field}", _REMOVE)
 
 
 def _seccomp_annotations(metadata: Data, spec: Data) -> Iterator[Breach]:
@@ -314,7 +311,7 @@ BASELINE_CHECKS = (
     Check("hostProbesAndHostLifecycle", "probe or lifecycle host", {34: _hosts_of_probes}),
     Check("privileged", "privileged", {0: _wrong_values(containers, "securityContext.privileged", bool, "forbids `privileged: true`")}),
     Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
-    Check("seLinuxOptions", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
+    Check("seLinuxOptions", "seLinuxOptions", {0: partial(_selinux, _SELINUX), 31: partial(_selinux, (*_SELINUX, "container_engine_t"))}),
     Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
     Check("sysctls", "forbidden sysctls", {minor: _sysctls(allowed) for minor, allowed in _SYSCTLS_SINCE.items()}),
     Check(

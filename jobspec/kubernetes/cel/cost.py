@@ -9,6 +9,7 @@ largest of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -627,11 +628,8 @@ def _squared(called: _Called) -> _Found:
     return _makes(size.times(size), 2 + _PER_CHARACTER if kind in ("string", "bytes") else 2)
 
 
-def _compares_sets(factor: float) -> Callable[[_Called], _Found]:
-    def cost(called: _Called) -> _Found:
-        return _plus(_scaled(_times(*(each.size.most for each in called.arguments)), factor), 1), None
-
-    return cost
+def _compares_sets(factor: float, called: _Called) -> _Found:
+    return _plus(_scaled(_times(*(each.size.most for each in called.arguments)), factor), 1), None
 
 
 #: What calls of functions cost; calls of all others cost 1.
@@ -668,5 +666,5 @@ _CALLS: dict[str, Callable[[_Called], _Found]] = {
     "reverse": lambda called: _makes(called.first.size),
     "flatten": lambda called: _makes(called.first.size, float(_literal_int(called.arguments[0], _LARGEST) if called.arguments else 1)),
     **dict.fromkeys(("distinct", "sort", "@sortByAssociatedKeys"), _squared),
-    **{f"sets.{name}": _compares_sets(factor) for name, factor in (("contains", 1), ("intersects", 1), ("equivalent", 2))},
+    **{f"sets.{name}": partial(_compares_sets, factor) for name, factor in (("contains", 1), ("intersects", 1), ("equivalent", 2))},
 }

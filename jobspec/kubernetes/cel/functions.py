@@ -42,17 +42,13 @@ def _compare(one: Opaque, other: Opaque) -> int:
     return bool(_order(one) > _order(other)) - bool(_order(one) < _order(other))
 
 
-def _is(make: Callable[..., Opaque]) -> Callable[..., bool]:
+def _takes(make: Callable[..., Opaque], *arguments: Any) -> bool:
     """`isQuantity` and its like: whether a constructor takes the arguments."""
-
-    def check(*arguments: Any) -> bool:
-        try:
-            make(*arguments)
-        except (ValueError, ArithmeticError):
-            return False
-        return True
-
-    return check
+    try:
+        make(*arguments)
+    except (ValueError, ArithmeticError):
+        return False
+    return True
 
 
 def _sum(items: list[Any]) -> Any:
@@ -217,15 +213,11 @@ def as_integer(one: Quantity) -> int:
     return int(number_of(one))
 
 
-def sum_with(factor: int) -> Callable[[Quantity, Quantity | int], Quantity]:
-    """A function that adds *factor* times a quantity or an integer to a quantity: `add` for 1, `sub` for -1."""
-
-    def add(one: Quantity, other: Quantity | int) -> Quantity:
-        more = _made(Decimal(other), is_integer=True) if isinstance(other, int) else other
-        number = _EXACT.add(number_of(one), factor * number_of(more))
-        return _made(number, is_integer=is_integer(one) and is_integer(more) and abs(number) < _INT64)
-
-    return add
+def add(factor: int, one: Quantity, other: Quantity | int) -> Quantity:
+    """The sum of a quantity and *factor* times another one, or an integer."""
+    more = _made(Decimal(other), is_integer=True) if isinstance(other, int) else other
+    number = _EXACT.add(number_of(one), factor * number_of(more))
+    return _made(number, is_integer=is_integer(one) and is_integer(more) and abs(number) < _INT64)
 
 
 # The named formats of CEL, such as `format.dns1123Label()`.
@@ -268,19 +260,19 @@ def validate(format_: dict[str, str], text: str) -> list[str]:
 #: The signature and the implementation of each; a member function has the type of its target before the name.
 FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("quantity(string) Quantity", quantity),
-    ("isQuantity(string) bool", _is(quantity)),
+    ("isQuantity(string) bool", partial(_takes, quantity)),
     ("sign(Quantity) int", lambda one: (number_of(one) > 0) - (number_of(one) < 0)),
     ("Quantity.isInteger() bool", is_integer),
     ("Quantity.asInteger() int", as_integer),
     ("Quantity.asApproximateFloat() double", lambda one: float(number_of(one))),
-    ("Quantity.add(Quantity) Quantity", sum_with(1)),
-    ("Quantity.add(int) Quantity", sum_with(1)),
-    ("Quantity.sub(Quantity) Quantity", sum_with(-1)),
-    ("Quantity.sub(int) Quantity", sum_with(-1)),
+    ("Quantity.add(Quantity) Quantity", partial(add, 1)),
+    ("Quantity.add(int) Quantity", partial(add, 1)),
+    ("Quantity.sub(Quantity) Quantity", partial(add, -1)),
+    ("Quantity.sub(int) Quantity", partial(add, -1)),
     ("semver(string) Semver", signatures.semver),
     ("semver(string, bool) Semver", signatures.semver),
-    ("isSemver(string) bool", _is(signatures.semver)),
-    ("isSemver(string, bool) bool", _is(signatures.semver)),
+    ("isSemver(string) bool", partial(_takes, signatures.semver)),
+    ("isSemver(string, bool) bool", partial(_takes, signatures.semver)),
     *((f"{kind}.isGreaterThan({kind}) bool", lambda one, other: _order(one) > _order(other)) for kind in ("Quantity", "Semver")),
     *((f"{kind}.isLessThan({kind}) bool", lambda one, other: _order(one) < _order(other)) for kind in ("Quantity", "Semver")),
     *((f"{kind}.compareTo({kind}) int", _compare) for kind in ("Quantity", "Semver")),
@@ -292,7 +284,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     *((f"URL.get{name}() string", partial(part, name)) for name in ("Scheme", "Host", "Hostname", "Port", "EscapedPath")),
     ("URL.getQuery() map", query),
     ("ip(string) IP", ip),
-    ("isIP(string) bool", _is(ip)),
+    ("isIP(string) bool", partial(_takes, ip)),
     ("ip.isCanonical(string) bool", lambda text: ip(text)["ip"] == text),
     ("ip.text(map) string", lambda one: one.get("ip") or one["cidr"]),
     ("IP.family() int", lambda one: ip_address(one["ip"]).version),
@@ -302,7 +294,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("IP.isLinkLocalUnicast() bool", lambda one: ip_address(one["ip"]).is_link_local),
     ("IP.isGlobalUnicast() bool", is_global_unicast),
     ("cidr(string) CIDR", cidr),
-    ("isCIDR(string) bool", _is(cidr)),
+    ("isCIDR(string) bool", partial(_takes, cidr)),
     ("CIDR.containsIP(IP) bool", contains_ip),
     ("CIDR.containsIP(string) bool", contains_ip),
     ("CIDR.containsCIDR(CIDR) bool", contains_cidr),
