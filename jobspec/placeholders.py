@@ -304,7 +304,7 @@ def _not_decrypted(found: Diagnostic, application: str) -> Diagnostic:
 
 
 def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, lines_of: Callable[[str], list[str]]) -> bool:
-    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, or make text of a value.
+    """Whether builds, or patches that Flux applies to objects of a kind, fill in what is missing, make text of a value, or pin an image.
 
     kustomize makes texts of annotations, and of `yes` and the like, which are booleans to Kubernetes alone.
     """
@@ -313,10 +313,13 @@ def _is_filled_in(found: Diagnostic, kind: str, name: str, within: InBuild, line
         return found.field.startswith("metadata.annotations[") or _BOOLEAN.fullmatch(_written_at(found.mark, lines_of)) is not None
     if found.field == "spec.selector" and found.rule in ("missing-field", "wrong-size") and "selector" in completed:
         return True
+    said = found.message.partition("`")[2].partition("`")[0]
+    if found.rule == "unpinned-image":
+        return f"image {said.removesuffix(':latest')}" in completed
     is_namespace = found.field.startswith("subjects[") and found.field.endswith("].namespace")
     return found.rule == "missing-field" and (
         ("namespace" in completed and is_namespace)
-        or f"{kind} {found.message.partition('`')[2].partition('`')[0]}" in completed
+        or f"{kind} {said}" in completed
         or is_patched_in(within.patched_in, kind, name, found.field)
     )
 

@@ -84,7 +84,7 @@ class Builds:
         return os.path.dirname(path) in self._folders and path not in self._completed
 
     def completed(self, path: str) -> frozenset[str]:
-        """What the builds of a manifest fill in: `namespace`, `selector`; and `annotations`, which kustomize makes texts of."""
+        """What the builds of a manifest fill in: `namespace`, `selector`, the tag of `image NAME`; `annotations` are made texts."""
         return frozenset(self._completed.get(os.path.normpath(path), ()))
 
     def patched_in(self, path: str) -> tuple[str, ...]:
@@ -125,6 +125,8 @@ def _completed(
         patches |= patching.intersection((folder, *(_join(folder, name) for name in texts(data, "components"))))
         labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
         fills = {*fills, "annotations", *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
+        pinned = [each for each in structs(data, "images") if each.get("digest") or each.get("newTag", "latest") != "latest"]
+        fills |= {f"image {each.get('name')}" for each in pinned}
         if data.get("kind") == "Component":
             fills |= {"namespace", "selector"}  # whoever uses it may fill them in, in another repository, too
         for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):

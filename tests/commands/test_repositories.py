@@ -392,6 +392,15 @@ def test_what_is_built_of_a_file_that_changes_meanwhile_is_not_kept(tmp_path: Pa
     assert [rule for _, _, rule in _found(folder, ".")[0]] == []
 
 
+@pytest.mark.parametrize(("tag", "warned"), [("1.0", []), ("latest", ["base/job.yaml"])])
+def test_an_image_that_an_overlay_pins_is_pinned_in_its_base_without_a_builder(tag: str, warned: list[str], tmp_path: Path) -> None:
+    overlay = f"resources: [../base]\nimages: [{{name: example.com/train, newTag: '{tag}'}}]\n"
+    base = {"base/kustomization.yaml": "resources: [job.yaml]\n", "base/job.yaml": JOB.replace("train:v1", "train:latest")}
+    write(tmp_path, {**base, "prod/kustomization.yaml": overlay})
+    lines = run_here("lint", ".", "--no-build", "-o", "concise", cwd=tmp_path).stdout.splitlines()
+    assert [each.partition(":")[0] for each in lines if "unpinned-image" in each] == warned
+
+
 @builder
 def test_an_object_that_a_build_has_twice_names_the_file_of_the_first(tmp_path: Path) -> None:
     claim = "apiVersion: example.com/v1\nkind: Claim\nmetadata: {name: data}\n"
