@@ -365,9 +365,7 @@ def _is_of_names(ports: Any) -> bool:
 
 def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
     """Whether a pod is, or may be, a peer: one selected by namespace labels or by address counts as a match."""
-    if value_at(peer, ("podSelector",)) is None:
-        return True
-    return selects(peer["podSelector"], pod)
+    return value_at(peer, ("podSelector",)) is None or selects(peer["podSelector"], pod)
 
 
 RULES = (
@@ -440,7 +438,8 @@ def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
         resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
     Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
     """
-    if job.is_pytorchjob or _says_processes(job):
+    in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
+    if job.is_pytorchjob or job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int):
         return
     for container in job.training_containers:
         processes = text(container.variable(command_lines.NPROC_PER_NODE), "value")
@@ -523,12 +522,6 @@ def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]
         value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
         if value.isdigit():
             yield container, int(value), place
-
-
-def _says_processes(job: LintedJob) -> bool:
-    """Whether a TrainJob or its runtime says the number of processes."""
-    in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
-    return job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int)
 
 
 def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, JobspecError, Path, marks_at
 from jobspec.documents.document import Document
@@ -51,11 +53,6 @@ class LintedDocument:
 class LintedJob(LintedDocument):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
-    __slots__ = (
-        *("containers", "expanded", "gpus", "is_job", "is_pytorchjob", "refused", "replica_specs", "roles"),
-        *("training", "training_containers", "training_pods", "tree"),
-    )
-
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
     ) -> None:
@@ -77,13 +74,20 @@ class LintedJob(LintedDocument):
         """The roles that train."""
         self.training_pods = sum([each.count for each in self.training])
         """How many pods train."""
-        self.containers = [each for role in self.roles for each in _containers_of(role)]
+        self.containers = [
+            LintedContainer(each, role, is_init=field == "initContainers")
+            for role in self.roles
+            for field in ("initContainers", "containers")
+            for each in items(role.pod_tree.get("spec", field))
+        ]
         """The containers of each role, in the order in which they start."""
         self.training_containers = [each for each in self.containers if each.trains]
         """The container that trains, of each role that has one."""
         self.gpus = sum([each.gpus * each.role.count for each in self.containers])
         """The number of whole GPUs of all pods together."""
-        self.replica_specs = _replica_specs(self.tree, self.roles) if self.is_pytorchjob else []
+        specs = self.tree.get("spec", "pytorchReplicaSpecs") if self.is_pytorchjob else None
+        found = [(role, specs.value.get(role.name)) for role in self.roles] if specs else []
+        self.replica_specs = [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
         """Of a PyTorchJob: its roles, each with what the job says of it."""
 
 
@@ -133,12 +137,6 @@ def _stand_in(runtime: Document) -> Document:
     return Document(data, lambda: marks_at(data, place), file=runtime.file, index=runtime.index)
 
 
-def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple[ExpandedRole, MarkedTree]]:
-    specs = job.get("spec", "pytorchReplicaSpecs")
-    found = [(role, specs.value.get(role.name)) for role in roles] if specs else []
-    return [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
-
-
 # A container: what it asks for, and what it runs.
 
 
@@ -153,8 +151,6 @@ _ONE = 1_000_000_000
 class LintedContainer:
     """A container of a role, in its first pod."""
 
-    __slots__ = ("_words", "gpus", "image", "is_init", "name", "resources", "role", "trains", "tree")
-
     def __init__(self, tree: MarkedTree, role: ExpandedRole, *, is_init: bool) -> None:
         self.tree = tree
         self.role = role
@@ -164,18 +160,19 @@ class LintedContainer:
         self.trains = self.name == role.training and not is_init
         """Whether it is the one that trains."""
         self.image: MarkedTree | None = fields.get("image")
-        self.resources = _asked_resources(fields["resources"]) if "resources" in fields else {}
+        asked = fields.get("resources")
+        self.resources = {name: each for field in ("requests", "limits") for name, each in asked.entries(field)} if asked else {}
         """The names of what is asked for, each with its limit or else its request."""
         self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
         """The number of whole GPUs."""
-        self._words: list[tuple[str, MarkedTree]] | None = None
 
-    @property
+    @cached_property
     def words(self) -> Sequence[tuple[str, MarkedTree]]:
         """The words of what is run, those of a shell's command string each on its own, with the place of each."""
-        if self._words is None:
-            self._words = _words_of(self.tree)
-        return self._words
+        words = [each for field in ("command", "args") for each in items(self.tree.get(field))]
+        given = [(str(each.value), each) for each in words if isinstance(each.value, (str, int, float))]
+        is_in_shell = given and command_lines.is_shell(given[0][0])
+        return [(word, each) for said, each in given for word in _in_shell(said)] if is_in_shell else given
 
     @property
     def gpu_place(self) -> MarkedTree:
@@ -236,12 +233,6 @@ class LintedContainer:
         return max(around, key=lambda each: each[0])[1] if around else None
 
 
-def _containers_of(role: ExpandedRole) -> Iterator[LintedContainer]:
-    pod = role.pod_tree
-    for field in ("initContainers", "containers"):
-        yield from [LintedContainer(each, role, is_init=field == "initContainers") for each in items(pod.get("spec", field))]
-
-
 def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
     """The volumes of a role's pods."""
     return items(role.pod_tree.get("spec", "volumes"))
@@ -288,17 +279,6 @@ def requested(pod: MarkedTree, resource: str) -> int:
     return max([sum(containers), *init_containers])
 
 
-def _asked_resources(said: MarkedTree) -> dict[str, MarkedTree]:
-    return {**dict(said.entries("requests")), **dict(said.entries("limits"))}
-
-
-def _words_of(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
-    given = [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
-    if not given or not command_lines.is_shell(str(given[0].value)):
-        return [(str(each.value), each) for each in given]
-    return [(word, each) for each in given for word in _in_shell(str(each.value))]
-
-
 def _in_shell(said: str) -> Iterator[str]:
     """The words of a shell's text, without quotes, comments and what separates commands."""
     for line in said.splitlines():
@@ -331,8 +311,6 @@ class _Index:
 class Documents:
     """The documents, and behind them the objects of the cluster, by kind, by file and by name."""
 
-    __slots__ = ("_first", "_further", "_in_namespace", "_own", "_selectors", "_syncs", "_there", "_used_runtimes", "cluster", "target")
-
     def __init__(
         self, documents: Sequence[Document], cluster: Cluster, *, further: Iterable[GroupKind] = (), syncs: Mapping[str, str] = {}
     ) -> None:
@@ -347,7 +325,6 @@ class Documents:
         self._there = cluster.once("documents", lambda: _Index(cluster.objects))
         self._first: dict[Identity, Document] = {}
         self._in_namespace: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
-        self._used_runtimes: Set[tuple[str, str]] | None = None
         self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
         self._syncs = syncs
         for document in documents:
@@ -388,13 +365,10 @@ class Documents:
             known = self._selectors[kind, path, document.namespace] = Selectors(self._in_same_namespace(document, kind)[0], path)
         return known
 
-    @property
+    @cached_property
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
-        if self._used_runtimes is None:
-            references = (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))
-            self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
-        return self._used_runtimes
+        return {(str(ref.kind), str(ref.name)) for ref in (RuntimeReference(each.data) for each in self.of_kind(TRAINJOB))}
 
     def referred(self, job: Document) -> list[Document]:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""

@@ -298,13 +298,10 @@ def _retries_of_runtime(job: LintedJob) -> Iterator[tuple[MarkedTree | None, Mar
     for each in job.expanded.of_kind("Job"):
         if text(each, "metadata", "labels", REPLICATED_JOB) in training:
             limit, policy = each.get("spec", "backoffLimit"), each.get("spec", "template", "spec", "restartPolicy")
-            said = [one if one and one.mark.line and one.mark.file == _file_of_runtime(job) else None for one in (limit, policy)]
+            file = job.runtime.file if job.runtime else ""
+            said = [one if one and one.mark.line and one.mark.file == file else None for one in (limit, policy)]
             if any(said):
                 yield said[0], said[1] if said[1] and said[1].value == "OnFailure" else None
-
-
-def _file_of_runtime(job: LintedJob) -> str:
-    return job.runtime.file if job.runtime else ""
 
 
 def _policies_written(job: LintedJob) -> list[str]:
