@@ -6,6 +6,7 @@ Follows `FlavorAssigner`, sigs.k8s.io/kueue pkg/scheduler/flavorassigner, and `n
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from jobspec.go.values import mapping, string_map, structs, text
@@ -340,7 +341,11 @@ class _Assignment:
         if crowded:
             verdict: Verdict = "preempts" if self.preempted else "waits" if self.mode != _NO_FIT else "never"
             crowded.pods.fall_out(crowded.flavor, verdict, crowded.reason)
-        self.attempts = {each.pods.name: _merged_attempts((before or {}).get(each.pods.name, ()), each.attempts) for each in self.sets}
+        self.attempts: dict[str, list[Attempt]] = {}
+        """What was tried for each pod set in all cycles, each flavor as it was tried last."""
+        for each in self.sets:
+            earlier, now = (before or {}).get(each.pods.name, ()), {it.flavor for it in each.attempts}
+            self.attempts[each.pods.name] = [*(it for it in earlier if it.flavor not in now), *each.attempts]
 
     @property
     def is_last(self) -> bool:
@@ -359,10 +364,9 @@ class _Assignment:
 
     def requested(self) -> dict[Cell, int]:
         """What the workload takes of each cell."""
-        found: dict[Cell, int] = {}
+        found: Counter[Cell] = Counter()
         for each in self.sets:
-            for name, it in each.flavors.items():
-                found[it.flavor, name] = found.get((it.flavor, name), 0) + each.requests.get(name, 0)
+            found.update({(it.flavor, name): each.requests.get(name, 0) for name, it in each.flavors.items()})
         return found
 
     # Flavors by quota.
@@ -373,16 +377,15 @@ class _Assignment:
         for number, each in enumerate(self.sets):
             grouped.setdefault(each.pods.topology.group or str(number), []).append(number)
         for numbers in grouped.values():
-            together = [self.sets[number] for number in numbers]
-            requests: dict[str, int] = {}
+            together, requests = [self.sets[number] for number in numbers], Counter[str]()
             for each in together:
-                for name, value in each.requests.items():
-                    requests[name] = requests.get(name, 0) + value
+                requests.update(each.requests)
             chosen, attempts, reasons, failed = self._of_group(numbers, requests)
             for each in together:
                 each.flavors = {name: replace(it) for name, it in chosen.items() if name in each.requests}
                 if not each.requests and each.pods.topology.group:
-                    each.flavors = {name: replace(it) for name, it in chosen.items() if self._topology_of(it.flavor)}
+                    topologies = {it.flavor: flavor.topology for it in chosen.values() if (flavor := self._world.flavor(it.flavor))}
+                    each.flavors = {name: replace(it) for name, it in chosen.items() if topologies.get(it.flavor)}
                 each.attempts, each.reasons = list(attempts), list(reasons)
                 each.failed = failed
                 for name, it in each.flavors.items():
@@ -499,25 +502,21 @@ class _Assignment:
 
     # Flavors by labels, taints and topologies.
 
-    def _topology_of(self, flavor: str) -> str:
-        found = self._world.flavor(flavor)
-        return found.topology if found else ""
-
     def _mismatch(self, flavor: Flavor, together: Iterable[QueuedPodSet], group: Group) -> str:
         """Why pods cannot have a flavor, whatever its quota; empty where they can."""
         if flavor.is_assumed:
             return ""
         for pods in together:
-            why = self._topology_mismatch(flavor, pods, group) or _taint(flavor, pods) or _affinity(flavor, pods)
+            taint = untolerated(flavor.taints, [*structs(pods.spec, "tolerations"), *flavor.tolerations])
+            why = self._topology_mismatch(flavor, pods, group) or (taint and f"untolerated taint {taint}") or _affinity(flavor, pods)
             if why:
                 return why
         return ""
 
     def _topology_mismatch(self, flavor: Flavor, pods: QueuedPodSet, group: Group) -> str:
         if not pods.topology.is_explicit:
-            return (
-                "is for topology-aware scheduling, which the pods do not ask for" if flavor.topology and not self._is_implied(pods) else ""
-            )
+            is_asked = not flavor.topology or self._is_implied(pods)
+            return "" if is_asked else "is for topology-aware scheduling, which the pods do not ask for"
         if not flavor.topology:
             overlap = not group.resources.isdisjoint(pods.requests)
             return "has no topology, which the pods ask for" if overlap else ""
@@ -589,8 +588,9 @@ class _Assignment:
         used = used_by(world.admitted, world)
 
         def has_nodes(gone: Sequence[Data]) -> bool:
-            freed = used_by(gone, world)
-            left = {leaf: {name: each - freed.get(leaf, {}).get(name, 0) for name, each in own.items()} for leaf, own in used.items()}
+            left, freed = {leaf: Counter(own) for leaf, own in used.items()}, used_by(gone, world)
+            for leaf, own in freed.items():
+                left[leaf].subtract(own)
             return not self._find_nodes(left)
 
         found = targets(world, queue, self._workload, cells, counted, self._usage, has_nodes)
@@ -622,9 +622,8 @@ class _Assignment:
         if fits or self.preempted:
             notes += [f"starts with {it.count} of {it.pods.count} pods" for it in self.sets if it.count < it.pods.count]
             notes += [f"then waits for the AdmissionCheck `{name}`" for name in sorted(self._queue.checks)]
-        return QueueAnswer(
-            self._workload, self._queue.name, whole, sets, reason, borrowed, self.preempted, requested if fits else {}, notes
-        )
+        taken = requested if fits else {}
+        return QueueAnswer(self._workload, self._queue.name, whole, sets, reason, borrowed, self.preempted, taken, notes)
 
     def _borrowed(self, requested: Mapping[Cell, int]) -> list[Borrowed]:
         """What goes beyond the quota of the queue, and the cohort that has it."""
@@ -651,12 +650,6 @@ def _reasons(tried: Sequence[Attempt]) -> list[str]:
     return [it for each in sorted(tried, key=lambda each: each.is_mismatch) for it in each.reasons]
 
 
-def _merged_attempts(before: Sequence[Attempt], now: Sequence[Attempt]) -> list[Attempt]:
-    """The attempts of several cycles, each flavor as it was tried last."""
-    later = {each.flavor: each for each in now}
-    return [each for each in before if each.flavor not in later] + list(now)
-
-
 def _word(mode: tuple[int, int], *, is_beyond: bool) -> Verdict:
     words: dict[int, Verdict] = {_PREEMPT: "preempts", _RECLAIM: "preempts", _NO_CANDIDATES: "waits"}
     if mode[0] == _FIT:
@@ -676,11 +669,6 @@ def lowest_fitting(world: World, place: Place, cell: Cell, value: int, usage: Us
             return world.height(each), each in world.parents, each
         left -= world.free_here(each, cell, usage)
     return world.height(above[-1]), False, above[-1]
-
-
-def _taint(flavor: Flavor, pods: QueuedPodSet) -> str:
-    found = untolerated(flavor.taints, [*structs(pods.spec, "tolerations"), *flavor.tolerations])
-    return f"untolerated taint {found}" if found else ""
 
 
 def _affinity(flavor: Flavor, pods: QueuedPodSet) -> str:

@@ -5,7 +5,9 @@ Follows `TASFlavorSnapshot` and `topologyTree`, sigs.k8s.io/kueue pkg/cache/sche
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from jobspec.go.values import MAX_INT32, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from jobspec.operators.kueue.world import AlikeNodes, Flavor, World
 
     #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
-    LeafUsage = dict[tuple[str, ...], dict[str, int]]
+    LeafUsage = dict[tuple[str, ...], Counter[str]]
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class Domain:
 
     values: tuple[str, ...]
     children: list[Domain] = field(default_factory=list)
-    capacity: dict[str, int] = field(default_factory=dict)
+    capacity: Counter[str] = field(default_factory=Counter)
     nodes: AlikeNodes | None = None
     pods: int = 0
     slices: int = 0
@@ -62,10 +64,13 @@ def place(
     found = _Search(pods, count, flavor, levels, world, used, is_implied=is_implied, leader=leader).run()
     for each, placement in zip((pods, leader), found, strict=False):
         for values, many in placement.leaves:
-            own = used.setdefault(_leaf(values, levels, flavor.name), {})
-            for name, one in {**(each.requests if each else {}), "pods": 1}.items():
-                own[name] = own.get(name, 0) + one * many
+            _add(used, _leaf(values, levels, flavor.name), each.requests if each else {}, many)
     return found
+
+
+def _add(used: LeafUsage, leaf: tuple[str, ...], requests: Mapping[str, int], pods: int) -> None:
+    """Count a number of pods, each with some requests, as using a leaf."""
+    used.setdefault(leaf, Counter()).update({name: one * pods for name, one in {**requests, "pods": 1}.items()})
 
 
 def _leaf(values: tuple[str, ...], levels: Sequence[str], flavor: str) -> tuple[str, ...]:
@@ -84,13 +89,10 @@ def used_by(workloads: Iterable[Data], world: World) -> LeafUsage:
         requests = {it.name: adjusted(it, namespace, world).requests for it in given}
         for assigned in structs(each, "status", "admission", "podSetAssignments"):
             placed, of_pod = mapping(assigned, "topologyAssignment"), requests.get(text(assigned, "name"), {})
+            levels, flavors = texts(placed, "levels"), string_map(assigned, "flavors").values()
             for values, count in _assigned_domains(placed):
-                for leaf in dict.fromkeys(
-                    _leaf(values, texts(placed, "levels"), flavor) for flavor in string_map(assigned, "flavors").values()
-                ):
-                    own = found.setdefault(leaf, {})
-                    for name, one in {**of_pod, "pods": 1}.items():
-                        own[name] = own.get(name, 0) + one * count
+                for leaf in dict.fromkeys(_leaf(values, levels, flavor) for flavor in flavors):
+                    _add(found, leaf, of_pod, count)
     return found
 
 
@@ -147,7 +149,7 @@ class _Search:
         self.free = bool(asked.unconstrained) or is_implied or (bool(asked.slices) and asked.required is None and asked.preferred is None)
         self.level = _level(pods, levels) or (levels[-1] if is_implied else None)
         self.roots, self.by_level = _tree(world.nodes or (), flavor, levels)
-        self.excluded: dict[str, int] = {}
+        self.excluded = Counter[str]()
         self.total = 0
         self.size = asked.slices[0][1] if asked.slices else 1
         self.slice_level = levels.index(asked.slices[0][0]) if asked.slices and asked.slices[0][0] in levels else len(levels) - 1
@@ -214,19 +216,19 @@ class _Search:
         of_leader = _with_pod(self.leader) if self.leader else {}
         for leaf in self.by_level[-1]:
             self.total += 1
-            why = self._misses(leaf.nodes) if by_host and leaf.nodes else ""
+            why = misses(self.pods.spec, leaf.nodes, self.flavor.tolerations) if by_host and leaf.nodes else ""
             if why:
-                self.excluded[why] = self.excluded.get(why, 0) + 1
+                self.excluded[why] += 1
                 continue
-            used = self.used.get(_leaf(leaf.values, self.levels, self.flavor.name), {})
-            left = {name: each - used.get(name, 0) for name, each in leaf.capacity.items()}
+            used = self.used.get(_leaf(leaf.values, self.levels, self.flavor.name), Counter())
+            left = {name: each - used[name] for name, each in leaf.capacity.items()}
             leaf.pods, limiting = _times(requests, left)
             if of_leader and _times(of_leader, left)[0]:
                 leaf.leaders = 1
                 left = {name: each - of_leader.get(name, 0) for name, each in left.items()}
             leaf.led, _ = _times(requests, left)
             if not leaf.pods:
-                self.excluded[f"too little {limiting}"] = self.excluded.get(f"too little {limiting}", 0) + 1
+                self.excluded[f"too little {limiting}"] += 1
         for root in self.roots:
             self._fill(root, 0)
 
@@ -244,10 +246,6 @@ class _Search:
             domain.slices = domain.pods // self.size
         if not self.leader:
             domain.led = domain.slices
-
-    def _misses(self, node: AlikeNodes) -> str:
-        """Why the pods cannot run on a node, whatever is free on it."""
-        return misses(self.pods.spec, node, self.flavor.tolerations)
 
     # Which domains hold the pods.
 
@@ -325,16 +323,8 @@ class _Search:
         return f"{room}; of {self.total} domains: {excluded}" if excluded else room
 
 
-def _slices(each: Domain) -> int:
-    return each.slices
-
-
-def _pods_in_domain(each: Domain) -> int:
-    return each.pods
-
-
-def _led(each: Domain) -> int:
-    return each.led
+#: What a domain has room for, in the course of a search.
+_slices, _pods_in_domain, _led = map(attrgetter, ("slices", "pods", "led"))
 
 
 def _best(domains: Sequence[Domain], needed: int, room: Callable[[Domain], int], leaders: int = 0) -> Domain:
@@ -372,8 +362,7 @@ def _tree(nodes: Sequence[AlikeNodes], flavor: Flavor, levels: Sequence[str]) ->
                         found[depth - 1][values[:depth]].children.append(domain)
             leaf = found[-1][values]
             leaf.nodes = leaf.nodes or each
-            for name, value in each.allocatable.items():
-                leaf.capacity[name] = leaf.capacity.get(name, 0) + value
+            leaf.capacity.update(each.allocatable)
     return list(found[0].values()), [list(each.values()) for each in found]
 
 
@@ -403,11 +392,10 @@ _GIB = 2**30
 def no_node_for(spec: Data, nodes: Sequence[AlikeNodes], tolerations: Sequence[Data] = ()) -> str:
     """Why none of some nodes can run a pod, however little else runs; empty where one can. *tolerations*: what a queue may add to it."""
     wanted = {name: amount(name, each) for name, each in pod_requests(spec).items()}
-    missed: dict[str, int] = {}
-    left = []
+    missed, left = Counter[str](), []
     for each in nodes:
         if why := misses(spec, each, tolerations):
-            missed[why] = missed.get(why, 0) + each.count
+            missed[why] += each.count
         else:
             left.append(each)
     if any(not _beyond(each, wanted) for each in left):

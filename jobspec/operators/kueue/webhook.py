@@ -140,8 +140,7 @@ def fair_weight(workload: Workload, target: Target) -> Iterator[Finding]:
 def queue_namespaces(workload: Workload, target: Target) -> Iterator[Finding]:
     """`namespaceSelector` of a ClusterQueue must be a valid label selector."""
     path = ("spec", "namespaceSelector")
-    for each in selector_problems(value_at(workload.document.data, path), path):
-        yield Finding(each.path, each.message, each.hint)
+    yield from (Finding(each.path, each.message, each.hint) for each in selector_problems(value_at(workload.document.data, path), path))
 
 
 def check_flavors(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -254,8 +253,7 @@ def workload_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     assert workload.old
     conditions = structs(workload.old.data, "status", "conditions")
     has_quota = any((each.get("type"), each.get("status")) == ("QuotaReserved", "True") for each in conditions)
-    shape = shapes.load(workload.document.api_version, "Workload", target)
-    assert shape
+    shape = shapes.part(workload.document.api_version, "Workload", target)
     now, before = (encode_as_go(filled(each.data, shape), shape) for each in (workload.document, workload.old))
     if has_quota and _as_many(value_at(now, _POD_SETS), value_at(before, _POD_SETS)) != value_at(before, _POD_SETS):
         yield Finding(_POD_SETS, "the pod sets of a Workload with quota cannot be changed")

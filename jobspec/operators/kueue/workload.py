@@ -15,7 +15,7 @@ from jobspec import kinds
 from jobspec.diagnostics import Data, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
-from jobspec.documents.marked_tree import MarkedTree, as_document, marked, set_by
+from jobspec.documents.marked_tree import MarkedTree, as_document, marked, of_kind, set_by
 from jobspec.go.values import TRUE_WORDS, integer, mapping, number, string_map, structs, text, texts
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kinds import GroupKind
@@ -123,26 +123,12 @@ class QueuedWorkload:
 
     def as_object(self) -> Data:
         """The Workload as a manifest."""
-        metadata = mapping(self.job, "metadata")
-        made = {"name": self.name, "namespace": self.namespace, **({"labels": own} if (own := self._labels()) else {})}
-        owner = {"apiVersion": self.job["apiVersion"], "kind": self.kind[1], "name": self.job_name, "uid": text(metadata, "uid") or "<uid>"}
-        spec = {
-            "queueName": self.queue,
-            "podSets": [_pod_set(each) for each in self.pod_sets],
-            **self._priority(),
-            "active": True,
-        }
-        references = [{**owner, "controller": True, "blockOwnerDeletion": True}]
-        return {
-            "apiVersion": f"{GROUP}/v1beta2",
-            "kind": "Workload",
-            "metadata": {**made, "ownerReferences": references},
-            "spec": spec,
-        }
-
-    def _labels(self) -> dict[str, str]:
         uid = text(mapping(self.job, "metadata"), "uid")
-        return {f"{GROUP}/job-uid": uid} if uid else {}
+        made = {"name": self.name, "namespace": self.namespace, **({"labels": {f"{GROUP}/job-uid": uid}} if uid else {})}
+        owner = {"apiVersion": self.job["apiVersion"], "kind": self.kind[1], "name": self.job_name, "uid": uid or "<uid>"}
+        metadata = {**made, "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}]}
+        spec = {"queueName": self.queue, "podSets": [_pod_set(each) for each in self.pod_sets], **self._priority(), "active": True}
+        return {"apiVersion": f"{GROUP}/v1beta2", "kind": "Workload", "metadata": metadata, "spec": spec}
 
     def _priority(self) -> Data:
         name, kind = priority_class(self.job, self.kind, self.pod_sets)
@@ -248,20 +234,17 @@ def _with_changes(tree: MarkedTree | None, change: Any, kueue: Mark) -> MarkedTr
 def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Iterator[QueuedPodSet]:
     spec = mapping(job.data, "spec")
     if job.group_kind == kinds.PYTORCHJOB:
-        replicas = mapping(spec, "pytorchReplicaSpecs")
+        label, replicas = "training.kubeflow.org/replica-index", mapping(spec, "pytorchReplicaSpecs")
         for name in REPLICA_TYPES:
             if isinstance(each := replicas.get(name), dict):
                 count, template = number(each, "replicas"), mapping(each, "template")
-                yield _with_topology(
-                    QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label="training.kubeflow.org/replica-index")
-                )
+                yield _with_topology(QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label=label))
     elif job.group_kind == kinds.JOB:
         least = string_map(mapping(job.data, "metadata"), "annotations").get(FEWEST, "")
         yield _with_topology(QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
     else:
-        yield from map(
-            _of_replicated_job, structs(_jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec, "replicatedJobs")
-        )
+        jobset = _jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec
+        yield from map(_of_replicated_job, structs(jobset, "replicatedJobs"))
 
 
 _TRAINER = "2.2.1"
@@ -276,10 +259,9 @@ def _jobset(job: Document, context: Sequence[Document], target: Target) -> Data:
         expansion = expand(job, context, {**target, "trainer": _TRAINER}, first_and_last_only=True, skip_server_checks=True)
     except JobspecError as error:
         raise _NoPodSets(str(error)) from None
-    made = next((each for each in expansion.objects if each.value["kind"].value == "JobSet"), None)
-    if made is None:
-        raise _NoPodSets(next((each.message for each in expansion.diagnostics), "the trainer makes no JobSet of it"))
-    return mapping(made.data(), "spec")
+    for made in of_kind(expansion.objects, "JobSet"):
+        return mapping(made.data(), "spec")
+    raise _NoPodSets(next((each.message for each in expansion.diagnostics), "the trainer makes no JobSet of it"))
 
 
 def _of_replicated_job(each: Data) -> QueuedPodSet:

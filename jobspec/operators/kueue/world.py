@@ -5,14 +5,17 @@ Follows `clusterQueue`, `resourceNode` and `Snapshot`, sigs.k8s.io/kueue pkg/cac
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from jobspec.diagnostics import grouped
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
 from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.problems import listed
 from jobspec.operators.kueue.versions import as_v1beta2
 
 TYPE_CHECKING = False
@@ -164,14 +167,14 @@ class World:
         rules = {text(each, "input"): each for each in structs(configured, "transformations")}
         asked = {name: each for name, each in requests.items() if not name.startswith(excluded)}
         found = {name: each for name, each in asked.items() if text(rules.get(name, {}), "strategy") != "Replace"}
-        made: dict[str, int] = {}
+        made = Counter[str]()
         for name, rule in rules.items():
             if name in asked:
                 times = asked.get(text(rule, "multiplyBy"))
                 nanos = asked[name] * _nanos_per_unit(name)
                 nanos = nanos if times is None else nanos * times * _nanos_per_unit(text(rule, "multiplyBy")) // 10**9
                 for output, factor in mapping(rule, "outputs").items():
-                    made[output] = made.get(output, 0) + nanos * quantity(str(factor)).nanos // 10**9
+                    made[output] += nanos * quantity(str(factor)).nanos // 10**9
         for name, nanos in made.items():
             found[name] = found.get(name, 0) - (-max(0, nanos) // _nanos_per_unit(name))
         return found
@@ -211,9 +214,7 @@ class World:
     @cached_property
     def subtree(self) -> Mapping[Place, Mapping[Cell, int]]:
         """The quota of each place and all below it, without what those do not lend."""
-        children: dict[Place, list[Place]] = {}
-        for place, parent in self.parents.items():
-            children.setdefault(parent, []).append(place)
+        children = grouped(self.parents, lambda place: self.parents[place])
         found: dict[Place, dict[Cell, int]] = {}
 
         def fill(place: Place) -> dict[Cell, int]:
@@ -296,17 +297,13 @@ class World:
         found: Usage = {}
         for name, each in self.queues.items():
             reserved = structs(mapping(each.data, "status"), "flavorsReservation")
-            cells = [
-                ((text(flavor, "name"), text(it, "name")), amount(text(it, "name"), it.get("total", 0)))
-                for flavor in reserved
-                for it in structs(flavor, "resources")
-            ]
+            said = [(text(flavor, "name"), text(it, "name"), it) for flavor in reserved for it in structs(flavor, "resources")]
+            cells = [((flavor, resource), amount(resource, it.get("total", 0))) for flavor, resource, it in said]
             if not reserved:
                 own = [it for it in self.admitted if text(mapping(it, "status", "admission"), "clusterQueue") == name]
                 cells = [cell for it in own for cell in usage_of(it).items()]
-            for cell, value in cells:
-                if not self.in_cycle(("ClusterQueue", name)):
-                    self.with_usage(found, ("ClusterQueue", name), cell, value)
+            for cell, value in cells if not self.in_cycle(each.place) else ():
+                self.with_usage(found, each.place, cell, value)
         return found
 
 
@@ -317,14 +314,17 @@ def is_pending(workload: Data) -> bool:
 
 
 def _is_active(workload: Data) -> bool:
-    conditions = structs(workload, "status", "conditions")
-    is_finished = any(text(each, "type") == "Finished" and text(each, "status") == "True" for each in conditions)
-    return not is_finished and mapping(workload, "spec").get("active") is not False
+    return not has_condition(workload, "Finished") and mapping(workload, "spec").get("active") is not False
+
+
+def has_condition(data: Data | None, kind: str, status: str = "True") -> bool:
+    """Whether an object says that a condition has a status."""
+    return any((text(each, "type"), text(each, "status")) == (kind, status) for each in structs(data, "status", "conditions"))
 
 
 def usage_of(workload: Data) -> dict[Cell, int]:
     """What an admitted Workload uses, without the pods that it has no more need of."""
-    found: dict[Cell, int] = {}
+    found: Counter[Cell] = Counter()
     counts = {text(each, "name"): number(each, "count") or 0 for each in structs(workload, "spec", "podSets")}
     done = {text(each, "name"): number(each, "count") or 0 for each in structs(workload, "status", "reclaimablePods")}
     for each in structs(workload, "status", "admission", "podSetAssignments"):
@@ -333,8 +333,7 @@ def usage_of(workload: Data) -> dict[Cell, int]:
         left = min(count, max(0, counts.get(name, count) - done.get(name, 0)))
         for resource, flavor in string_map(each, "flavors").items():
             value = amount(resource, mapping(each, "resourceUsage").get(resource, 0))
-            value = value if left == count else value // count * left
-            found[flavor, resource] = found.get((flavor, resource), 0) + value
+            found[flavor, resource] += value if left == count else value // count * left
     return found
 
 
@@ -408,15 +407,16 @@ class QueueInCohort:
         if (text(self.spec, "stopPolicy") or "None") != "None":
             found.append(f"is stopped: `stopPolicy: {self.spec['stopPolicy']}`")
         if missing := [each for each in self.flavors if world.flavor(each) is None]:
-            found.append(f"has no ResourceFlavor {_listed(missing)}")
+            found.append(f"has no ResourceFlavor {listed(missing)}")
         if world.closed and (missing := sorted(each for each in self.checks if not world.object("AdmissionCheck", each))):
-            found.append(f"has no AdmissionCheck {_listed(missing)}")
-        found += [f"waits for the inactive AdmissionCheck `{each}`" for each in sorted(self.checks) if self._is_inactive(each)]
+            found.append(f"has no AdmissionCheck {listed(missing)}")
+        inactive = [each for each in sorted(self.checks) if has_condition(world.object("AdmissionCheck", each), "Active", "False")]
+        found += [f"waits for the inactive AdmissionCheck `{each}`" for each in inactive]
         several = self.checks_of("multikueue")
         if len(several) > 1:
-            found.append(f"has several MultiKueue checks: {_listed(several)}")
+            found.append(f"has several MultiKueue checks: {listed(several)}")
         if partial := [each for each in several if self.checks[each] != frozenset(self.flavors)]:
-            found.append(f"has a MultiKueue check for some flavors alone: {_listed(partial)}")
+            found.append(f"has a MultiKueue check for some flavors alone: {listed(partial)}")
         if several and self.checks_of("provisioning-request"):
             found.append("has both a MultiKueue check and one for ProvisioningRequests")
         topologies = {name: each.topology for name in self.flavors if (each := world.flavor(name)) and each.topology}
@@ -425,15 +425,6 @@ class QueueInCohort:
         if world.in_cycle(self.place):
             found.append("has cohorts whose parents form a cycle")
         return found
-
-    def _is_inactive(self, check: str) -> bool:
-        """Whether a check says of itself that it is not active."""
-        conditions = structs(self.world.object("AdmissionCheck", check) or {}, "status", "conditions")
-        return any(text(each, "type") == "Active" and text(each, "status") == "False" for each in conditions)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{each}`" for each in names)
 
 
 def _quotas(data: Data) -> dict[Cell, CellQuota]:
