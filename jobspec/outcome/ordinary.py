@@ -234,13 +234,8 @@ def _ordinary_amounts(given: Any) -> dict[str, int] | None:
     """The amounts in thousandths; None where one of them is not ordinary."""
     if type(given) is not dict:
         return None
-    found: dict[str, int] = {}
-    for name, amount in given.items():
-        thousandths = _ordinary_amount(name, amount)
-        if thousandths is None:
-            return None
-        found[name] = thousandths
-    return found
+    found = {name: thousandths for name, amount in given.items() if (thousandths := _ordinary_amount(name, amount)) is not None}
+    return found if len(found) == len(given) else None
 
 
 def _ordinary_amount(name: Any, amount: Any) -> int | None:
@@ -303,18 +298,14 @@ _VARIABLE = object_of({"name": _is_variable, "value": is_text}, "name")
 _VARIABLE_FROM = object_of({"name": _is_variable, "valueFrom": lambda value: _SOURCE(value) and len(value) == 1}, "name", "valueFrom")
 _WHOLE_SOURCE = object_of({"configMapRef": _REFERENCE, "secretRef": _REFERENCE})
 _PORT = object_of({"name": _is_port_name, "containerPort": is_port, "protocol": one_of("TCP")}, "name", "containerPort")
-_MOUNT = object_of(
-    {"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative},
-    *("name", "mountPath"),
-)
+_MOUNT = object_of({"name": is_label_name, "mountPath": _is_absolute, "readOnly": is_flag, "subPath": _is_relative}, "name", "mountPath")
 _TEXTS = list_of(is_text)
 _USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
 _OF_ANY_CONTAINER = {
     "name": is_label_name,
     "image": _is_image,
     "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
-    "command": _TEXTS,
-    "args": _TEXTS,
+    **dict.fromkeys(("command", "args"), _TEXTS),
     "workingDir": is_text,
     "env": list_of(lambda value: _VARIABLE(value) or _VARIABLE_FROM(value)),
     "envFrom": list_of(lambda value: _WHOLE_SOURCE(value) and len(value) == 1),
@@ -322,8 +313,7 @@ _OF_ANY_CONTAINER = {
     "resources": is_ordinary_amounts,
     "volumeMounts": list_of(_MOUNT),
     "securityContext": object_of({**_USERS, "privileged": is_flag, "capabilities": object_of({"add": _TEXTS, "drop": _TEXTS})}),
-    "stdin": is_flag,
-    "tty": is_flag,
+    **dict.fromkeys(("stdin", "tty"), is_flag),
 }
 _EXEC = object_of({"exec": object_of({"command": some_of(is_text)}, "command")}, "exec")
 _CONTAINER = object_of({**_OF_ANY_CONTAINER, "lifecycle": object_of({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
@@ -341,14 +331,8 @@ _VOLUME = object_of(
     },
     "name",
 )
-_TOLERATION = object_of(
-    {
-        "key": is_key,
-        "operator": one_of("Exists", "Equal"),
-        "value": is_label_value,
-        "effect": one_of("NoSchedule", "PreferNoSchedule", "NoExecute"),
-    }
-)
+_EFFECT = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
+_TOLERATION = object_of({"key": is_key, "operator": one_of("Exists", "Equal"), "value": is_label_value, "effect": _EFFECT})
 
 
 def _is_toleration(value: Any) -> bool:
@@ -357,11 +341,8 @@ def _is_toleration(value: Any) -> bool:
     return not value.get("value") if value.get("operator") == "Exists" else "key" in value
 
 
-_REQUIREMENT = object_of(
-    {"key": is_key, "operator": one_of("In", "NotIn", "Exists", "DoesNotExist"), "values": some_of(is_label_value)},
-    "key",
-    "operator",
-)
+_OPERATOR = one_of("In", "NotIn", "Exists", "DoesNotExist")
+_REQUIREMENT = object_of({"key": is_key, "operator": _OPERATOR, "values": some_of(is_label_value)}, "key", "operator")
 
 
 def _is_requirement(value: Any) -> bool:
@@ -379,35 +360,25 @@ _POD_AFFINITY = object_of(
         "preferredDuringSchedulingIgnoredDuringExecution": list_of(_PREFERRED_TERM),
     }
 )
-_TEMPLATE = object_of(
+_POD = object_of(
     {
-        "metadata": is_ordinary_metadata,
-        "spec": object_of(
-            {
-                "containers": some_of(_CONTAINER),
-                "initContainers": list_of(_INIT_CONTAINER),
-                "volumes": list_of(lambda value: _VOLUME(value) and len(value) <= 2),
-                "nodeSelector": are_labels,
-                "tolerations": list_of(_is_toleration),
-                "affinity": object_of({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
-                "restartPolicy": one_of("Never", "OnFailure", "Always"),
-                "serviceAccountName": is_name,
-                "schedulerName": is_name,
-                "imagePullSecrets": list_of(object_of({"name": is_text})),
-                "automountServiceAccountToken": is_flag,
-                "enableServiceLinks": is_flag,
-                "hostIPC": is_flag,
-                "hostPID": is_flag,
-                "hostNetwork": is_flag,
-                "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
-                "terminationGracePeriodSeconds": is_number,
-                "securityContext": object_of({**_USERS, "fsGroup": is_number}),
-            },
-            "containers",
-        ),
+        "containers": some_of(_CONTAINER),
+        "initContainers": list_of(_INIT_CONTAINER),
+        "volumes": list_of(lambda value: _VOLUME(value) and len(value) <= 2),
+        "nodeSelector": are_labels,
+        "tolerations": list_of(_is_toleration),
+        "affinity": object_of({"nodeAffinity": _NODE_AFFINITY, "podAffinity": _POD_AFFINITY, "podAntiAffinity": _POD_AFFINITY}),
+        "restartPolicy": one_of("Never", "OnFailure", "Always"),
+        **dict.fromkeys(("serviceAccountName", "schedulerName"), is_name),
+        "imagePullSecrets": list_of(object_of({"name": is_text})),
+        **dict.fromkeys(("automountServiceAccountToken", "enableServiceLinks", "hostIPC", "hostPID", "hostNetwork"), is_flag),
+        "dnsPolicy": one_of("ClusterFirst", "Default", "ClusterFirstWithHostNet"),
+        "terminationGracePeriodSeconds": is_number,
+        "securityContext": object_of({**_USERS, "fsGroup": is_number}),
     },
-    "spec",
+    "containers",
 )
+_TEMPLATE = object_of({"metadata": is_ordinary_metadata, "spec": _POD}, "spec")
 
 
 def is_ordinary_template(template: Any) -> bool:
@@ -422,19 +393,15 @@ def _fits_together(spec: Pod) -> bool:
     return (
         _are_different(each["name"] for each in containers)
         and _are_different(volumes)
-        and all(_mounts_fit(container, volumes) and _ports_fit(container) for container in containers)
+        and all(_mounts_and_ports_fit(container, volumes) for container in containers)
         and (len(containers) == 1 or not spec.get("hostNetwork"))
     )
 
 
-def _mounts_fit(container: Pod, volumes: list[str]) -> bool:
-    mounts = container.get("volumeMounts", ())
-    return all(each["name"] in volumes for each in mounts) and _are_different(each["mountPath"] for each in mounts)
-
-
-def _ports_fit(container: Pod) -> bool:
-    ports = container.get("ports", ())
-    return _are_different(each["name"] for each in ports) and _are_different(each["containerPort"] for each in ports)
+def _mounts_and_ports_fit(container: Pod, volumes: list[str]) -> bool:
+    mounts, ports = container.get("volumeMounts", ()), container.get("ports", ())
+    unique = [(mounts, "mountPath"), (ports, "name"), (ports, "containerPort")]
+    return all(each["name"] in volumes for each in mounts) and all(_are_different(each[name] for each in items) for items, name in unique)
 
 
 def _are_different(values: Iterable[Any]) -> bool:
@@ -511,43 +478,32 @@ def _is_harmless(word: CommandWord) -> bool:
 _LONGEST_PYTORCHJOB_NAME = 40
 is_count_of_pods = between(1, 9999)
 """So short that it may stand in a name."""
-_ROLE = {
-    "replicas": is_count_of_pods,
-    "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
-    "template": is_ordinary_template,
-}
-_ROLES = object_of({"Master": object_of(_ROLE, "template"), "Worker": object_of(_ROLE, "template")})
+_POLICY = one_of("Always", "OnFailure", "Never", "ExitCode")
+_ROLE = object_of({"replicas": is_count_of_pods, "restartPolicy": _POLICY, "template": is_ordinary_template}, "template")
+_ROLES = object_of({"Master": _ROLE, "Worker": _ROLE})
 _TARGET = object_of({"type": one_of("Utilization"), "averageUtilization": between(1, 2**31 - 1)}, "type", "averageUtilization")
-_METRIC = object_of(
-    {"type": one_of("Resource"), "resource": object_of({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")},
-    *("type", "resource"),
-)
+_RESOURCE = object_of({"name": one_of("cpu", "memory"), "target": _TARGET}, "name", "target")
+_METRIC = object_of({"type": one_of("Resource"), "resource": _RESOURCE}, "type", "resource")
 """What an autoscaler goes by."""
+_ELASTIC = object_of(
+    {
+        "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
+        "rdzvHost": is_name,
+        "rdzvPort": is_port,
+        "rdzvId": is_text,
+        "maxRestarts": is_number,
+        **dict.fromkeys(("minReplicas", "maxReplicas"), is_count_of_pods),
+        "metrics": some_of(_METRIC),
+    },
+    *("minReplicas", "maxReplicas"),
+)
+_SECONDS_AND_RETRIES = dict.fromkeys(("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"), is_number)
 _SPEC = object_of(
     {
         "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
         "nprocPerNode": is_process_count,
-        "elasticPolicy": object_of(
-            {
-                "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
-                "rdzvHost": is_name,
-                "rdzvPort": is_port,
-                "rdzvId": is_text,
-                "maxRestarts": is_number,
-                "minReplicas": is_count_of_pods,
-                "maxReplicas": is_count_of_pods,
-                "metrics": some_of(_METRIC),
-            },
-            *("minReplicas", "maxReplicas"),
-        ),
-        "runPolicy": object_of(
-            {
-                "cleanPodPolicy": one_of("All", "Running", "None"),
-                "ttlSecondsAfterFinished": is_number,
-                "activeDeadlineSeconds": is_number,
-                "backoffLimit": is_number,
-            }
-        ),
+        "elasticPolicy": _ELASTIC,
+        "runPolicy": object_of({"cleanPodPolicy": one_of("All", "Running", "None"), **_SECONDS_AND_RETRIES}),
     },
     "pytorchReplicaSpecs",
 )
@@ -557,8 +513,9 @@ def has_ordinary_pytorchjob_objects(data: dict[str, Any], target: Target) -> boo
     """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
     if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_PYTORCHJOB_NAME) or not _SPEC(data.get("spec")):
         return False
-    spec = data["spec"]
-    return all(map(_is_ordinary_role, _roles(data).values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+    policy, roles = data["spec"].get("elasticPolicy"), _roles(data)
+    is_fixed = policy is None or (list(roles) == ["Worker"] and policy["minReplicas"] <= policy["maxReplicas"])
+    return is_fixed and all(map(_is_ordinary_role, roles.values()))
 
 
 def _is_ordinary_role(role: dict[str, Any]) -> bool:
@@ -570,12 +527,6 @@ def _is_ordinary_role(role: dict[str, Any]) -> bool:
         and WAITING_CONTAINER not in (*names, *containers_of(template))
         and has_room_for_port(training, PORT, PORT_NUMBER)
     )
-
-
-def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
-    """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
-    policy = spec["elasticPolicy"]
-    return list(spec["pytorchReplicaSpecs"]) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
 
 
 def has_ordinary_pytorchjob_programs(data: dict[str, Any]) -> bool:
@@ -624,39 +575,17 @@ _PATCHED_POD = object_of(
         "containers": list_of(object_of({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
     }
 )
-_PATCHED_JOB = object_of(
-    {"name": one_of(NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
-    *("name", "template"),
-)
-_PATCH = object_of(
-    {
-        "manager": is_text,
-        "trainingRuntimeSpec": _nested(
-            object_of(
-                {
-                    "metadata": is_ordinary_metadata,
-                    "spec": _nested(one_item(_PATCHED_JOB), "replicatedJobs"),
-                },
-                "spec",
-            ),
-            "template",
-        ),
-    },
-    "trainingRuntimeSpec",
-)
+_PATCHED_JOB = object_of({"name": one_of(NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")}, "name", "template")
+_PATCHED_JOBSET = object_of({"metadata": is_ordinary_metadata, "spec": _nested(one_item(_PATCHED_JOB), "replicatedJobs")}, "spec")
+_PATCH = object_of({"manager": is_text, "trainingRuntimeSpec": _nested(_PATCHED_JOBSET, "template")}, "trainingRuntimeSpec")
+_COUNTS = {"numNodes": is_count_of_pods, "numProcPerNode": is_process_count}
 _JOB = object_of(
     {
         "runtimeRef": is_anything,
         "activeDeadlineSeconds": is_number,
         "labels": are_labels,
         "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
-        "trainer": object_of(
-            {
-                **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
-                "numNodes": is_count_of_pods,
-                "numProcPerNode": is_process_count,
-            }
-        ),
+        "trainer": object_of({**dict.fromkeys(_OF_CONTAINER, is_anything), **_COUNTS}),  # looked at in the runtime's container
     },
     "runtimeRef",
 )
@@ -668,29 +597,10 @@ def _trains(value: Any) -> bool:
     return type(value) is dict and value == {ANCESTOR: TRAINER}
 
 
-_REPLICATED = object_of(
-    {
-        "name": one_of(NODE),
-        "template": object_of(
-            {
-                "metadata": object_of({"labels": _trains}, "labels"),
-                "spec": object_of({"template": is_ordinary_template}, "template"),
-            },
-            *("metadata", "spec"),
-        ),
-    },
-    *("name", "template"),
-)
-_RUNTIME = object_of(
-    {
-        "mlPolicy": object_of(
-            {"numNodes": is_count_of_pods, "torch": object_of({"numProcPerNode": is_process_count})},
-            "torch",
-        ),
-        "template": _nested(one_item(_REPLICATED), "spec", "replicatedJobs"),
-    },
-    *("mlPolicy", "template"),
-)
+_BATCH_JOB = object_of({"metadata": _nested(_trains, "labels"), "spec": _nested(is_ordinary_template, "template")}, "metadata", "spec")
+_REPLICATED = object_of({"name": one_of(NODE), "template": _BATCH_JOB}, "name", "template")
+_TORCH = object_of({"numNodes": is_count_of_pods, "torch": object_of({"numProcPerNode": is_process_count})}, "torch")
+_RUNTIME = object_of({"mlPolicy": _TORCH, "template": _nested(one_item(_REPLICATED), "spec", "replicatedJobs")}, "mlPolicy", "template")
 
 
 def has_ordinary_trainjob_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
