@@ -60,20 +60,6 @@ class Replicas:
 class TrainingJob:
     """A PyTorchJob that is stored, and the operator's release."""
 
-    __slots__ = (
-        "elastic",
-        "first_and_last_only",
-        "gang_scheduler",
-        "name",
-        "namespace",
-        "operator",
-        "owners",
-        "processes",
-        "replicas",
-        "since_1_8",
-        "tree",
-    )
-
     def __init__(self, document: Document, target: Target, *, gang_scheduler: str, first_and_last_only: bool) -> None:
         shape = shapes.load(document.api_version, document.kind, target)
         release = target["training-operator"]
@@ -103,23 +89,16 @@ class TrainingJob:
 
 
 def _replicas(spec: MarkedTree, template: Shape | None, operator: Mark) -> dict[str, Replicas]:
-    given: dict[str, MarkedTree] = {_in_camel_case(name): each for name, each in spec.entries("pytorchReplicaSpecs")}
+    known = {name.lower(): name for name in REPLICA_TYPES}
+    given: dict[str, MarkedTree] = {known.get(name.lower(), name): each for name, each in spec.entries("pytorchReplicaSpecs")}
     order = sorted(given, key=lambda name: REPLICA_TYPES.index(name) if name in REPLICA_TYPES else len(REPLICA_TYPES))
     return {name: _replica_type(name, given[name], template, operator) for name in order}
 
 
-def _in_camel_case(name: str) -> str:
-    return next((known for known in REPLICA_TYPES if known.lower() == name.lower()), name)
-
-
 def _replica_type(name: str, spec: MarkedTree, shape: Shape | None, operator: Mark) -> Replicas:
-    template = as_go_writes(spec.get("template") or set_by(operator, {}), shape)
-    return Replicas(
-        name,
-        spec.get("replicas") or MarkedTree(1, operator),
-        spec.get("restartPolicy") or MarkedTree("OnFailure", operator),
-        _with_port(template, operator),
-    )
+    template = _with_port(as_go_writes(spec.get("template") or set_by(operator, {}), shape), operator)
+    count, policy = spec.get("replicas") or MarkedTree(1, operator), spec.get("restartPolicy") or MarkedTree("OnFailure", operator)
+    return Replicas(name, count, policy, template)
 
 
 def _with_port(template: MarkedTree, operator: Mark) -> MarkedTree:

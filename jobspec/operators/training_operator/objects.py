@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jobspec.diagnostics import Diagnostic, Problem
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, set_by, text
 from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
@@ -50,7 +50,8 @@ def expand_pytorchjob(
     if nothing:
         return Expansion((), nothing)
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler, first_and_last_only=first_and_last_only)
-    objects, wrong = _autoscalers(job, document, target, skip_server_checks=skip_server_checks)
+    objects = list(autoscalers(job, target))
+    wrong = [each for made in objects for each in _refusals(made, document, target)] if not skip_server_checks else []
     wrong += failures_in_pods(job, document)
     if wrong:
         return Expansion(objects, wrong)
@@ -76,26 +77,15 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
     return list(failures_at_once(document, target)) or suspension(document)
 
 
-def _autoscalers(
-    job: TrainingJob, document: Document, target: Target, *, skip_server_checks: bool
-) -> tuple[list[MarkedTree], list[Diagnostic]]:
-    """The autoscaler, where the job has metrics for one, and why the server refuses it, upon which the operator makes nothing else."""
-    made = list(autoscalers(job, target))
-    wrong = [] if skip_server_checks else [(each, problem) for each in made for problem in _refusals(each, target)]
-    return made, [_refused(document, text(each, "metadata", "name"), problem) for each, problem in wrong]
-
-
-def _refusals(autoscaler: MarkedTree, target: Target) -> list[Problem]:
+def _refusals(autoscaler: MarkedTree, document: Document, target: Target) -> Iterator[Diagnostic]:
+    """Why the server refuses an autoscaler, upon which the operator makes nothing else."""
     from jobspec.kubernetes.builtin import builtin_problems
 
     data = with_generated_names(autoscaler)
-    return builtin_problems(data, data["apiVersion"], data["kind"], target, encoded=True)
-
-
-def _refused(document: Document, name: str, problem: Problem) -> Diagnostic:
-    message = f"autoscaler `{name}` refused, and the operator then creates no pods: {problem.message}"
-    path = ("spec", "elasticPolicy", *problem.path[1:]) if problem.path[0] == "spec" else problem.path
-    return document.problem("autoscaler-refused", message, path, at_key=problem.at_key, hint=problem.hint)
+    for problem in builtin_problems(data, data["apiVersion"], data["kind"], target, encoded=True):
+        message = f"autoscaler `{text(autoscaler, 'metadata', 'name')}` refused, and the operator then creates no pods: {problem.message}"
+        path = ("spec", "elasticPolicy", *problem.path[1:]) if problem.path[0] == "spec" else problem.path
+        yield document.problem("autoscaler-refused", message, path, at_key=problem.at_key, hint=problem.hint)
 
 
 # The headless services of a PyTorchJob, one for each pod, so that pods find each other by name.
@@ -134,13 +124,9 @@ def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
     metrics = policy.get("metrics") if policy else None
     if policy is None or metrics is None:
         return
-    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", target)
-    metrics = as_go_writes(metrics, shape and shape.at(("spec", "elasticPolicy", "metrics")))
+    metrics = as_go_writes(metrics, shapes.part("kubeflow.org/v1", "PyTorchJob", target, ("spec", "elasticPolicy", "metrics")))
     limits = {name: policy.value[name] for name in ("minReplicas", "maxReplicas") if name in policy.value}
-    spec = {
-        "scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name},
-        **limits,
-        **({"metrics": metrics} if metrics.value else {}),
-    }
+    scaled = {"scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name}}
     kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    spec = {**scaled, **limits, **({"metrics": metrics} if metrics.value else {})}
     yield set_by(job.operator, {**kind, "metadata": metadata(job, job.name), "spec": spec})

@@ -60,23 +60,15 @@ def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas)
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
     added = variables(job, replicas, index)
     spec = each_item(common, "containers", lambda container: with_appended(container, "env", added, job.operator))
-    group = group_labels(job) if job.gang_scheduler else {}
-    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **group})
+    group_labels, notes = _of_group(job, replicas)
+    ours = {"labels": {**labels(job, replicas, index), **role_label(job, replicas, index), **group_labels}, "annotations": notes}
     own = {name: replicas.template.get("metadata", name) for name in ("labels", "annotations", "finalizers")}
-    notes = group_annotations(job, replicas)
-    about = metadata(
-        job,
-        object_name(job, replicas, index),
-        labels=_added(own["labels"], ours),
-        annotations=_added(own["annotations"], set_by(job.operator, notes)) if notes else own["annotations"],
-        finalizers=own["finalizers"],
-    )
+    for name, each in ours.items():
+        if each:
+            before, new = own[name], set_by(job.operator, each)
+            own[name] = with_fields(before, new.value) if before else new
+    about = metadata(job, object_name(job, replicas, index), **own)
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
-
-
-def _added(own: MarkedTree | None, ours: MarkedTree) -> MarkedTree:
-    """The labels or annotations of a template with the operator's."""
-    return with_fields(own, ours.value) if own else ours
 
 
 # The variables that the operator adds to every container of a pod, behind those of the job; init containers get none.
@@ -179,12 +171,13 @@ _POLICY = ("spec", "runPolicy", "schedulingPolicy")
 def pod_groups(job: TrainingJob, context: Sequence[Document], target: Target) -> Iterator[MarkedTree]:
     """The PodGroup of a job with gang scheduling."""
     policy = job.tree.get(*_POLICY) or job.tree.with_value({})
-    members = policy.get("minAvailable") or MarkedTree(sum(int(each.count.value) for each in job.replicas.values()), job.operator)
-    resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), context))
+    members, given = policy.get("minAvailable") or MarkedTree(node_count(job), job.operator), policy.get("minResources")
+    shape = shapes.part("kubeflow.org/v1", "PyTorchJob", target, (*_POLICY, "minResources"))
+    resources = as_go_writes(given, shape) if given else set_by(job.operator, _least_resources(job, int(members.value), context))
     spec: dict[str, Any] = {"minMember": members, "minResources": resources}
     if _is_volcano(job):
-        default = "default" if job.since_1_8 else ""
-        spec |= {"queue": _given(policy, "queue") or default, "priorityClassName": _given(policy, "priorityClass")}
+        queue = policy.get("queue") if text(policy, "queue") else "default" * job.since_1_8
+        spec |= {"queue": queue, "priorityClassName": policy.get("priorityClass")}
     else:
         spec |= {"scheduleTimeoutSeconds": policy.get("scheduleTimeoutSeconds")}
     about = metadata(job, job.name, annotations=job.tree.value["metadata"].value.get("annotations"))
@@ -198,30 +191,15 @@ def scheduler_name(job: TrainingJob) -> dict[str, Any]:
     return {"schedulerName": _VOLCANO if _is_volcano(job) else job.gang_scheduler} if job.gang_scheduler else {}
 
 
-def group_labels(job: TrainingJob) -> dict[str, Any]:
-    """The labels that put a pod into the group of scheduler-plugins."""
-    return {} if _is_volcano(job) else {"scheduling.x-k8s.io/pod-group": job.name}
-
-
-def group_annotations(job: TrainingJob, replicas: Replicas) -> dict[str, Any]:
-    """The annotations that put a pod into Volcano's group."""
-    if not _is_volcano(job):
-        return {}
-    return {"scheduling.k8s.io/group-name": job.name, "volcano.sh/task-spec": replicas.type.lower()}
+def _of_group(job: TrainingJob, replicas: Replicas) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The labels and annotations that put a pod into its group: annotations into Volcano's, a label into that of scheduler-plugins."""
+    if _is_volcano(job):
+        return {}, {"scheduling.k8s.io/group-name": job.name, "volcano.sh/task-spec": replicas.type.lower()}
+    return {"scheduling.x-k8s.io/pod-group": job.name} if job.gang_scheduler else {}, {}
 
 
 def _is_volcano(job: TrainingJob) -> bool:
     return job.gang_scheduler.lower() == _VOLCANO
-
-
-def _given(policy: MarkedTree, field: str) -> MarkedTree | None:
-    found = policy.get(field)
-    return found if found and found.value else None
-
-
-def _minimum(given: MarkedTree | None, target: Target) -> MarkedTree | None:
-    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", target)
-    return as_go_writes(given, shape.at((*_POLICY, "minResources"))) if given and shape else None
 
 
 def _least_resources(job: TrainingJob, members: int, context: Sequence[Document]) -> dict[str, str]:
