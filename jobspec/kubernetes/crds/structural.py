@@ -500,36 +500,30 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
             yield problem
     if not isinstance(schema, dict) or not has_schemas(schema):
         return
-    for keyword in MAPS:
-        yield from _map(schema.get(keyword), shape, (*path, keyword), loose=loose)
-    for keyword in BRANCHES:
-        yield from _list_decode_problems(schema.get(keyword), shape, (*path, keyword), loose=loose)
+    for keyword in (*MAPS, *BRANCHES):
+        wanted = dict if keyword in MAPS else list
+        yield from _inner_decode_problems(schema.get(keyword), wanted, shape, (*path, keyword), loose=loose)
     yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
     for keyword in _UNMARSHALED:
         inner = schema.get(keyword)
         if isinstance(inner, dict):
             yield from decode_problems(inner, shape, (*path, keyword), loose=True)
         elif keyword == "items" and isinstance(inner, list):
-            yield from _list_decode_problems(inner, shape, (*path, keyword), loose=True)
+            yield from _inner_decode_problems(inner, list, shape, (*path, keyword), loose=True)
         elif keyword != "items" and inner is not None and not isinstance(inner, bool):
             yield Problem("wrong-type", (*path, keyword), f"`{keyword}`: expected a schema, `true` or `false`")
 
 
-def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
-    if isinstance(value, dict):
-        for name, inner in value.items():
+def _inner_decode_problems(value: Any, wanted: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
+    """The same of the schemas in a mapping or in a list, whichever is *wanted*."""
+    if isinstance(value, wanted):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
             if path[-1] != "dependencies" or isinstance(inner, dict):
-                yield from decode_problems(inner, shape, (*path, Key(name)), loose=loose)
+                place = (*path, Key(step) if wanted is dict else step)
+                yield from decode_problems(inner, shape, place, loose=loose)
     elif value is not None:
-        yield Problem("wrong-type", path, f"{name_of(path)}: expected an object of names to schemas")
-
-
-def _list_decode_problems(value: Any, shape: Shape, path: Path, *, loose: bool) -> Problems:
-    if isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from decode_problems(inner, shape, (*path, index), loose=loose)
-    elif value is not None:
-        yield Problem("wrong-type", path, f"{name_of(path)}: expected a list of schemas")
+        what = "an object of names to schemas" if wanted is dict else "a list of schemas"
+        yield Problem("wrong-type", path, f"{name_of(path)}: expected {what}")
 
 
 def decoded(schema: Any, *, kept: frozenset[str] = _KEPT) -> Schema:
