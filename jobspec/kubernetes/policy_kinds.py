@@ -25,13 +25,13 @@ from jobspec.kubernetes.metadata import (
 )
 from jobspec.kubernetes.problems import (
     at_most,
-    duplicate,
     excluded,
     in_one_line,
     items_at,
     missing,
     named,
     one_of,
+    repeated,
     required_choice,
     required_name,
 )
@@ -107,14 +107,12 @@ def _constraints(spec: Data, path: Path, *, is_mutating: bool) -> Problems:
 def _conditions(spec: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
     conditions = spec.get("matchConditions", ())
     yield from at_most(_MOST_CONDITIONS, len(conditions), "item", (*path, "matchConditions"))
-    names = set()
+    yield from repeated(
+        (((*at, "name"), each.get("name") or None) for at, each in items_at(spec, "matchConditions", path)), "a match condition"
+    )
     for at, each in items_at(spec, "matchConditions", path):
         yield from expressions.required(each, "expression", at, "bool", has_variables=False, is_trimmed=True)
         yield from required_name(each, "name", "a match condition", bad_qualified_name, at)
-        name = each.get("name")
-        if name and name in names:
-            yield duplicate(name, "a match condition", (*at, "name"))
-        names.add(name)
 
 
 def _variable(variable: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
@@ -135,7 +133,8 @@ def _validations(policy: Data, spec: Data, path: Path, expressions: _CompiledExp
     for at, each in items_at(spec, "validations", path):
         yield from _validation(each, at, expressions)
     yield from at_most(_MOST_ANNOTATIONS, len(spec.get("auditAnnotations", ())), "item", (*path, "auditAnnotations"))
-    keys = set()
+    keys = (((*at, "key"), each.get("key", "")) for at, each in items_at(spec, "auditAnnotations", path))
+    yield from repeated(keys, "an audit annotation")
     for at, each in items_at(spec, "auditAnnotations", path):
         key, name = each.get("key", ""), policy.get("metadata", {}).get("name", "")
         if not name:
@@ -146,9 +145,6 @@ def _validations(policy: Data, spec: Data, path: Path, expressions: _CompiledExp
             yield from at_most(_LONGEST_ANNOTATION, len(each["valueExpression"].strip()), "byte", (*at, "valueExpression"))
         else:
             yield from expressions.required(each, "valueExpression", at, "string", "null", is_trimmed=True)
-        if key in keys:
-            yield duplicate(key, "an audit annotation", (*at, "key"))
-        keys.add(key)
 
 
 def _validation(validation: Data, path: Path, expressions: _CompiledExpressions) -> Problems:
@@ -195,12 +191,9 @@ def _match_resources(resources: Data, path: Path, *, is_mutating: bool) -> Probl
 
 
 def _match_rule_problems(rule: Data, path: Path, operations: Sequence[str]) -> Problems:
-    names = set()
+    yield from repeated(items_at(rule, "resourceNames", path), "a name")
     for at, name in items_at(rule, "resourceNames", path):
         yield from named(name, "an object", bad_path_segment, at)
-        if name in names:
-            yield duplicate(name, "a name", at)
-        names.add(name)
     for field, what in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(field, ())
         if not values:
@@ -276,8 +269,7 @@ def _actions(spec: Data, path: Path) -> Problems:
         yield missing("validationActions", spec, path, "write `[Deny]`, `[Warn]` or `[Audit]`")
     for at, action in items_at(spec, "validationActions", path):
         yield from one_of(action, _ACTIONS, at)
-        if action in actions[: at[-1]]:
-            yield duplicate(action, "an action", at)
+    yield from repeated(items_at(spec, "validationActions", path), "an action")
     if {"Deny", "Warn"} <= set(actions):
         yield excluded((*path, "validationActions"), "`Deny` and `Warn` are mutually exclusive", "keep one of the two")
 

@@ -262,6 +262,15 @@ def duplicate(value: str, what: str, path: Path) -> Problem:
     return Problem("duplicate-item", path, f"duplicate {kind} `{value}`", "rename or remove one of the two")
 
 
+def repeated(values: Iterable[tuple[Path, Any]], what: str) -> Problems:
+    """Each of some values, with their paths, that equals one before it; None equals nothing. *what* is as of `duplicate`."""
+    seen = {None}
+    for path, value in values:
+        if value is not None and value in seen:
+            yield duplicate(value, what, path)
+        seen.add(value)
+
+
 def excluded(path: Path, message: str, hint: str = "remove it", *, at_key: bool = False) -> Problem:
     """A field that others exclude."""
     return Problem("conflicting-values", path, message, hint, at_key=at_key)
