@@ -83,9 +83,6 @@ class Level:
     name: str
     minor: int
 
-    def __str__(self) -> str:
-        return f"{self.name}:{'latest' if self.minor == LATEST else f'v1.{self.minor}'}"
-
 
 @dataclass(frozen=True, slots=True)
 class Levels:

@@ -456,7 +456,6 @@ class CelFailure(NamedTuple):
     is_unknown: bool = False
 
 
-_REQUEST = "kubernetes.AdmissionRequest"
 _METADATA = (("object", "metadata"), ("oldObject", "metadata"))
 #: What the server itself sets in metadata, and what comes with the request.
 _UNKNOWN: frozenset[Names] = frozenset(
