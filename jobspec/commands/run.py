@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import sys
 from argparse import ArgumentParser
 from collections.abc import Coroutine, Sequence
@@ -68,7 +67,7 @@ def run(options: Options) -> int:
     if not all(each.valid for each in results):
         return 1
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]
-    pods = local_pods(objects, job.group_kind, ObjectValues(documents), _free_port)
+    pods = local_pods(objects, job.group_kind, ObjectValues(documents))
     if not pods:
         raise JobspecError(f"the operator creates no pod of {job.kind} {job.name}: there is nothing to run")
     processes = _processes(pods, options)
@@ -122,12 +121,6 @@ def _require_program(pod: LocalPod, words: Sequence[str], *, given: bool, path: 
     script = words[1] if len(words) > 1 else ""
     if starts_python(words) and script.startswith("/") and not os.path.exists(script):
         raise JobspecError(f"{pod.name} runs `{script}`, a file of its image that is not on this machine; give --command")
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def _kill(text: str, pods: Sequence[LocalPod]) -> tuple[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,13 +57,13 @@ class _Cluster:
     sources: ObjectValues
 
 
-def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues, free_port: Callable[[], int]) -> list[LocalPod]:
+def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues) -> list[LocalPod]:
     """The pods among a job's *objects* that train, in their order, with addresses of this machine.
 
     Raises JobspecError for a pod without the container that trains.
     """
     pods = [each for each in objects if each["kind"] == "Pod" and not _role_of(each)[0].endswith("-initializer")]
-    cluster = _Cluster(Addresses(map(_host, pods), free_port), sources)
+    cluster = _Cluster(Addresses(map(_host, pods)), sources)
     found = []
     for pod in pods:
         container = next((each for each in pod["spec"]["containers"] if each["name"] == CONTAINERS[kind]), None)
@@ -160,13 +160,12 @@ def expand_references(text: str, values: Mapping[str, str]) -> str:
 class Addresses:
     """Replaces the addresses of pods in texts, the same one always by the same."""
 
-    __slots__ = ("_below", "_free_port", "_hosts", "_ports")
+    __slots__ = ("_below", "_hosts", "_ports")
 
-    def __init__(self, hosts: Iterable[str], free_port: Callable[[], int]) -> None:
+    def __init__(self, hosts: Iterable[str]) -> None:
         names = sorted(hosts, key=len, reverse=True)
         self._hosts = _pattern(names)
         self._below = _pattern([each for each in names if "." in each])
-        self._free_port = free_port
         self._ports: dict[str, int] = {}
 
     def in_text(self, text: str) -> str:
@@ -186,8 +185,17 @@ class Addresses:
 
     def _port(self, number: str) -> int:
         if number not in self._ports:
-            self._ports[number] = self._free_port()
+            self._ports[number] = free_port()
         return self._ports[number]
+
+
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind((_LOCALHOST, 0))
+        return int(probe.getsockname()[1])
 
 
 def _pattern(hosts: list[str]) -> re.Pattern[str]:

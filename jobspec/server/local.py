@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 import yaml
 
 from jobspec.diagnostics import JobspecError
+from jobspec.run.pods import free_port
 from jobspec.server.client import Client, of_config
 
 Program = subprocess.Popen[bytes]
@@ -65,7 +66,7 @@ def _start_server(running: Programs) -> Client:
     with open(os.path.join(running.folder, "tokens.csv"), "w", encoding="utf-8") as file:
         file.write(f"{token},jobspec,jobspec,system:masters\n")
     for _ in range(_TRIES):
-        port = _free_port()
+        port = free_port()
         running.start(
             _SERVER,
             "--etcd-servers=unix://client:1",
@@ -119,13 +120,6 @@ def _config(port: int, certificate: str, token: str) -> dict[str, object]:
         "clusters": [{"name": "jobspec", "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority": certificate}}],
         "users": [{"name": "jobspec", "user": {"token": token}}],
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _listens(port: int) -> bool:
