@@ -29,44 +29,19 @@ _NO_OTHERS = ("additionalProperties", False)  # which the server drops there
 NO_ITEMS = "a list needs `items`, the schema of each item"
 
 
-def problems_of_schema(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> list[Problem]:
-    """The problems of a schema, which are looked for once: repositories hold the same CRD for each release, each a megabyte."""
-    import marshal
-    from hashlib import sha256
-
-    key = sha256(marshal.dumps(schema)).digest(), release, is_stored
-    if key not in _kept:
-        _kept[key] = list(_problems_of_schema(schema, meta, release, is_stored=is_stored))
-    return _kept[key]
-
-
-_kept: dict[tuple[bytes, str, bool], list[Problem]] = {}
-
-
-def _problems_of_schema(schema: Schema, meta: Shape, release: str, *, is_stored: bool) -> Problems:
-    """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
+def problems_of_structure(schema: Schema) -> tuple[list[Problem], list[Path] | None]:
+    """The problems of a schema and of those inside it; and where single ones are wrong, or None if the schema is not structural.
 
     `$schema` is reported only if there is no other problem.
     """
     found = list(_node_problems(schema, (), SchemaContext(is_root=True)))
     inside = _with_inner_schemas(schema)
     readable = all(_is_readable(node) for node, _ in inside)
-    yield from found or _draft_problems(inside)
-    yield from _patterns_not_checked(inside)
     structure = list(_structural_problems(schema)) if readable else []
     reported = {(problem.path, problem.message) for problem in found}
-    yield from (problem for problem in structure if (problem.path, problem.message) not in reported)
-    if not readable or structure:
-        return
-    from jobspec.kubernetes.conditions import checked_by
-    from jobspec.kubernetes.crds.rules import rule_problems
-    from jobspec.kubernetes.crds.values import default_problems
-
-    checked = checked_by("1.35" if release == "1.34" else release, schema)  # defaults have the formats of names a release earlier
-    invalid_defaults = list(default_problems({**checked, "x-kubernetes-embedded-resource": True}, meta))
-    yield from invalid_defaults
-    if not any(problem.rule == "invalid-crd" for problem in invalid_defaults):
-        yield from rule_problems(schema, [problem.path for problem in found], release, is_stored=is_stored)
+    further = [problem for problem in structure if (problem.path, problem.message) not in reported]
+    problems = [*(found or _draft_problems(inside)), *_patterns_not_checked(inside), *further]
+    return problems, [problem.path for problem in found] if readable and not structure else None
 
 
 def _node_problems(schema: Schema, path: Path, context: SchemaContext) -> Problems:
