@@ -24,7 +24,7 @@ _REFUSED = 1_000_000_000
 class MigratedJob:
     """A job, and the manifests that take its place."""
 
-    __slots__ = ("before", "differences", "documents", "job", "refusals", "trees")
+    __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
 
     def __init__(
         self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, context: Sequence[Document] = ()
@@ -39,11 +39,11 @@ class MigratedJob:
         self.before = before
         self.refusals: list[str] = _refusals(self.documents, context, cluster)
         """Why a server or an operator refuses the new manifests; empty where they take them."""
+        self.after = None if self.refusals else job_facts(self.documents[-1], [*self.documents, *context], cluster.target)
         self.differences: list[Difference] = []
-        if not self.refusals:
-            after = job_facts(self.documents[-1], [*self.documents, *context], cluster.target)
-            self.differences = compared(before, after)
-            self.refusals = [each.message for each in after.refusals if each.severity == "error"]
+        if self.after:
+            self.differences = compared(before, self.after)
+            self.refusals = [each.message for each in self.after.refusals if each.severity == "error"]
 
     def rules(self) -> list[str]:
         """The rule of each difference."""
