@@ -10,6 +10,7 @@ from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplic
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.documents.reader import read as read_documents
+from jobspec.go.values import mapping, structs
 from jobspec.kinds import (
     ADMISSION_POLICIES,
     CUSTOM_RESOURCE_DEFINITION,
@@ -17,6 +18,7 @@ from jobspec.kinds import (
     LIMIT_RANGE,
     NAMESPACE,
     OVERLAY,
+    POD_TEMPLATES,
     PRIORITY_CLASS,
     RESOURCE_QUOTA,
     WEBHOOK_LOOKUPS,
@@ -482,13 +484,31 @@ def _is_shared(document: Document) -> bool:
 
 
 def _skipped_row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
-    if judged.status != "unknown":
-        return result_of(judged.document, judged.status)
     document = judged.document
+    if judged.status != "unknown":
+        part = _part_of_object(judged) if skip_unknown and judged.diagnostics else ""
+        return result_of(document, "skipped", reason=part) if part else result_of(document, judged.status)
     if not skip_unknown or judged.by_server.near_miss:
         return result_of(document, "invalid")
     is_kustomization = document.group_kind[0] == KUSTOMIZATION[0] or document.file.rpartition("/")[2] in KUSTOMIZATIONS
     return result_of(document, "skipped", reason="kustomization" if is_kustomization else "")
+
+
+def _part_of_object(judged: Judged) -> str:
+    """What a document is that only lacks fields: a patch, such as one of `kubectl patch`, or the state that a test or a policy expects."""
+    document, lacks = judged.document, [each.message for each in judged.diagnostics if each.rule == "missing-field"]
+    if len(lacks) < len(judged.diagnostics) or document.file.rpartition("/")[2] in KUSTOMIZATIONS:
+        return ""
+    if document.data.get("status") and "spec" not in document.data:
+        return "expected state"
+    steps = POD_TEMPLATES.get(document.group_kind)
+    pod = mapping(document.data, *steps, "spec") if steps else {}
+    is_part = steps and not {"image", "selector", "restartPolicy"} & {*mapping(document.data, "spec"), *pod, *_fields_of_containers(pod)}
+    return "patch" if is_part else ""
+
+
+def _fields_of_containers(pod: dict[str, Any]) -> set[str]:
+    return {field for each in structs(pod, "containers") for field in each}
 
 
 def _of_overlay(document: Document, row: DocumentResult, cluster: Cluster) -> tuple[DocumentResult, list[Diagnostic]]:

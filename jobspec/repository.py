@@ -17,7 +17,7 @@ from jobspec.documents.reader import read
 from jobspec.go.values import mapping, structs, texts
 
 #: Roles of files that are not manifests, as the reason why they are skipped.
-Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template"]
+Role = Literal["kustomize patch", "patch", "kustomize input", "Helm chart file", "template", "expected state"]
 
 _OF_CHARTS = ("templates", "files")
 #: The fields of a kustomization with the paths of patches, and those with paths of what is read besides.
@@ -31,6 +31,7 @@ _PATCH = re.compile(r"(?:^|[._-])patch(?:es)?(?:[_-].*)?\.ya?ml$")  # how patche
 
 
 _LONE_PATCH = re.compile(r"(?:^|[._-])patch\.ya?ml$")
+_ASSERTION = re.compile(r"(?:^|-)assert(?:-[^.]*)?\.ya?ml$|^\d+-errors?\.ya?ml$")  # of tests by KUTTL or Chainsaw
 
 
 class Builds:
@@ -74,6 +75,8 @@ class Builds:
                 return "kustomize patch"
             if _LONE_PATCH.search(name):
                 return "patch"
+            if _ASSERTION.search(name):
+                return "expected state"
         while path not in self._roles and os.path.dirname(path) not in ("", path):
             path = os.path.dirname(path)
         return self._roles.get(path)

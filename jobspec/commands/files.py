@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from jobspec.commands.options import Options
     from jobspec.diagnostics import DocumentResult
-    from jobspec.kinds import GroupKind
     from jobspec.kustomize import InBuild
     from jobspec.rules.ignores import ReportFilter
 
@@ -27,6 +26,7 @@ STDIN = "<stdin>"
 CHART = "Chart.yaml"
 IGNORE_FILE = ".jobspecignore"
 _OF_TOOLS = frozenset((".git", ".hg", ".venv", ".tox", ".nox", ".cache", ".terraform", ".jobspec", "node_modules"))
+_OF_ROLES = ("patch", "assert", "error")  # words in the names of files that are no manifests
 _RENDERED = b"# Source: "  # a comment of what helm renders
 _PART_SIZE = 1 << 20  # characters
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
@@ -139,7 +139,8 @@ def _with_roles(found: list[Found], *, skip_unknown: bool, build: bool) -> list[
     folders |= {each for file in asked if file.named for each in folders_around(file.path)}
     charts = [each for each in around if os.path.isfile(os.path.join(each, CHART))]
     is_built = charts or any(os.path.isfile(os.path.join(folder, name)) for folder in folders for name in KUSTOMIZATIONS)
-    if not is_built and not any("patch" in each.path or mentions(each.path, *ENGINES) for each in asked):
+    speaking = is_built or any(word in each.path for each in asked for word in _OF_ROLES)
+    if not speaking and not any(mentions(each.path, *ENGINES) for each in asked):
         return found
     from jobspec.commands.builds import in_builds
 
@@ -432,7 +433,7 @@ def reported(
 
         results = at_sources(results, builds)
     results = [_with_templates(each, found) if each.diagnostics else each for each in results]
-    results = _with_seeming_roles(_with_unlisted_patches(_with_own_kinds(results, asked), asked), found)
+    results = _with_seeming_roles(_with_own_kinds(results, asked), found)
     if not any(each.diagnostics and each.path in asked for each in results):
         return results
     from jobspec.kustomize import InBuild
@@ -481,27 +482,6 @@ def _with_own_kinds(results: Sequence[FileResult], asked: Collection[str]) -> li
         return FileResult(result.path, rows, kept, ignored=result.ignored) if own else result
 
     return [with_own(each) if defined and each.diagnostics and each.path in asked else each for each in results]
-
-
-def _with_unlisted_patches(results: list[FileResult], asked: Mapping[str, Found]) -> list[FileResult]:
-    """The results, where a part of another file's object is a patch: it is beside a kustomization that does not list it."""
-    left_out = {path for path, each in asked.items() if each.in_build and each.in_build.is_left_out}
-    if not any(each.path in left_out and not each.valid for each in results):
-        return results
-    applied = {_object_of(row) for each in results if each.path not in left_out for row in each.documents}
-
-    def with_patches(result: FileResult) -> FileResult:
-        in_part = {each.document for each in result.diagnostics if each.rule == "missing-field" and each.severity == "error"}
-        patches = {row.index for row in result.documents if row.index in in_part and _object_of(row) in applied}
-        rows = [result_of(row, "skipped", reason="kustomize patch") if row.index in patches else row for row in result.documents]
-        kept = [each for each in result.diagnostics if each.document not in patches]
-        return FileResult(result.path, rows, kept, ignored=result.ignored) if patches else result
-
-    return [with_patches(each) if each.path in left_out else each for each in results]
-
-
-def _object_of(row: DocumentResult) -> tuple[GroupKind, str]:
-    return group_kind(row.api_version, row.kind), row.name
 
 
 def _with_templates(result: FileResult, found: Sequence[Found]) -> FileResult:

@@ -126,6 +126,7 @@ def test_a_file_that_is_named_is_judged_as_it_is_unless_unknown_kinds_are_skippe
         ("kustomize/overlays/prod/replicas.yaml", "kustomize patch"),
         ("helm/chart/templates/job.yaml", "Helm chart file"),
         ("habits/kind/patches/kube-scheduler.yaml", "patch"),
+        ("habits/expected/02-assert.yaml", "expected state"),
         ("habits/printf/user-data.yaml", ""),
         ("kustomize/alone/binding.yaml", ""),
     ],
@@ -545,7 +546,8 @@ def test_what_people_and_programs_fill_in_by_habit(arguments: list[str]) -> None
     }
     reasons = {each["path"]: row["reason"] for each in files for row in each["documents"] if row.get("reason")}
     assert reasons["patches-unnamed/exclude-job.yaml"] == "kustomize patch"
-    assert reasons["parts/base/pull_secret.yaml"] == "kustomize patch"
+    assert reasons["parts/base/pull_secret.yaml"] == "patch"
+    assert {path for path, why in reasons.items() if why == "expected state"} == {"expected/02-assert.yaml", "expected/operator.yaml"}
     assert reasons["kind/patches/kube-scheduler.yaml"] == "patch"
     assert _reported(folder / "kind", ".") == {"patches/kube-scheduler.yaml": ("patch", [])}
 
