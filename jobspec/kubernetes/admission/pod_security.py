@@ -194,15 +194,15 @@ def _wrong_values(
     around: Callable[[Data], Iterable[tuple[Path, Data]]], steps: str, is_wrong: Callable[[Any], bool], why: str, hint: str = _REMOVE
 ) -> Find:
     """A check of each value at some steps from places of a pod, `[]` after the name of a list; `{}` in *why* is the value."""
+    names = [(step.removesuffix("[]"), step.endswith("[]")) for step in steps.split(".")]
 
     def find(_: Data, spec: Data) -> Iterator[Breach]:
         found: list[tuple[Path, Any]] = list(around(spec))
-        for step in steps.split("."):
-            name = step.removesuffix("[]")
-            if name == step:
-                found = [((*path, step), mapping(each).get(step)) for path, each in found]
-            else:
+        for name, is_list in names:
+            if is_list:
                 found = [((*path, name, index), item) for path, each in found for index, item in enumerate(sequence(each, name))]
+            else:
+                found = [((*path, name), each.get(name) if isinstance(each, dict) else None) for path, each in found]
         yield from (Breach(path, why.format("" if each is None else each), hint) for path, each in found if is_wrong(each))
 
     return find
