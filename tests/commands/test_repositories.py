@@ -406,7 +406,10 @@ def test_an_image_that_an_overlay_pins_is_pinned_in_its_base_without_a_builder(t
 def test_an_object_that_a_build_has_twice_names_the_file_of_the_first(tmp_path: Path) -> None:
     claim = "apiVersion: example.com/v1\nkind: Claim\nmetadata: {name: data}\n"
     listing = "namePrefix: a-\nresources: [old.yaml, new.yaml]\n"
-    write(tmp_path, {"old.yaml": claim.replace("/v1", "/v1beta1"), "new.yaml": claim, "kustomization.yaml": listing})
+    files = {"old.yaml": claim.replace("/v1", "/v1beta1"), "new.yaml": claim}
+    write(tmp_path, files)
+    assert "repeated-object" not in run_here("lint", ".", cwd=tmp_path).stdout  # who applies a folder of alternatives applies one of them
+    write(tmp_path, {"kustomization.yaml": listing})
     lines = run_here("lint", ".", "-o", "concise", cwd=tmp_path).stdout.splitlines()
     assert lines[0] == "old.yaml:2:7: warning: duplicate object, already defined at new.yaml:2:7 [repeated-object]"
 
