@@ -547,19 +547,16 @@ def _walks(called: _Called) -> _Found:
 
 def _replaces(called: _Called) -> _Found:
     text, old, new = called.first.size, called.arguments[0].size, called.arguments[1].size
-    if old.least == 0:  # the new text may go between all characters
-        longest = _plus(_times(_plus(text.most, 1), new.most), text.most)
-    elif new.most <= old.least:
-        longest = text.most
-    else:
-        longest = _times(min(ceil(float(text.most) / float(old.least)), _LARGEST), new.most)
-    if old.most == 0:
-        shortest = _plus(_times(_plus(text.least, 1), new.least), text.least)
-    elif old.most <= new.least:
-        shortest = text.least
-    else:
-        shortest = _times(ceil(float(text.least) / float(old.most)), new.least)
+    shortest = _replaced(text.least, old.most, new.least, is_kept=old.most <= new.least)
+    longest = _replaced(text.most, old.least, new.most, is_kept=new.most <= old.least)
     return called.first.reading(2), _Size(shortest, longest)
+
+
+def _replaced(text: int, old: int, new: int, *, is_kept: bool) -> int:
+    """The size of a text in which a part is replaced wherever that occurs; an empty one occurs between all characters."""
+    if old == 0:
+        return _plus(_times(_plus(text, 1), new), text)
+    return text if is_kept else _times(min(ceil(float(text) / float(old)), _LARGEST), new)
 
 
 def _splits(called: _Called) -> _Found:
