@@ -24,10 +24,13 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 ENGINES = (b"kustomize.toolkit.fluxcd.io/", b"argoproj.io/", b"jobspec.dev/")
 
 
+_STATE = ("data", "_marks", "file", "index", "is_item", "has_merges", "is_held")  # of a document, as it is pickled
+
+
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_held", "is_item", "kind")
+    __slots__ = (*_STATE, "_made", "api_version", "group_kind", "is_shared", "kind")
 
     def __repr__(self) -> str:
         return f"<{self.kind or 'document'} {self.name or self.index} of {self.file}>"
@@ -54,6 +57,8 @@ class Document:
         """Whether it is a part of another document, such as an item of a `v1` List."""
         self.is_held = is_held
         """Whether it is text in a ConfigMap, which may never be applied."""
+        self.is_shared = data is not None and getattr(marks, "shared", None) is data
+        """Whether other documents may have the very same data, as where several builds have an object alike."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.api_version = _string_field(data, "apiVersion")
@@ -67,11 +72,6 @@ class Document:
     def is_shown(self) -> bool:
         """Whether it is in a Markdown page, where other documents may show the same object again."""
         return self.file.endswith(PAGES)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether other documents may have the very same data, as where several builds have an object alike."""
-        return isinstance(self.data, dict) and getattr(self._marks, "shared", None) is self.data
 
     @property
     def marks(self) -> Marks:
@@ -124,7 +124,7 @@ class Document:
         return made
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges, self.is_held
+        return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         data, marks, file, index, is_item, has_merges, is_held = state

@@ -48,7 +48,7 @@ spec:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 25, 140),
-        (("lint", "simple.yaml"), 44, 442),
+        (("lint", "simple.yaml"), 44, 440),
         (("render", "simple.yaml", "--overlay", "cpu"), 33, 355),
         (("render",), 56, 1000),
     ],
