@@ -7,7 +7,8 @@ from collections import Counter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+    from dataclasses import KW_ONLY
+    from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 
     from jobspec.explanations import Stage as Stage
 
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
     #: Where a finding is: a path in the document that a rule looks at, a value with a place, a line, or None for no line of any file.
     Place: TypeAlias = "Path | HasPlace | Mark | None"
+else:
+
+    def dataclass_transform() -> Callable[[type], type]:
+        """What type checkers alone know."""
+        return lambda each: each
 
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
@@ -54,6 +60,18 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 class JobspecError(Exception):
     """jobspec could not run as asked: wrong arguments, a missing file, an unwritable folder. Exit code 2."""
+
+
+@dataclass_transform()
+class Record:
+    """A value with the attributes that its class names: a data class, without the milliseconds that a start takes to load these."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.__dict__.update(zip(self.__annotations__, values, strict=False), **named)
+
+    def changed(self, **named: Any) -> Self:
+        """The same with other values of some attributes."""
+        return type(self)(**{**self.__dict__, **named})
 
 
 class Key(str):
@@ -99,10 +117,8 @@ class Reasons(str):
         return Reasons, (self.cause, self.reasons)
 
 
-class Diagnostic:
+class Diagnostic(Record):
     """One problem: what is wrong, where, and what would be right."""
-
-    __slots__ = ("changes", "document", "field", "hint", "mark", "message", "related", "rule", "severity", "stage")
 
     def __init__(
         self,
@@ -135,29 +151,15 @@ class Diagnostic:
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
-        return self._with(self.message, hint, self.document)
+        return self.changed(hint=hint)
 
     def with_message(self, message: str) -> Diagnostic:
         """The same in other words."""
-        return self._with(message, self.hint, self.document)
+        return self.changed(message=message)
 
     def in_document(self, index: int | None) -> Diagnostic:
         """The same in another document of a file."""
-        return self._with(self.message, self.hint, index)
-
-    def _with(self, message: str, hint: str, document: int | None) -> Diagnostic:
-        return Diagnostic(
-            self.rule,
-            message,
-            self.mark,
-            field=self.field,
-            document=document,
-            severity=self.severity,
-            hint=hint,
-            stage=self.stage,
-            changes=self.changes,
-            related=self.related,
-        )
+        return self.changed(document=index)
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""
@@ -292,35 +294,22 @@ def _stage_of(rule: str) -> Stage:
     return STAGES.get(rule, "admission")
 
 
-class Problem:
+class Problem(Record):
     """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
 
-    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "remedy", "rule")
-
-    def __init__(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        hint: str = "",
-        *,
-        at_key: bool = False,
-        meant: str = "",
-        belongs: str = "",
-        remedy: Change | None = None,
-    ) -> None:
-        self.rule = rule
-        self.path = path
-        self.message = message
-        self.hint = hint
-        """What to do about it, for people; code does not use it."""
-        self.at_key = at_key
-        self.meant = meant
-        """Of an unknown field: the known field that it seems to misspell."""
-        self.belongs = belongs
-        """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
-        self.remedy = remedy
-        """What fixes it, where the hint is certain."""
+    rule: str
+    path: Path
+    message: str
+    hint: str = ""
+    """What to do about it, for people; code does not use it."""
+    _: KW_ONLY
+    at_key: bool = False
+    meant: str = ""
+    """Of an unknown field: the known field that it seems to misspell."""
+    belongs: str = ""
+    """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+    remedy: Change | None = None
+    """What fixes it, where the hint is certain."""
 
     def moved_to(self, path: Path) -> Problem:
         """The same problem at another path."""
@@ -328,23 +317,20 @@ class Problem:
 
 
 # Changes of a document's data that fix a problem; `fixes` makes them in the text of its file.
-class Change:
+class Change(Record):
     """A change at a *path* from the top of a document."""
 
-    __slots__ = ("action", "path", "value")
-
-    def __init__(self, action: Action, path: Path, value: Any = None) -> None:
-        self.action = action
-        self.path = path
-        self.value = value
-        """Of `set` the new value, of `rename` the new key, of `move` the path of the mapping to go into, from the one around the field."""
+    action: Action
+    path: Path
+    value: Any = None
+    """Of `set` the new value, of `rename` the new key, of `move` the path of the mapping to go into, from the one around the field."""
 
     def __repr__(self) -> str:
         return f"<{self.action} {self.path} {self.value!r}>"
 
     def below(self, path: Path) -> Change:
         """The same change in a document around this one, which stands at *path* in it."""
-        return Change(self.action, (*path, *self.path), self.value)
+        return self.changed(path=(*path, *self.path))
 
 
 def set_to(path: Path, value: Any) -> Change:
@@ -375,35 +361,22 @@ def quote(path: Path) -> Change:
 # What rules find: a rule is a generator over what it looks at, and `Document.diagnostic` makes diagnostics of its findings.
 
 
-class Finding:
+class Finding(Record):
     """What a rule finds: where, a sentence, how to fix it, and the edits that do so where that is safe and there is one way alone."""
 
-    __slots__ = ("at", "changes", "edits", "field", "hint", "message", "rule", "severity")
-
-    def __init__(
-        self,
-        at: Place,
-        message: str,
-        hint: str = "",
-        *,
-        rule: str = "",
-        field: str = "",
-        edits: Sequence[Edit] = (),
-        changes: Sequence[Change] = (),
-        severity: Severity | None = None,
-    ) -> None:
-        self.at = at
-        self.message = message
-        self.hint = hint
-        self.rule = rule
-        """The name of the rule, where that is not its function's."""
-        self.field = field
-        """The field as an operator spells it; empty where that is the path's own spelling."""
-        self.edits = edits
-        self.changes = changes
-        """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
-        self.severity = severity
-        """Where it is another one than the rule's."""
+    at: Place
+    message: str
+    hint: str = ""
+    _: KW_ONLY
+    rule: str = ""
+    """The name of the rule, where that is not its function's."""
+    field: str = ""
+    """The field as an operator spells it; empty where that is the path's own spelling."""
+    edits: Sequence[Edit] = ()
+    changes: Sequence[Change] = ()
+    """What fixes it in the document, where the hint is certain; what lint finds in other documents, too, is fixed by `edits`."""
+    severity: Severity | None = None
+    """Where it is another one than the rule's."""
 
 
 class Rule:
@@ -444,45 +417,29 @@ class Rule:
 _STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 
 
-class DocumentResult:
+class DocumentResult(Record):
     """One document of a file: what it is, and its status."""
 
-    __slots__ = ("api_version", "diff", "index", "kind", "labels", "name", "reason", "runs", "status")
-
-    def __init__(
-        self,
-        index: int,
-        status: Status,
-        *,
-        api_version: str = "",
-        kind: str = "",
-        name: str = "",
-        labels: Any = None,
-        diff: str | None = None,
-        runs: bool | None = None,
-        reason: str = "",
-    ) -> None:
-        self.index = index
-        """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
-        self.api_version = api_version
-        """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
-        self.kind = kind
-        self.name = name
-        self.labels = labels
-        """Its `metadata.labels` as they are written; None without any."""
-        self.status = status
-        self.diff = diff
-        """What an apply would change in the live object; None without `--diff`."""
-        self.runs = runs
-        """Whether a training job will run; None where that is not known, or was not checked."""
-        self.reason = reason
-        """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
+    index: int
+    """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
+    status: Status
+    _: KW_ONLY
+    api_version: str = ""
+    """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
+    kind: str = ""
+    name: str = ""
+    labels: Any = None
+    """Its `metadata.labels` as they are written; None without any."""
+    diff: str | None = None
+    """What an apply would change in the live object; None without `--diff`."""
+    runs: bool | None = None
+    """Whether a training job will run; None where that is not known, or was not checked."""
+    reason: str = ""
+    """Why it is skipped: what the file is; empty where it is no manifest, or of a kind that is not known."""
 
     def moved(self, index: int) -> DocumentResult:
         """The same of another document."""
-        version, kind, name, labels = self.api_version, self.kind, self.name, self.labels
-        status, diff, runs, reason = self.status, self.diff, self.runs, self.reason
-        return DocumentResult(index, status, api_version=version, kind=kind, name=name, labels=labels, diff=diff, runs=runs, reason=reason)
+        return self.changed(index=index)
 
     @property
     def will_not_run(self) -> bool:

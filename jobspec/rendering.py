@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError, Record
 from jobspec.documents.document import with_value_at
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS, TRAINJOB
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class RenderedDocuments:
+class RenderedDocuments(Record):
     """The documents that files render to, each object once, and the results of the files."""
 
-    __slots__ = ("documents", "results")
-
-    def __init__(self, documents: list[Document], results: list[FileResult]) -> None:
-        self.documents = documents
-        self.results = results
+    documents: list[Document]
+    results: list[FileResult]
 
 
 def rendered(files: Sequence[Checked], target: Target, *, companions_once: bool) -> RenderedDocuments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import pipeline
 from jobspec.commands.inputs import settings_of
 from jobspec.commands.validate import files_for, judged_files
+from jobspec.diagnostics import Record
 from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False
@@ -20,18 +21,15 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 
-class AppliedFile:
+class AppliedFile(Record):
     """A file, or a variant of a project, checked in the cluster that it meets."""
 
-    __slots__ = ("checked", "cluster", "others", "variant")
-
-    def __init__(self, checked: Checked, cluster: Cluster, others: Sequence[Checked] = (), variant: str = "") -> None:
-        self.checked = checked
-        self.cluster = cluster
-        self.others = others
-        """The files whose objects its jobs may refer to."""
-        self.variant = variant
-        """The name of the variant; empty for a file."""
+    checked: Checked
+    cluster: Cluster
+    others: Sequence[Checked] = ()
+    """The files whose objects its jobs may refer to."""
+    variant: str = ""
+    """The name of the variant; empty for a file."""
 
     @property
     def context(self) -> list[Document]:
@@ -39,18 +37,15 @@ class AppliedFile:
         return pipeline.context_of(self.checked, self.others, self.cluster)
 
 
-class AppliedFiles:
+class AppliedFiles(Record):
     """The files and variants that are applied, and the results of all files that were read for them."""
 
-    __slots__ = ("checked", "files", "read", "results")
-
-    def __init__(self, files: list[AppliedFile], results: list[FileResult], checked: list[Checked], read: list[Found]) -> None:
-        self.files = files
-        self.results = results
-        self.checked = checked
-        """All files as they were checked, the bases of projects among them."""
-        self.read = read
-        """All files that were read."""
+    files: list[AppliedFile]
+    results: list[FileResult]
+    checked: list[Checked]
+    """All files as they were checked, the bases of projects among them."""
+    read: list[Found]
+    """All files that were read."""
 
 
 def applied(options: Options, run_context: RunContext, *, outcome: bool = False) -> AppliedFiles:

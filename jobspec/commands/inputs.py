@@ -6,7 +6,7 @@ import os
 
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, content_of, folders_above, mentions
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark, Record
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT, UNKNOWN
@@ -26,34 +26,23 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class RunContext:
+class RunContext(Record):
     """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
 
-    __slots__ = ("cluster", "crds", "overlays", "remarks", "values", "wrong")
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        overlays: Sequence[LoadedOverlay],
-        wrong: Sequence[FileResult],
-        remarks: Sequence[FileResult],
-        crds: Sequence[Document],
-        values: Mapping[str, str] | None = None,
-    ) -> None:
-        self.cluster = cluster
-        self.values = values
-        """Values for placeholders; None where none are given."""
-        self.crds = crds
-        """The CRDs of the cluster's custom kinds, where a server is to get them."""
-        self.overlays = overlays
-        self.wrong = wrong
-        """The results of CRDs' and overlays' files that have an error; with one, nothing is checked."""
-        self.remarks = remarks
-        """Results about the command line itself, which the report begins with."""
+    cluster: Cluster
+    overlays: Sequence[LoadedOverlay]
+    wrong: Sequence[FileResult]
+    """The results of CRDs' and overlays' files that have an error; with one, nothing is checked."""
+    remarks: Sequence[FileResult]
+    """Results about the command line itself, which the report begins with."""
+    crds: Sequence[Document]
+    """The CRDs of the cluster's custom kinds, where a server is to get them."""
+    values: Mapping[str, str] | None = None
+    """Values for placeholders; None where none are given."""
 
     def with_cluster(self, cluster: Cluster) -> RunContext:
         """The same, with another cluster."""
-        return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds, self.values)
+        return self.changed(cluster=cluster)
 
 
 def load_run_context(options: Options, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:

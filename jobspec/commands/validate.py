@@ -162,7 +162,8 @@ def judged_files(
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(pipeline.PART)[0]) in bases]
     judged = [each for each in checked if each not in unjudged] if unjudged else checked
     results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
-    results = require_workload(run_context.overlays, results)
+    if run_context.overlays:
+        results = require_workload(run_context.overlays, results)
     results, projects = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
     results += [_unjudged(each.result) for each in unjudged]
     return found, checked, results, projects

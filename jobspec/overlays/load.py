@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec import data, workloads
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, Record, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
 from jobspec.documents.reader import decode, read
@@ -349,17 +349,14 @@ class _Check:
 TRAINING = "training"  # `${training}`: the container that the operator requires
 
 
-class ParameterValue:
+class ParameterValue(Record):
     """A value that somebody gives to a parameter of an overlay: its text, and where they gave it."""
 
-    __slots__ = ("name", "overlay", "place", "text")
-
-    def __init__(self, overlay: str, name: str, text: str, place: str) -> None:
-        self.overlay = overlay
-        self.name = name
-        self.text = text
-        self.place = place
-        """What diagnostics show as the file, such as `--set gpu-nccl.gpus=2`."""
+    overlay: str
+    name: str
+    text: str
+    place: str
+    """What diagnostics show as the file, such as `--set gpu-nccl.gpus=2`."""
 
     @property
     def mark(self) -> Mark:

@@ -7,7 +7,7 @@ goes. The rest can be expressed by a runtime only.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Path, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, Record, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import TRAINJOB
@@ -250,17 +250,14 @@ class TrainJobPods:
 MANAGER = "jobspec.dev/overlays"
 
 
-class PodSource:
+class PodSource(Record):
     """A source of the pod template of a replicated job: the runtime, or an entry of the job that changes it."""
 
-    __slots__ = ("name", "own", "template")
-
-    def __init__(self, name: str, template: MarkedTree, *, own: bool = False) -> None:
-        self.name = name
-        """For messages."""
-        self.template = template
-        self.own = own
-        """Whether it is the entry that overlays write."""
+    name: str
+    """For messages."""
+    template: MarkedTree
+    own: bool = False
+    """Whether it is the entry that overlays write."""
 
 
 class PodOverrides:
