@@ -6,8 +6,10 @@ overlays that do not conflict commute.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from jobspec import workloads
-from jobspec.diagnostics import Diagnostic, Key, Path, deduplicated, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, Record, deduplicated, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, as_document, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
@@ -22,6 +24,7 @@ from jobspec.workloads import TrainingRole
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from dataclasses import KW_ONLY
     from typing import Any
 
     from jobspec.overlays.trainjob import TrainJobPods
@@ -237,65 +240,51 @@ def _all(settings: list[LateSettings]) -> list[OverlayValue]:
 # Apply overlays to one job.
 
 
-class OverlaidJob:
+class OverlaidJob(Record):
     """A job with overlays applied, one after the other."""
 
-    __slots__ = ("_applications", "_found", "_made", "_roles", "_shape", "document", "pods", "tree")
+    document: Document
+    """The base."""
+    tree: MarkedTree
+    shape: Shape
+    roles: list[TrainingRole]
+    """The roles of the job with the partial jobs of all overlays."""
+    pods: TrainJobPods | None
+    """Of a TrainJob: its pods; None for other kinds."""
+    _: KW_ONLY
+    found: Sequence[Diagnostic]
+    """What is wrong with its overlays, but for what is wrong with its pods."""
+    applications: Sequence[Application] = ()
 
-    def __init__(
-        self,
-        document: Document,
-        tree: MarkedTree,
-        shape: Shape,
-        roles: list[TrainingRole],
-        pods: TrainJobPods | None,
-        *,
-        found: Sequence[Diagnostic],
-        applications: Sequence[Application] = (),
-    ) -> None:
-        self.document = document
-        """The base."""
-        self.tree = tree
-        self._shape = shape
-        self._roles = roles
-        """The roles of the job with the partial jobs of all overlays."""
-        self.pods = pods
-        """Of a TrainJob: its pods; None for other kinds."""
-        self._found = found
-        self._applications = applications
-        self._made: Document | None = None
-
-    @property
+    @cached_property
     def result(self) -> Document:
-        """The job with the overlays, made on first use."""
-        if self._made is None:
-            self._made = as_document(self.tree, self.document)
-        return self._made
+        """The job with the overlays."""
+        return as_document(self.tree, self.document)
 
     def with_overlay(self, overlay: LoadedOverlay) -> OverlaidJob:
         """The job with one more overlay, which brings no role that is not known already."""
-        found = list(self._found)
+        found = list(self.found)
         pods = self.pods and self.pods.with_own_problems()
-        application = Application(self.document, self._shape, overlay, found, pods)
-        tree = application.changed_pods(application.changed_job(self.tree), self._roles)
-        found += [] if overlay.override else _conflicts(self._applications, application)
-        applications = [*self._applications, application]
-        return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications)
+        application = Application(self.document, self.shape, overlay, found, pods)
+        tree = application.changed_pods(application.changed_job(self.tree), self.roles)
+        found += [] if overlay.override else _conflicts(self.applications, application)
+        applications = [*self.applications, application]
+        return OverlaidJob(self.document, tree, self.shape, self.roles, pods, found=found, applications=applications)
 
     @property
     def problems(self) -> list[Diagnostic]:
         """What is wrong with the overlays on this job."""
-        return [*self._found, *(self.pods.problems if self.pods else ())]
+        return [*self.found, *(self.pods.problems if self.pods else ())]
 
     @property
     def volumes(self) -> list[MarkedTree]:
         """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
-        return [volume for each in self._applications for volume in each.volumes]
+        return [volume for each in self.applications for volume in each.volumes]
 
     @property
     def settings(self) -> Sequence[OverlayValue]:
         """What the last of the overlays sets and removes."""
-        return self._applications[-1].settings if self._applications else ()
+        return self.applications[-1].settings if self.applications else ()
 
 
 def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[LoadedOverlay], target: Target) -> OverlaidJob:
