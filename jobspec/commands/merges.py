@@ -34,7 +34,7 @@ class UnfinishedMerge:
 
     def hashes(self, found: Files) -> dict[str, str]:
         """The inventory of the files *found*: those of all sides, and what Git left in place of files that were not edited."""
-        inventories = [_inventory(each) for each in self.sides]
+        inventories = [tree.inventory_in(each) or {} for each in self.sides]
         hashes = {path: digest for each in reversed(inventories) for path, digest in each.items()}
         for path, content in found.items():
             digest = tree.digest_of(content)
@@ -46,13 +46,6 @@ class UnfinishedMerge:
         """Whether each side that has a file has it as its inventory says."""
         both = zip(self.sides, inventories, strict=True)
         return all(tree.digest_of(side[path]) == hashes.get(path) for side, hashes in both if path in side)
-
-
-def _inventory(side: Files) -> dict[str, str]:
-    try:
-        return tree.parse(side.get(tree.NAME, b"").decode())
-    except ValueError:  # conflict markers were committed
-        return {}
 
 
 def unfinished(folder: str) -> UnfinishedMerge | None:

@@ -318,7 +318,7 @@ def tree_before(combinations: Sequence[Combination], output: str) -> dict[str, d
 
 def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: Mapping[str, Mapping[str, bytes]]) -> list[Diagnostic]:
     """The warnings of changes that jobs under fixed names cannot take."""
-    fixed = {each.name: each for each in planned.combinations if not each.hashed and each.name in folders}
+    fixed = {each.name: each for each in planned.combinations if each.name in folders and not each.hashed}
     if not fixed:
         return []
     from jobspec.project.effects import committed_before, unchangeable
@@ -442,19 +442,19 @@ def write_project(options: Options, path: str) -> int:
             sys.stdout.write(rendered.tree.only(options.only).text() if options.only else rendered.tree.text())
         deliver(rendered.results, rendered.releases, options, sys.stderr, read=reader(rendered.read))
         return 0 if rendered.valid else 1
-    stream = sys.stderr if options.output == "text" else sys.stdout
+    is_text = options.output == "text"
     if rendered.valid and options.check:
         lines = owned_trees.compare(trees_of(rendered, options.only))
         sys.stdout.writelines(lines)
-        if lines and options.output == "text":
+        if lines and is_text:
             sys.stderr.write(f"jobspec: {rendered.output} is not what {path} renders to: run `jobspec render`, and commit it\n")
         return 1 if lines else 0
     if rendered.valid:
         written = owned_trees.write(trees_of(rendered, options.only))
-        if options.output == "text":
+        if is_text:
             sys.stdout.writelines(f"{path}\n" for path in written.changed)
         sys.stderr.writelines(_note(folder, merge, rendered) for folder, merge in written.merges.items())
-    deliver(rendered.results, rendered.releases, options, stream, read=reader(rendered.read))
+    deliver(rendered.results, rendered.releases, options, sys.stderr if is_text else sys.stdout, read=reader(rendered.read))
     return 0 if rendered.valid else 1
 
 

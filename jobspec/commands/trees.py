@@ -37,7 +37,7 @@ class OwnedTree:
         """
         merge = None
         edited, foreign = tree.state_of(found, hashes_in(self.folder, found), wanted)
-        if edited or foreign or not _has_inventory(found):
+        if edited or foreign or tree.inventory_in(found) is None:
             merge = merges.unfinished(self.folder)
         if merge and (edited or foreign):
             edited, foreign = tree.state_of(found, merge.hashes(found), wanted)
@@ -104,21 +104,13 @@ def _replace(tree: OwnedTree, changed: list[str]) -> UnfinishedMerge | None:
 # A file of a rendered tree: the project that renders it, and how it differs from what that would render now.
 def hashes_in(folder: str, found: Files) -> Mapping[str, str]:
     """The hashes in the inventory of a tree, or in a merge those of all sides; none without an inventory."""
-    if _has_inventory(found):
-        return tree.parse(found.get(tree.NAME, b"").decode())
+    known = tree.inventory_in(found)
+    if known is not None:
+        return known
     if merge := merges.unfinished(folder):
         return merge.hashes(found)
     hint = "restore it from Git, or remove the folder if nothing in it was edited"
     raise JobspecError(f"{folder}/{tree.NAME} is not an inventory of a rendered tree: {hint}")
-
-
-def _has_inventory(found: Files) -> bool:
-    """Whether the inventory of a tree, if there is any, can be read: in a merge, Git may have left conflict markers in it."""
-    try:
-        tree.parse(found.get(tree.NAME, b"").decode())
-    except ValueError:
-        return False
-    return True
 
 
 def before(folder: str) -> dict[str, dict[str, bytes]]:

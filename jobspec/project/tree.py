@@ -240,6 +240,14 @@ def parse(text: str) -> dict[str, str]:
     return hashes
 
 
+def inventory_in(found: Files) -> dict[str, str] | None:
+    """The hashes in the inventory of a tree; None where that cannot be read: in a merge, Git may have left conflict markers in it."""
+    try:
+        return parse(found.get(NAME, b"").decode())
+    except ValueError:
+        return None
+
+
 def digest_of(content: bytes) -> str:
     """The hash of a file's content."""
     return sha256(content).hexdigest()
