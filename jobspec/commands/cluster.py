@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from jobspec import data, pipeline
+from jobspec import data
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import content_of, find, git, git_files
 from jobspec.diagnostics import Diagnostic, FileResult, JobspecError
@@ -20,7 +20,7 @@ from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definit
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Source, items_of
 from jobspec.programs.command_lines import Contract
-from jobspec.project.project import LoadedProject, Unreadable
+from jobspec.project.project import LoadedProject, Unreadable, only_document
 from jobspec.targets import CHOSEN, nearest_known
 
 TYPE_CHECKING = False
@@ -89,12 +89,9 @@ class PinnedCluster:
 
 def read_cluster(source: Source) -> PinnedCluster:
     """The cluster in a file. Raises JobspecError where it holds anything else."""
-    checked = pipeline.checked(source, (), Cluster())
-    if not checked.result.valid:
-        return PinnedCluster(wrong=[checked.result])
-    if [each.group_kind for each in checked.documents] != [CLUSTER]:
-        raise JobspecError(f"{source.name}: a cluster's file holds one document of the kind Cluster of jobspec.dev/v1alpha1")
-    (document,) = checked.documents
+    document = only_document(source, CLUSTER, "a cluster's file holds one document of the kind Cluster of jobspec.dev/v1alpha1")
+    if isinstance(document, FileResult):
+        return PinnedCluster(wrong=[document])
     spec = document.data["spec"]
     releases = spec["releases"]
     found = {each: release for each, release in releases.items() if release}

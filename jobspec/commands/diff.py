@@ -8,7 +8,6 @@ from argparse import ArgumentParser
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
 from jobspec.commands.options import Option, Options, cluster_option, declare, kind_options
@@ -17,8 +16,10 @@ from jobspec.commands.project import FilesAround, judged, plan, result_of
 from jobspec.commands.trees import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import FileResult, JobspecError, lines_of
 from jobspec.kinds import PRICES
+from jobspec.pipeline import Source
 from jobspec.project.capacity import PriceList
 from jobspec.project.comparison import Comparison, ProjectState, compare
+from jobspec.project.project import only_document
 from jobspec.project.rendering import render_variant
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import ComparisonView, json_report, markdown_report, text_report
@@ -146,12 +147,9 @@ def _of_queues(comparison: Comparison, before: ProjectState, after: ProjectState
 
 def prices_in(path: str) -> PriceList | FileResult:
     """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
-    checked = pipeline.checked(pipeline.Source(path, content_of(Found(path, named=True))), (), Cluster())
-    if not checked.result.valid:
-        return checked.result
-    if [each.group_kind for each in checked.documents] != [PRICES]:
-        raise JobspecError(f"{path}: a price list is one document of the kind Prices of jobspec.dev/v1alpha1")
-    return PriceList(checked.documents[0])
+    otherwise = "a price list is one document of the kind Prices of jobspec.dev/v1alpha1"
+    found = only_document(Source(path, content_of(Found(path, named=True))), PRICES, otherwise)
+    return found if isinstance(found, FileResult) else PriceList(found)
 
 
 def _deliver(options: Options, view: ComparisonView) -> None:

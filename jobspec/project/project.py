@@ -8,10 +8,10 @@ from functools import cache
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
-from jobspec.kinds import MANIFEST_ENDINGS
+from jobspec.kinds import MANIFEST_ENDINGS, GroupKind
 from jobspec.kubernetes.problems import closest
 from jobspec.overlays.load import LoadedOverlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
@@ -86,6 +86,19 @@ def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
 
 class Unreadable(Exception):
     """Why a file that a project names cannot be read, as the end of a sentence about its path."""
+
+
+def only_document(source: Source, kind: GroupKind, otherwise: str) -> Document | FileResult:
+    """The document of a file that holds one of a kind, or what is wrong with the file.
+
+    Raises JobspecError with the words *otherwise* where it holds anything else.
+    """
+    checked = pipeline.checked(source, (), Cluster())
+    if not checked.result.valid:
+        return checked.result
+    if [each.group_kind for each in checked.documents] != [kind]:
+        raise JobspecError(f"{source.name}: {otherwise}")
+    return checked.documents[0]
 
 
 @dataclass(frozen=True, slots=True)

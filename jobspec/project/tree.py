@@ -11,7 +11,7 @@ from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, FileResult, JobspecError, gathered, has_error
+from jobspec.diagnostics import Diagnostic, FileResult, gathered, has_error
 from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
@@ -19,7 +19,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT, PROJECT_FILE
 from jobspec.project import engines
 from jobspec.project.engines import Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources
+from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources, only_document
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
 
@@ -393,14 +393,12 @@ class Whole:
 
 def project_in(source: pipeline.Source) -> LoadedProject | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
-    checked = pipeline.checked(source, (), Cluster())
-    if not checked.result.valid:
-        return checked.result
-    if [each.group_kind for each in checked.documents] != [PROJECT]:
-        raise JobspecError(f"{source.name}: a project file must hold one document, the project")
+    found = only_document(source, PROJECT, "a project file must hold one document, the project")
+    if isinstance(found, FileResult):
+        return found
     text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
     assert isinstance(text, str)
-    return LoadedProject(checked.documents[0], text)
+    return LoadedProject(found, text)
 
 
 def whole(source: pipeline.Source, read: ReadFile, cluster: Cluster | None = None) -> Whole:
