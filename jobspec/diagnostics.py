@@ -382,8 +382,6 @@ class Finding(Record):
 class Rule:
     """A check, how much its findings weigh, and where it is called: for what it sees and reads, at which releases."""
 
-    __slots__ = ("by_default", "check", "kinds", "name", "reads", "sees", "severity", "since", "until")
-
     def __init__(
         self,
         check: Callable[..., Iterator[Finding]],
@@ -455,8 +453,6 @@ class DocumentResult(Record):
 
 class FileResult:
     """One file: the results of its documents, and every diagnostic, sorted by place."""
-
-    __slots__ = ("diagnostics", "documents", "ignored", "path", "valid")
 
     def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
         self.path = path

@@ -148,8 +148,6 @@ def _in_diff(path: str) -> str:
 class CandidateChecker:
     """Judges files with the texts that they would have."""
 
-    __slots__ = ("_checked", "_found", "_judge", "_options", "_run_context")
-
     def __init__(self, found: Sequence[Found], run_context: RunContext, judge: Judge, options: Options) -> None:
         self._found = {each.path: each for each in found}
         self._run_context = run_context

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 class Option:
     """One option: its names, the longest first, its help text, and the values that it takes."""
 
-    __slots__ = ("choices", "default", "dest", "exclusive", "into_files", "metavar", "names", "repeatable", "what")
-
     def __init__(
         self,
         *names: str,

@@ -154,8 +154,6 @@ def _is_true(*arguments: str, folder: str) -> bool:
 class ProjectFiles:
     """Reads what a project names, from its folder, and from nowhere outside of the repository."""
 
-    __slots__ = ("_folder", "_root", "found", "project")
-
     def __init__(self, project: str) -> None:
         """Raises JobspecError where the project's file itself is a link that leads out."""
         self.project = Found(project, named=True)
@@ -230,8 +228,6 @@ _MISSING = {"missing": "there is no such file", "dangling": "it is a broken link
 
 class FilesAtRef:
     """Reads what a project named at a ref, each file under the name that git has for it: `HEAD:base/job.yaml`."""
-
-    __slots__ = ("_folder", "_repository", "commit", "found", "project", "ref")
 
     def __init__(self, ref: str, project: str) -> None:
         """*project* is the path of the project's file in the working tree. Raises JobspecError where there is no such ref."""

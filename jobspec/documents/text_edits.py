@@ -297,8 +297,6 @@ class TextEdit:
 class TextPlaces:
     """A text, and where the values in it begin and end. Its marks are those of the text itself."""
 
-    __slots__ = ("_first_line", "_starts", "is_json", "newline", "text")
-
     def __init__(self, text: str, first_line: int = 0, *, of_json: bool | None = None) -> None:
         """*first_line*: how many lines of its file stand before it; *of_json*: whether that is JSON."""
         self.text = re.sub("\r(?!\n)", "\n", text)  # a line may end with CR, as YAML has it; every place stays where it is

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class OverlayFile:
     """An overlay as it is written: the content of a file, or a document."""
 
-    __slots__ = ("content", "file", "stem")
-
     def __init__(self, file: str, content: bytes | Document, *, stem: str = "") -> None:
         self.file = file
         """What diagnostics show as its file."""
@@ -181,8 +179,6 @@ def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
 
 class LoadedOverlay:
     """A checked overlay, with values for its parameters."""
-
-    __slots__ = ("given", "name", "override", "spec", "tree", "values")
 
     def __init__(self, tree: MarkedTree, values: Mapping[str, Any], given: Mapping[str, Mark] | None = None) -> None:
         self.tree = tree

@@ -44,8 +44,6 @@ _METADATA = ("labels", "annotations")  # what the trainer takes of a pod templat
 class TrainJobPods:
     """The pods of a TrainJob: the schema of what the job can change in them, and the runtime that they come from."""
 
-    __slots__ = ("_target", "overrides", "problems", "release", "runtime", "shape", "template_shape")
-
     def __init__(self, shape: Shape, runtime: JobRuntime, target: Target, problems: Iterable[Diagnostic] = ()) -> None:
         self.shape = shape
         self._target = target
@@ -263,8 +261,6 @@ class PodSource(Record):
 class PodOverrides:
     """The field of a TrainJob that changes pod templates, at a release."""
 
-    __slots__ = ("field", "pod", "template")
-
     def __init__(self, shape: Shape) -> None:
         spec = shape.at(("spec",))
         assert spec and spec.fields
@@ -400,8 +396,6 @@ CONTAINER = CONTAINERS[TRAINJOB]
 
 class JobRuntime:
     """The runtime of a TrainJob, as far as it is known."""
-
-    __slots__ = ("configures_nodes", "document", "jobs", "merges_resources", "name", "templates")
 
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
         self.document = runtime

@@ -78,8 +78,6 @@ class Blamed:
 class Blame:
     """The fields of a rendered object, removed ones included."""
 
-    __slots__ = ("_lines", "_now", "_past", "_teller")
-
     def __init__(
         self,
         variant: PlannedVariant,
@@ -128,8 +126,6 @@ def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
 
 class _HistoryReader:
     """Finds the history of a value from the states of its object, from the base to the one before its last."""
-
-    __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
     def __init__(
         self, variant: PlannedVariant, project: LoadedProject, cluster: Cluster, document: Document, stages: Sequence[Stage]
@@ -229,8 +225,6 @@ class Cause:
 class Causes:
     """The causes of the values of one variant."""
 
-    __slots__ = ("_found",)
-
     def __init__(self, variant: PlannedVariant, project: LoadedProject) -> None:
         found: dict[str, list[Cause]] = {}
         matrix = _matrix_causes(variant, project)
@@ -281,8 +275,6 @@ def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, lis
 
 class Stage:
     """The documents of a variant with some of its layers."""
-
-    __slots__ = ("_before", "_cluster", "_overlays", "_values", "documents")
 
     def __init__(
         self, before: Sequence[Document], overlays: Sequence[LoadedOverlay], documents: Sequence[Document], cluster: Cluster

@@ -132,8 +132,6 @@ _CENT = Decimal("0.01")
 class PriceList:
     """A price list."""
 
-    __slots__ = ("currency", "pods", "resources")
-
     def __init__(self, document: Document) -> None:
         """*document* has passed its schema."""
         spec = document.data["spec"]

@@ -41,8 +41,6 @@ _NO_NEW_RUN = "no new run: the hash in a job's name covers the job alone"
 class ProjectState:
     """A project that is rendered without an error."""
 
-    __slots__ = ("_clusters", "_documents", "engine_files", "output", "rendered", "target", "variants")
-
     def __init__(
         self,
         variants: Sequence[PlannedVariant],
@@ -264,8 +262,6 @@ _MERGED = ("containers", "initContainers", "env", "volumeMounts", "ports", "imag
 
 class ChangedLines:
     """Finds the lines that changed the job of a variant."""
-
-    __slots__ = ("_cluster", "_new", "_old", "_without")
 
     def __init__(self, old: PlannedVariant, new: PlannedVariant, cluster: Cluster) -> None:
         self._old = {each.name: each for each in old.overlays}

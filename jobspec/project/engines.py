@@ -60,8 +60,6 @@ class SyncedObject:
 class Synced:
     """All rendered objects as an engine sees them, in one order whatever that of the variants."""
 
-    __slots__ = ("cluster_kinds", "has_fixed", "job_kinds", "kinds", "namespaces", "objects")
-
     def __init__(self, objects: Iterable[SyncedObject]) -> None:
         self.objects = sorted(objects, key=lambda each: (each.group_kind, each.namespace, each.name))
         self.kinds = sorted({each.group_kind for each in self.objects if each.is_namespaced})

@@ -82,8 +82,6 @@ def _is_for_another(overlay: LoadedOverlay, overlays: Mapping[str, LoadedOverlay
 class _Worker:
     """Applies overlays to texts, and compares with the original."""
 
-    __slots__ = ("_known", "_original", "_target")
-
     def __init__(self, original: Original, target: Target) -> None:
         self._original = original
         self._target = target
@@ -357,8 +355,6 @@ def _by_identity(documents: Iterable[Document]) -> dict[tuple[str, ...], list[An
 
 class Original:
     """A training job as it is before it becomes a variant, with the objects that belong to it."""
-
-    __slots__ = ("documents", "file", "is_fixed", "job", "text", "unwritten")
 
     def __init__(self, file: str, documents: Sequence[Document], text: str, unwritten: Sequence[str] = ()) -> None:
         self.file = file

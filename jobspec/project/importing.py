@@ -127,8 +127,6 @@ def _project(entries: Sequence[Entry], into: Destination) -> str:
 class _Names:
     """Gives names that nothing has yet."""
 
-    __slots__ = ("_taken",)
-
     def __init__(self, taken: Collection[str]) -> None:
         self._taken = set(taken)
 

@@ -197,8 +197,6 @@ def _last_index(job: Any, role: str) -> int:
 class Spelling:
     """Gives the text of a scalar by its place in a file."""
 
-    __slots__ = ("_lines",)
-
     def __init__(self, text: str) -> None:
         self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 

@@ -29,8 +29,6 @@ OUTPUT = "rendered"
 class LoadedProject:
     """A project whose document has passed its schema."""
 
-    __slots__ = ("defaults", "engines", "entries", "output", "output_place", "spec", "spelled")
-
     def __init__(self, document: Document, text: str) -> None:
         """*text* is what the document was read from."""
         spec = with_marks(document.data, document.marks).get("spec")
@@ -194,8 +192,6 @@ _ARTIFACTS = ("tag", "semver", "digest")
 class Engine:
     """The settings of one engine in a project."""
 
-    __slots__ = ("_tree", "mark", "name", "namespace", "path", "url")
-
     def __init__(self, tree: MarkedTree, url: str, namespace: str) -> None:
         self._tree = tree
         self.mark: Mark = tree.place()
@@ -237,8 +233,6 @@ class Engine:
 class ArgoCDSettings(Engine):
     """The settings for Argo CD in a project."""
 
-    __slots__ = ("project", "revision", "server", "syncs_here")
-
     def __init__(self, tree: MarkedTree) -> None:
         super().__init__(tree, "repoURL", "argocd")
         self.project = self.text("project", self.name)
@@ -251,8 +245,6 @@ class ArgoCDSettings(Engine):
 class FluxSettings(Engine):
     """The settings for Flux in a project."""
 
-    __slots__ = ("is_git", "reference")
-
     def __init__(self, tree: MarkedTree) -> None:
         super().__init__(tree, "url", "flux-system")
         self.is_git = not self.url.startswith(_OCI)
@@ -262,8 +254,6 @@ class FluxSettings(Engine):
 
 class EngineSettings:
     """The engines of a project."""
-
-    __slots__ = ("argocd", "flux", "output", "output_place")
 
     def __init__(self, tree: MarkedTree) -> None:
         argocd, flux, output = (field(tree, name) for name in ("argocd", "flux", "output"))

@@ -136,8 +136,6 @@ _LISTS = ("overlays", "resources")
 class SharedOverlays:
     """The overlays that an entry names, where they are the same for all its combinations."""
 
-    __slots__ = ("_applied", "has_one_base", "overlays", "problems")
-
     def __init__(self, overlays: Sequence[LoadedOverlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
         self.overlays = overlays
         self.problems = problems

@@ -450,8 +450,6 @@ class _Sources:
 class _Masked:
     """The lines of a text without the values of its Secrets; none where it cannot be read and may have a Secret."""
 
-    __slots__ = ("lines", "secrets")
-
     def __init__(self, text: str, file: str) -> None:
         self.lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self.lines = self.lines[:-1] if self.lines[-1] == "" else self.lines
