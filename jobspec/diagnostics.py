@@ -263,15 +263,9 @@ def _joined(several: Sequence[Diagnostic]) -> Diagnostic:
     others = [*first.related, *(one for each in several[1:] for one in (each, *each.related))]
     related = {(str(each.mark), each.mark.layer, each.field, each.document): each for each in others}
     related.pop((str(first.mark), first.mark.layer, first.field, first.document), None)
-    return Diagnostic(
-        first.rule,
-        Reasons(message.cause, reasons_of(several)) if isinstance(message, Reasons) else message,
-        first.mark,
-        field=first.field,
-        document=first.document,
-        severity=first.severity,
+    return first.changed(
+        message=Reasons(message.cause, reasons_of(several)) if isinstance(message, Reasons) else message,
         hint="; ".join(dict.fromkeys(one for each in several for one in each.hint.split("; ") if one)),
-        stage=first.stage,
         changes=[change for each in several for change in each.changes],
         related=list(related.values()),
     )

@@ -9,7 +9,7 @@ the overlays are applied does not matter.
 from __future__ import annotations
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, gathered, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.kubernetes.problems import closest
 from jobspec.overlays.flags import text_after
@@ -340,12 +340,8 @@ def _as_json(tree: MarkedTree) -> str:
 
 def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) -> Iterator[tuple[OverlayValue, OverlayValue]]:
     """Each of the later settings that conflicts with an earlier one, with that; of those inside of one earlier setting, the first."""
-    exact: dict[Path, list[OverlayValue]] = {}
-    inside: dict[Path, list[OverlayValue]] = {}
-    for setting in earlier:
-        exact.setdefault(setting.address, []).append(setting)
-        for length in range(len(setting.address)):
-            inside.setdefault(setting.address[:length], []).append(setting)
+    exact = gathered((each.address, each) for each in earlier)
+    inside = gathered((each.address[:length], each) for each in earlier for length in range(len(each.address)))
     reported: set[OverlayValue] = set()
     for setting in later:
         address = setting.address

@@ -6,8 +6,9 @@ A value's history is what the same value is in the variant without its later lay
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from jobspec.cluster import Cluster
@@ -282,7 +283,8 @@ class Stage:
         self._before = before
         self._overlays = overlays
         self._cluster = cluster
-        self._values: dict[int, Mapping[Address, Value]] = {}
+        self.values: Callable[[Document], Mapping[Address, Value]] = cache(lambda document: _by_address(document, cluster))
+        """The values of one of its documents, by their addresses."""
         self.documents = documents
         """As far as the layers can be applied without the later ones, which may bring a role or a container that they are for."""
 
@@ -290,12 +292,6 @@ class Stage:
         """What its last layer sets and removes in the job."""
         jobs = [each for each in self._before if is_workload(each)]
         return overlaid(jobs[0], [*self._before, *self._cluster.lookups], self._overlays, self._cluster.target).settings
-
-    def values(self, document: Document) -> Mapping[Address, Value]:
-        """The values of one of its documents, by their addresses."""
-        if id(document) not in self._values:
-            self._values[id(document)] = _by_address(document, self._cluster)
-        return self._values[id(document)]
 
     def counterpart(self, document: Document) -> Document | None:
         """The document that becomes another one by later layers: the job, or else the object of the same kind and name."""

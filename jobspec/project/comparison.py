@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache
 from typing import Literal
 
 from jobspec.cluster import Cluster
@@ -60,7 +61,8 @@ class ProjectState:
         """The releases that the project asks for."""
         self.engine_files = engine_files
         """The files of the engines' objects; none without engines."""
-        self._documents: dict[str, list[Document]] = {}
+        self.documents: Callable[[str], list[Document]] = cache(self._documents_of)
+        """The objects of a variant with their marks, each once; none where there is no such variant."""
 
     def cluster(self, name: str) -> Cluster:
         """The cluster that a variant meets."""
@@ -79,14 +81,11 @@ class ProjectState:
         rendered = self.rendered.get(name)
         return {each.file: each.text for each in rendered.objects} if rendered else None
 
-    def documents(self, name: str) -> list[Document]:
-        """The objects of a variant with their marks, each once; none where there is no such variant."""
-        if name not in self._documents:
-            variant = self.variants.get(name)
-            found = objects_of(variant, self.cluster(name))[0] if variant else []
-            of_cluster = [each for each in found if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
-            self._documents[name] = list({identity_of(each): each for each in reversed(of_cluster)}.values())[::-1]
-        return self._documents[name]
+    def _documents_of(self, name: str) -> list[Document]:
+        variant = self.variants.get(name)
+        found = objects_of(variant, self.cluster(name))[0] if variant else []
+        of_cluster = [each for each in found if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
+        return list({identity_of(each): each for each in reversed(of_cluster)}.values())[::-1]
 
 
 @dataclass(frozen=True, slots=True)

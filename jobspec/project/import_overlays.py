@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -23,7 +24,6 @@ from jobspec.kinds import RUNTIMES
 from jobspec.operators.trainer.runtimes import RuntimeReference, is_meant
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import LoadedOverlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
-from jobspec.pipeline import Manifests
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target
@@ -85,13 +85,8 @@ class _Worker:
     def __init__(self, original: Original, target: Target) -> None:
         self._original = original
         self._target = target
-        self._known: dict[str, Manifests] = {}
-
-    def _read(self, text: str) -> Manifests:
+        self._read = cache(lambda text: pipeline.read(pipeline.Source(original.file, text), target))
         """The manifests of a text, which is read once, however many overlays are tried on it."""
-        if text not in self._known:
-            self._known[text] = pipeline.read(pipeline.Source(self._original.file, text), self._target)
-        return self._known[text]
 
     def guesses(self, overlay: LoadedOverlay, text: str, applied: Sequence[LoadedOverlay]) -> Iterator[Guess]:
         """The values of an overlay's parameters with which it leaves the original as it is; those of its companions come second."""

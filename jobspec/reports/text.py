@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,16 +122,13 @@ class FileLines:
     """The lines of files; a file is read when its first line is asked for."""
 
     def __init__(self, read: ReadText) -> None:
-        self._read = read
-        self._lines: dict[str, list[str]] = {}
+        self._lines = cache(lambda file: _source_lines(read(file)))
 
     def line(self, mark: Mark) -> str:
         """The line in which a mark begins; empty if the mark has no line, or the file cannot be read again."""
         if not mark.line:
             return ""
-        if mark.file not in self._lines:
-            self._lines[mark.file] = _source_lines(self._read(mark.file))
-        lines = self._lines[mark.file]
+        lines = self._lines(mark.file)
         return lines[mark.line - 1] if mark.line <= len(lines) else ""
 
 
