@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from jobspec.diagnostics import Change, Diagnostic, Piece, grouped
 from jobspec.documents.document import Document
@@ -270,10 +269,4 @@ def _has_changed_as_planned(piece: Piece, documents: Sequence[Document], problem
         wanted = [all_applied(each.data, changes[each.index]) for each in documents]
     except Unfit:
         return False
-    are_same = len(wanted) == len(after) and all(_same(*each) for each in zip(wanted, (each.data for each in after), strict=True))
-    return are_same and len(wrong) == problems
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal in type and order, too: `1` is no `true`."""
-    return repr(one) == repr(other)
+    return repr(wanted) == repr([each.data for each in after]) and len(wrong) == problems  # equal in type and order: `1` is no `true`

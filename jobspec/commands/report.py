@@ -199,7 +199,8 @@ def _jobs(checked: Sequence[Checked], results: Sequence[FileResult], cluster: Cl
         # Of what kustomize builds, the mistakes of bases and patches are reported once, in their files.
         findings += [one for place in _places(job) for path, one in elsewhere.get(place, ()) if path != file.result.path]
         name = "/".join(filter(None, (job.namespace, job.name))) or job.kind
-        written = [_place_of_job(job)]
+        mark = job.marks.nearest(("metadata", "name")).place()
+        written = [f"{from_here(mark.file)}:{mark.line}"]
         if not any(job is one for one in seen(file)):
             return PageRow(name, job.kind, job.name, job.namespace, written, None, None, "", (), findings)
         return _row_of_job(name, job, documents, written, [_rendered_text(job, cluster.target)], findings)
@@ -211,11 +212,6 @@ def _places(job: Document) -> Iterable[str]:
     """Where the values of a job are written, each place once."""
     trees = [each for _, each in walk(with_marks(job.data, job.marks))]
     return dict.fromkeys(str(mark) for each in trees for mark in (each.mark, each.key) if mark)
-
-
-def _place_of_job(job: Document) -> str:
-    mark = job.marks.nearest(("metadata", "name")).place()
-    return f"{from_here(mark.file)}:{mark.line}"
 
 
 def _rendered_text(job: Document, target: Target) -> ObjectText:

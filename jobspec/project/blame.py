@@ -91,7 +91,8 @@ class Blame:
         """*text* is that of the rendered file; *stages*: those of the variant, where they are made already."""
         stages = stages_of(variant, project, cluster) if stages is None else stages
         self._teller = _HistoryReader(variant, project, cluster, document, stages)
-        self._lines = _lines_of(text, cluster)
+        (rendered,), _ = read(text, file="")
+        self._lines = {value.path: value.tree.mark.line for value in values_of(rendered, cluster.target)}
         self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
         self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
 
@@ -117,12 +118,6 @@ class Blame:
 
     def _blamed(self, values: Iterable[Value]) -> list[Blamed]:
         return [Blamed(each.field, self._teller.now(each), self._lines[each.path]) for each in values if each.is_leaf]
-
-
-def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
-    """The line of each value in a rendered file."""
-    (document,), _ = read(text, file="")
-    return {value.path: value.tree.mark.line for value in values_of(document, cluster.target)}
 
 
 class _HistoryReader:
@@ -312,7 +307,8 @@ def stages_of(
     """
     base = variant.base.documents
     inside = [in_namespace(each, variant.namespace) for each in base]
-    by_default = _default_namespace(variant, project)
+    said = field(project.defaults, "namespace")
+    by_default = filled_text(said, variant.values, variant.name) if said else None
     stages = [Stage(inside, (), [in_namespace(each, namespace) for each in base], cluster) for namespace in (None, by_default)]
     shared = variant.shared
     if known is not None and shared and id(shared) in known:
@@ -352,11 +348,6 @@ def beneath(job: Document, context: Sequence[Document], cluster: Cluster) -> Doc
     kind = {name: tree.value[name] for name in ("apiVersion", "kind")}
     inside = tree.with_value({**kind, "spec": tree.with_value({"trainer": container.with_value(fields)})})
     return Document(inside.data(), inside.marks, file=job.file)
-
-
-def _default_namespace(variant: PlannedVariant, project: LoadedProject) -> MarkedTree | None:
-    said = field(project.defaults, "namespace")
-    return filled_text(said, variant.values, variant.name) if said else None
 
 
 # The values of an object, each with an address at which the same value stands in an earlier state of the object.

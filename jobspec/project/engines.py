@@ -123,12 +123,8 @@ _API_VERSION = "admissionregistration.k8s.io/v1"
 
 def policy() -> list[dict[str, Any]]:
     """The policy, which Kubernetes has since 1.30, and its binding: the hash of a job does not change."""
-    rule = {
-        "apiGroups": [PYTORCHJOB[0], TRAINJOB[0]],
-        "apiVersions": ["*"],
-        "operations": ["UPDATE"],
-        "resources": ["pytorchjobs", "trainjobs"],
-    }
+    groups, resources = [PYTORCHJOB[0], TRAINJOB[0]], ["pytorchjobs", "trainjobs"]
+    rule = {"apiGroups": groups, "apiVersions": ["*"], "operations": ["UPDATE"], "resources": resources}
     validation = {
         "expression": f"{_has('object')} && object.{_ANNOTATION} == oldObject.{_ANNOTATION}",
         "message": "field is immutable: a job with another spec is another object",
@@ -220,10 +216,8 @@ def application_set(argocd: ArgoCDSettings, synced: Synced, path: str) -> dict[s
     """An application for each folder below *path*."""
     folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
     name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
-    template = {
-        "metadata": {"name": name, "annotations": _compared(synced)},
-        "spec": _synced_from(argocd, synced, "{{.path.path}}"),
-    }
+    metadata = {"name": name, "annotations": _compared(synced)}
+    template = {"metadata": metadata, "spec": _synced_from(argocd, synced, "{{.path.path}}")}
     spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
     return _manifest(_ARGO_CD_VERSION, "ApplicationSet", argocd.name, spec, argocd.namespace)
 
@@ -240,8 +234,12 @@ def mistakes(argocd: ArgoCDSettings, synced: Synced, folders: Iterable[str]) -> 
 
 def health_patch(argocd: ArgoCDSettings, customizations: Mapping[str, str]) -> dict[str, Any]:
     """A patch of Argo CD's own ConfigMap that brings *customizations*: the health of kinds that it does not know."""
-    metadata = {"name": "argocd-cm", "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
+    return _config_map(argocd, "argocd-cm", dict(sorted(customizations.items())))
+
+
+def _config_map(argocd: ArgoCDSettings, name: str, data: Mapping[str, str]) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 # The config management plugin that renders a project: Argo CD's repository server asks its sidecar for the manifests of a folder.
@@ -258,8 +256,7 @@ def plugin_config(argocd: ArgoCDSettings) -> dict[str, Any]:
     """The ConfigMap with the plugin: the command that renders the project in the folder of an application."""
     spec = {"generate": {"command": [PLUGIN, "render", "--to", "-"]}}
     plugin = {"apiVersion": _ARGO_CD_VERSION, "kind": "ConfigManagementPlugin", "metadata": {"name": PLUGIN}, "spec": spec}
-    metadata = {"name": _SIDECAR, "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plugin.yaml": write([plugin])}}
+    return _config_map(argocd, _SIDECAR, {"plugin.yaml": write([plugin])})
 
 
 def plugin_patch(argocd: ArgoCDSettings) -> dict[str, Any]:
@@ -378,11 +375,8 @@ def namespaces(flux: FluxSettings, synced: Synced) -> list[dict[str, Any]]:
     if flux.flag("createNamespace") is False or kinds.NAMESPACE in synced.cluster_kinds:
         return []
     kept = {"annotations": {_PRUNE: "disabled"}}
-    return [
-        {"apiVersion": "v1", "kind": kinds.NAMESPACE[1], "metadata": {"name": each, **kept}}
-        for each in synced.namespaces
-        if each != _DEFAULT
-    ]
+    names = [each for each in synced.namespaces if each != _DEFAULT]
+    return [{"apiVersion": "v1", "kind": kinds.NAMESPACE[1], "metadata": {"name": each, **kept}} for each in names]
 
 
 def kustomizations(flux: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
@@ -443,21 +437,16 @@ def _is(*conditions: str) -> str:
     return f"{_HAS_STATUS} && has(status.conditions) && status.conditions.exists(c, c.type in [{named}] && c.status == 'True')"
 
 
-def _health_expressions(api_version: str, kind: str, *, failed: str, complete: str) -> dict[str, str]:
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "inProgress": f"!({_is(failed, complete)})",
-        "failed": _is(failed),
-        "current": _is(complete),
-    }
+def _health_expressions(api_version: str, kind: str, *, complete: str) -> dict[str, str]:
+    in_progress = f"!({_is('Failed', complete)})"
+    return {"apiVersion": api_version, "kind": kind, "inProgress": in_progress, "failed": _is("Failed"), "current": _is(complete)}
 
 
 #: For each kind the three expressions: with fewer, what is neither failed nor current may pass for healthy.
 HEALTH_CHECK_EXPRS = (
-    _health_expressions("kubeflow.org/v1", "PyTorchJob", failed="Failed", complete="Succeeded"),
-    _health_expressions("trainer.kubeflow.org/v1alpha1", "TrainJob", failed="Failed", complete="Complete"),
-    _health_expressions("jobset.x-k8s.io/v1alpha2", "JobSet", failed="Failed", complete="Completed"),
+    _health_expressions("kubeflow.org/v1", "PyTorchJob", complete="Succeeded"),
+    _health_expressions("trainer.kubeflow.org/v1alpha1", "TrainJob", complete="Complete"),
+    _health_expressions("jobset.x-k8s.io/v1alpha2", "JobSet", complete="Completed"),
 )
 #: By which a job is healthy until it has failed, so that nothing waits for its end. A claim that no pod uses yet is pending for as long.
 FAILURE_EXPRS = (

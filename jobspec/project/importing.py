@@ -84,15 +84,10 @@ def plan(originals: Sequence[Original], into: Destination) -> Planned:
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
     fresh = Destination(into.path, into.folder, into.read, into.target, asked_releases=into.asked_releases)
-    fitting = [[group[0], *(each for each in group[1:] if _share_a_base(group[0], each, fresh))] for group in found]
+    fitting = [[group[0], *(each for each in group[1:] if not _planned([[group[0], each]], fresh).diagnostics)] for group in found]
     others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
     planned = _planned([*fitting, *others], into)
     return _planned([[each] for group in found for each in group], into) if planned.diagnostics else planned
-
-
-def _share_a_base(first: Import, other: Import, into: Destination) -> bool:
-    """Whether two jobs render again from one base."""
-    return not _planned([[first, other]], into).diagnostics
 
 
 def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:

@@ -97,7 +97,8 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
     if outcome or cluster.contracts:
         foreseen = pipeline.foresee(checked, cluster)
-        checked = foreseen if outcome else checked.changed(result=_by_contracts(checked.result, foreseen.result))
+        of_flags = [each for each in foreseen.result.diagnostics if each.rule in FLAGS]
+        checked = foreseen if outcome else checked.changed(result=checked.result.with_diagnostics(of_flags))
     rendered = rendering.rendered([checked], cluster.target, companions_once=True)
     said = rendered.results[0]
     forever = {str(each.mark) for each in said.diagnostics if each.rule == "restarts-forever"}
@@ -105,11 +106,6 @@ def documents_of(variant: PlannedVariant, cluster: Cluster, *, outcome: bool = F
     result = said.with_diagnostics([*_unnamed(rendered.documents), *again])
     checked = Checked(result, (), checked.objects, checked.pending)
     return checked, rendering.files_of(rendered.documents) if result.valid else {}
-
-
-def _by_contracts(result: FileResult, foreseen: FileResult) -> FileResult:
-    """The result with the diagnostics about flags only, by the contracts of images."""
-    return result.with_diagnostics([each for each in foreseen.diagnostics if each.rule in FLAGS])
 
 
 def objects_of(variant: PlannedVariant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:

@@ -19,7 +19,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT, PROJECT_FILE
 from jobspec.project import engines
 from jobspec.project.engines import Synced, SyncedObject, customizations, policy
-from jobspec.project.project import ArgoCDSettings, EngineSettings, FluxSettings, LoadedProject, ReadFile, Sources, only_document
+from jobspec.project.project import ArgoCDSettings, EngineSettings, LoadedProject, ReadFile, Sources, only_document
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import PlannedVariant, variants_of
 
@@ -86,7 +86,8 @@ def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
     for identity, (owner, each) in first.items():
         path = f"{owner}/{each.file}" if len(users[identity]) == 1 else shared_path(identity)
         if path in placed:
-            problems.append(_same_file(each, path))
+            message = f"two objects of different groups would both be the file `{path}`"
+            problems.append(Diagnostic("duplicate-resource", message, each.place, hint="rename one of them"))
         placed[path] = PlacedObject(as_rendered(each.text), identity, users[identity])
     return VariantsTree(placed, problems)
 
@@ -101,11 +102,6 @@ def _same_object(each: RenderedObject, variant: str, owner: str, first: Rendered
     _, kind, _, name = each.identity
     message = f"the variants `{owner}` and `{variant}` would be one object, {kind} `{name}`; first in {first.place}"
     return Diagnostic("duplicate-resource", message, each.place, hint="rename one of them or namespace")
-
-
-def _same_file(each: RenderedObject, path: str) -> Diagnostic:
-    message = f"two objects of different groups would both be the file `{path}`"
-    return Diagnostic("duplicate-resource", message, each.place, hint="rename one of them")
 
 
 def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:
@@ -325,8 +321,9 @@ def _files(chosen: EngineSettings, synced: Synced, path: str, project: str) -> d
         files |= {f"argocd/{_file(each)}": _rendered_text(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
         patch = engines.health_patch(said, customizations())
         files[f"argocd/{_HEALTH}"] = _rendered_text(patch, _HOW.format(said.namespace, _HEALTH))
-    if chosen.flux:
-        files |= _engine_folder("flux", [*_flux_objects(chosen.flux, synced, chosen.flux.path or path), *policies])
+    if flux := chosen.flux:
+        kustomizations = engines.kustomizations(flux, synced, flux.path or path)
+        files |= _engine_folder("flux", [*engines.namespaces(flux, synced), engines.source(flux), *kustomizations, *policies])
     return files
 
 
@@ -348,10 +345,6 @@ def _argocd_objects(said: ArgoCDSettings, synced: Synced, path: str) -> list[dic
     project = engines.app_project(said, synced)
     make = engines.application_set if said.flag("applicationSet") else engines.application
     return [*([project] if project else []), make(said, synced, path)]
-
-
-def _flux_objects(said: FluxSettings, synced: Synced, path: str) -> list[dict[str, Any]]:
-    return [*engines.namespaces(said, synced), engines.source(said), *engines.kustomizations(said, synced, path)]
 
 
 def _engine_folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:

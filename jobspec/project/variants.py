@@ -344,8 +344,8 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
 
     None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
     """
-    given = ("flags", "labels", "annotations", "resources", "queue")
-    said = {name: filled(part, values, variant) for name in given if (part := entry.get(name))}
+    names = ("flags", "labels", "annotations", "resources", "queue")
+    said = {name: filled(part, values, variant) for name in names if (part := entry.get(name))}
     if queue := said.pop("queue", None):
         said["labels"] = queue.with_value({**(said["labels"].value if "labels" in said else {}), QUEUE: queue})
     if not said:
@@ -354,7 +354,8 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
     spec: dict[str, MarkedTree] = {"override": here.with_value(True)}
     if flags := said.get("flags"):
         spec["pods"] = here.with_value([here.with_value({"flags": _each_scalar(flags, lambda each: _flag(each, spelled))})])
-    metadata = {name: _each_scalar(said[name], _escaped_value) for name in ("labels", "annotations") if name in said}
+    given = {name: said[name] for name in ("labels", "annotations") if name in said}
+    metadata = {name: _each_scalar(each, lambda one: one.with_value(_literal(as_text(one.value)))) for name, each in given.items()}
     if metadata:
         partial = here.with_value({"metadata": here.with_value(metadata)})
         spec["job"] = here.with_value({kind: partial for _, kind in KINDS})
@@ -371,10 +372,6 @@ def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:
     if value.value is None or isinstance(value.value, bool):
         return value
     return value.with_value(_literal(spelled(value)))
-
-
-def _escaped_value(value: MarkedTree) -> MarkedTree:
-    return value.with_value(_literal(as_text(value.value)))
 
 
 def _literal(value: object) -> object:

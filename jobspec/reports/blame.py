@@ -33,7 +33,8 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
         for when, (value, layer), origin in zip(("is ", *["was"] * len(rows)), rows, each.history, strict=False):
             shown = paint(_padded(value, of_values), DIM if when == "was" else "", colour=colour)
             place = paint(_padded(layer, of_layers) + visible(str(origin.mark)), colours[layer], colour=colour)
-            yield f"    {when}  {shown}{place}{_as_whole(origin)}"
+            whole = f"  the whole {visible(origin.field)}" if isinstance(origin.value, list) and origin.value else ""  # a list around it
+            yield f"    {when}  {shown}{place}{whole}"
             for cause in origin.causes:
                 yield f"         {_padded('', of_values)}{paint(_cause(cause), DIM, colour=colour)}"
 
@@ -119,11 +120,6 @@ def _value_of_origin(origin: Origin) -> str:
     if origin.removed:
         return "(removed)"
     return cut(visible(json.dumps(origin.value, ensure_ascii=False)), _LONGEST)
-
-
-def _as_whole(origin: Origin) -> str:
-    """A note that a value is that of the whole list around the field."""
-    return f"  the whole {visible(origin.field)}" if isinstance(origin.value, list) and origin.value else ""
 
 
 def _cause(cause: Cause) -> str:
