@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -110,15 +111,13 @@ class JSONSchemas:
 
     def __init__(self, locations: Sequence[str]) -> None:
         self._templates = [_template(location) for location in locations]
-        self._read: dict[str, JSONSchema] = {}
+        self._read = cache(lambda file: JSONSchema(file, _content(file), f"file://{os.path.abspath(file)}", _referred))
 
     def __call__(self, document: Document) -> JSONSchema | None:
         """The JSON Schema of a document's kind; None without one. Raises JobspecError for a file that holds none."""
         paths = (_filled(each, document) for each in self._templates)
         file = next((path for path in paths if os.path.isfile(path)), None)
-        if file and file not in self._read:
-            self._read[file] = JSONSchema(file, _content(file), f"file://{os.path.abspath(file)}", _referred)
-        return self._read[file] if file else None
+        return self._read(file) if file else None
 
 
 def _template(location: str) -> str:

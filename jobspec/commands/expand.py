@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 from jobspec.commands.applied import applied
 from jobspec.commands.files import reader, unbuilt
@@ -123,13 +124,11 @@ def _policies_of(files: Sequence[AppliedFile]) -> Callable[[Cluster], PolicyObje
     from jobspec.kubernetes.admission.objects import policies_among
 
     objects = [each for file in files for each in file.checked.objects]
-    known: dict[int, PolicyObjects | None] = {}
 
+    @cache
     def of_cluster(cluster: Cluster) -> PolicyObjects | None:
-        if id(cluster) not in known:
-            policies = policies_among(objects, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
-            known[id(cluster)] = policies if policies is not None and policies.change_objects else None
-        return known[id(cluster)]
+        policies = policies_among(objects, cluster.policies_on_jobs if cluster.objects else None, complete=cluster.complete)
+        return policies if policies is not None and policies.change_objects else None
 
     return of_cluster
 

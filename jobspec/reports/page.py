@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from hashlib import sha256
 from html import escape
 from os.path import normpath
@@ -412,13 +413,7 @@ class _Sources:
     """The lines of files, in which the values of Secrets are masked."""
 
     def __init__(self, read: ReadText) -> None:
-        self._read = read
-        self._files: dict[str, _Masked] = {}
-
-    def _file(self, name: str) -> _Masked:
-        if name not in self._files:
-            self._files[name] = _Masked(self._read(name), name)
-        return self._files[name]
+        self._file = cache(lambda name: _Masked(read(name), name))
 
     def masked(self, found: Diagnostic) -> Diagnostic:
         """A finding that does not quote the value of a Secret."""
