@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import pipeline
-from jobspec.commands.inputs import settings_of
+from jobspec.commands.inputs import Judging, settings_of
 from jobspec.commands.validate import files_for, judged_files
 from jobspec.diagnostics import Record
 from jobspec.pipeline import Checked
@@ -71,5 +71,6 @@ def applied(options: Options, run_context: RunContext, *, outcome: bool = False)
             results.append(file.result)
         return [row for each in results for row in each.documents], reported_once((each.diagnostics for each in results), reported)
 
-    given, checked, results, projects = judged_files(found, options, run_context, judge, outcome=outcome, advise=advise, documents=True)
+    how = Judging(judge, outcome=outcome, advise=advise)
+    given, checked, results, projects = judged_files(found, options, run_context, how, documents=True)
     return AppliedFiles(made, results, checked, [*given, *(each for planned in projects.values() for each in planned.read)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.commands.inputs import RunContext, settings_of
+from jobspec.commands.inputs import Judging, RunContext, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options
 from jobspec.commands.output import how_to_run
 from jobspec.commands.validate import check_and_report
@@ -38,7 +38,7 @@ def run(options: Options) -> int:
         asked = files if about is None else [each for each in files if each.result.path in about]
         return lint(files, run_context.cluster, rules, run=how_to_run(asked), only=about)
 
-    return check_and_report(options, settings, judge, outcome=True, rules=rules)
+    return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules))
 
 
 def chosen(settings: ReportFilter | None) -> Sequence[Rule]:

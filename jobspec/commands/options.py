@@ -106,10 +106,6 @@ class Options:
             raise AttributeError(name)
         return min(self.reports, key=lambda each: "=" in each, default="text").partition("=")[0]
 
-    def seeing(self) -> Options:
-        """The same with the folder of `--within` as path, where one is given."""
-        return Options(**{**self.__dict__, "paths": [self.within]}) if self.within is not None else self
-
 
 def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
     """The values of a plain command line of paths and options; None where argparse has to read it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from jobspec.cluster import Cluster
 from jobspec.commands import diff
 from jobspec.commands.files import Found, reader
-from jobspec.commands.inputs import RunContext, project_among, settings_of
+from jobspec.commands.inputs import Judging, RunContext, project_among, settings_of
 from jobspec.commands.lint import chosen
 from jobspec.commands.options import Option, Options, choice_options, declare, journey_options, kind_options, repository_options
 from jobspec.commands.output import deliver, how_to_run, is_terminal, with_progress, write_whole
@@ -93,7 +93,7 @@ def run(options: Options) -> int:
             write_whole(options.page, text)
             sys.stdout.write(f"{options.page}: {page_summary(page)}\n")
 
-    return check_and_report(options, settings, judge, outcome=True, rules=rules, advise=advise, then=write)
+    return check_and_report(options, settings, Judging(judge, outcome=True, rules=rules, advise=advise), then=write)
 
 
 def _paths_and_ref(given: Sequence[str]) -> tuple[list[str], str | None]:

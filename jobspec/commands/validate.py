@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 import jobspec.pipeline as pipeline
 from jobspec.cluster import Cluster, StoredObjects, releases_of
 from jobspec.commands.files import Found, find_for, is_judged_in_build, parts_of, parts_with, projects_around, reader, reported, source_of
-from jobspec.commands.inputs import RunContext, load_run_context, require_workload, settings_of
+from jobspec.commands.inputs import Judging, RunContext, load_run_context, require_workload, settings_of
 from jobspec.commands.options import PROJECT_OR_FOLDER, Option, Options, add_paths, declare, judging_options, outcome_option
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, JobspecError, has_error
@@ -22,14 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from jobspec.commands.project import Plan
-    from jobspec.diagnostics import Rule
     from jobspec.pipeline import Kept
     from jobspec.rules.ignores import ReportFilter
 
-    #: A function of a planned project and of the diagnostics of files, that gives the objects of its variants and their diagnostics.
-    Advise = Callable[[Plan, Iterable[Diagnostic]], tuple[list[DocumentResult], list[Diagnostic]]]
-    #: A function of checked files, their run context, and the paths of some of them (None: all), that gives the results of these.
-    Judge = Callable[[Sequence[Checked], RunContext, Collection[str] | None], list[FileResult]]
     #: Takes what is reported, the files that were read, and what they were checked with.
     Then = Callable[[Sequence[FileResult], Sequence[Found], RunContext], None]
 
@@ -54,23 +50,14 @@ def run(options: Options) -> int:
     def judge(files: Sequence[Checked], _: RunContext, __: Collection[str] | None) -> list[FileResult]:
         return [each.result for each in files]
 
-    return check_and_report(options, settings_of(options), judge, outcome=options.outcome, stored=_stored(options))
+    return check_and_report(options, settings_of(options), Judging(judge, outcome=options.outcome), stored=_stored(options))
 
 
 def check_and_report(
-    options: Options,
-    settings: ReportFilter | None,
-    judge: Judge,
-    *,
-    outcome: bool,
-    stored: StoredObjects | None = None,
-    rules: Sequence[Rule] | None = None,
-    advise: Advise | None = None,
-    then: Then | None = None,
+    options: Options, settings: ReportFilter | None, how: Judging, *, stored: StoredObjects | None = None, then: Then | None = None
 ) -> int:
     """Fix files where that is asked, or else check and judge them, and report; 1 where an error was found, or what the settings say.
 
-    *rules*: those of lint, for the variants of projects that the user names. *advise*: what is said of these in place of that.
     *then*: what is done in place of the report.
     """
     run_context = load_run_context(options, stored=stored)
@@ -81,15 +68,15 @@ def check_and_report(
     if (options.fix or options.fix_only or options.diff) and not run_context.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(options, run_context, settings, judge):
+        if fix_files(options, run_context, settings, how.judge):
             return 1
         if options.fix_only and not options.diff:
             return 0
-    given, options = options.paths, options.seeing()
+    given = options.paths
+    if options.within is not None:
+        options = Options(**{**vars(options), "paths": [options.within]})
     found = files_for(options, run_context, settings)
-    results, fails, projects = verdict_on(
-        found, options, run_context, settings, judge, outcome=outcome, rules=rules, advise=advise, given=given
-    )
+    results, fails, projects = verdict_on(found, options, run_context, settings, how, given=given)
     if then:
         then([*run_context.remarks, *results], [*found, *(each for planned in projects.values() for each in planned.read)], run_context)
     else:
@@ -111,21 +98,16 @@ def verdict_on(
     options: Options,
     run_context: RunContext,
     settings: ReportFilter | None,
-    judge: Judge,
+    how: Judging,
     *,
-    outcome: bool,
-    rules: Sequence[Rule] | None = None,
-    advise: Advise | None = None,
     given: Sequence[str] = (),
     kept: Kept | None = None,
 ) -> tuple[list[FileResult], bool, dict[str, Plan]]:
     """What is reported of files, whether it fails, and the projects among them by path: the journey of CI and editors alike.
 
-    *rules* and *advise* as above; *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
+    *given*: the paths that the user names; *kept* as in `pipeline.check_files`.
     """
-    found, checked, results, projects = judged_files(
-        found, options, run_context, judge, outcome=outcome, rules=rules, advise=advise, kept=kept
-    )
+    found, checked, results, projects = judged_files(found, options, run_context, how, kept=kept)
     read = {path: planned.read for path, planned in projects.items()}
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
@@ -134,37 +116,31 @@ def verdict_on(
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=rules is not None)
+        results, fails = verdict_of(results, settings, found, options, marked=marked, read=read, lint=how.rules is not None)
     return results, fails, projects
 
 
 def judged_files(
-    found: Sequence[Found],
-    options: Options,
-    run_context: RunContext,
-    judge: Judge,
-    *,
-    outcome: bool,
-    rules: Sequence[Rule] | None = None,
-    advise: Advise | None = None,
-    kept: Kept | None = None,
-    documents: bool = False,
+    found: Sequence[Found], options: Options, run_context: RunContext, how: Judging, *, kept: Kept | None = None, documents: bool = False
 ) -> tuple[Sequence[Found], list[Checked], list[FileResult], dict[str, Plan]]:
     """The journey of files in every command: read as the repository has them, checked, judged, with the variants of projects.
 
     Returns the files, of which those that projects are rendered to are skipped; all as they were checked; what is said of them; and
     the projects among them by path. *documents*: those of files are needed. The others are as in `verdict_on`.
     """
-    skip_unknown = options.skip_unknown
+    skip_unknown, documents = options.skip_unknown, documents or how.rules is not None
     found, plans, bases = plans_among(found, options, run_context)
-    documents = documents or rules is not None
-    checked = check_files(found, run_context, skip_unknown=skip_unknown, outcome=outcome, documents=documents, definitions=False, kept=kept)
+    checked = check_files(
+        found, run_context, skip_unknown=skip_unknown, outcome=how.outcome, documents=documents, definitions=False, kept=kept
+    )
     unjudged = [each for each in checked if bases and os.path.normpath(each.result.path.partition(pipeline.PART)[0]) in bases]
     judged = [each for each in checked if each not in unjudged] if unjudged else checked
-    results = run_context.wrong or reported(judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values)
+    results = run_context.wrong or reported(
+        how.judge(judged, run_context, None), found, skip_unknown=skip_unknown, values=run_context.values
+    )
     if run_context.overlays:
         results = require_workload(run_context.overlays, results)
-    results, projects = with_projects(results, options, found, run_context.cluster, checked, rules or (), advise, plans)
+    results, projects = _with_projects(results, options, found, run_context.cluster, checked, how, plans)
     results += [_unjudged(each.result) for each in unjudged]
     return found, checked, results, projects
 
@@ -225,20 +201,18 @@ def is_project(document: DocumentResult) -> bool:
     return document.status == "valid" and group_kind(document.api_version, document.kind) == PROJECT
 
 
-def with_projects(
+def _with_projects(
     results: Sequence[FileResult],
     options: Options,
     found: Sequence[Found],
     cluster: Cluster,
     checked: Sequence[Checked],
-    rules: Sequence[Rule] = (),
-    advise: Advise | None = None,
-    plans: Mapping[str, Plan] = {},
+    how: Judging,
+    plans: Mapping[str, Plan],
 ) -> tuple[list[FileResult], dict[str, Plan]]:
     """The results, those of projects with what is wrong with the files that they name, and these projects by path.
 
-    The variants of projects that the user names, and of *plans* in folders, are judged among the objects of the *checked* files, and by
-    *rules* of lint; where there is an *advise*, by that.
+    The variants of projects that the user names, and of *plans* in folders, are judged among the objects of the *checked* files.
     """
     projects: dict[str, Plan] = {}
     named = {each.path for each in found if each.named}
@@ -255,7 +229,8 @@ def with_projects(
             made, said = list[DocumentResult](), list[Diagnostic]()
             if each.path in named or each.path in plans:
                 given = planned.among([one for file in checked for one in file.objects])
-                made, said = advise(given, earlier) if advise else said_of_variants(given, earlier, rules, outcome=options.outcome)
+                advise = how.advise or partial(said_of_variants, rules=how.rules or (), outcome=options.outcome)
+                made, said = advise(given, earlier)
             answers.append(FileResult(each.path, [*rows, *made], [*each.diagnostics, *wrong, *said], ignored=each.ignored))
             projects[each.path] = planned
         else:

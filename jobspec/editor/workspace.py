@@ -21,7 +21,7 @@ from jobspec.commands.changes import referring
 from jobspec.commands.cluster import with_contracts
 from jobspec.commands.files import OPENED, Found, find_for, reader
 from jobspec.commands.fixing import CandidateChecker, files_to_fix, fixed_files
-from jobspec.commands.inputs import RunContext, kept_schemas, load_run_context, settings_of
+from jobspec.commands.inputs import Judging, RunContext, kept_schemas, load_run_context, settings_of
 from jobspec.commands.lint import chosen
 from jobspec.commands.lint import options as lint_options
 from jobspec.commands.options import Options, read
@@ -136,17 +136,8 @@ class Workspace:
                     results = lint(files, context.cluster, known.rules, run=known.one_by_one, only=about)
                 return results if about is None else [each for each in results if each.path in about]
 
-            reported, _, _ = verdict_on(
-                found,
-                self.options,
-                context,
-                self._settings,
-                judge,
-                outcome=True,
-                rules=known.rules if advice else None,
-                advise=known.advise if advice else None,
-                kept=known.checked,
-            )
+            how = Judging(judge, outcome=True, rules=known.rules, advise=known.advise) if advice else Judging(judge, outcome=True)
+            reported, _, _ = verdict_on(found, self.options, context, self._settings, how, kept=known.checked)
             known.keep()
             checked = {(path, part): checked for (path, _, part, *_), (checked, _) in self._files.items()}
             self.snapshot = Snapshot(context.cluster, list(checked.values()), known.plans)

@@ -186,7 +186,7 @@ def combinations_of(project: LoadedProject, sources: Sources) -> tuple[list[Comb
     There are none of an entry with a mistake, and none at all where they are too many.
     """
     entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
-    problems = [*project.wrong_releases(), *_too_many(entries)]
+    problems = list(_too_many(entries))
     if problems:
         return [], problems
     found: list[Combination] = []
