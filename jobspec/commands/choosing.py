@@ -110,7 +110,8 @@ def verdict_of(
     *marked*: the files with comments for jobspec; *read*: by project, the files that it was read from; *lint*: whether lint was asked.
     """
     settings = settings or ReportFilter()
-    asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=options.outcome, lint=lint))
+    unasked = [*([] if options.outcome else ["outcome"]), *([] if lint else ["lint"])]
+    asked = frozenset(name for name in rules() if (stage := stage_of(name)) not in unasked and settings.reports(name, stage))
     text = reader(found)
     named = _named_by_projects(read, results)
     ignored = {path: _ignores(text(path), path) for path in (*marked, *named)}
@@ -143,11 +144,6 @@ def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[Fi
     own = {os.path.normpath(each.path) for each in results}
     named = {each.path: project for project, files in list(read.items())[::-1] for each in files}
     return {path: project for path, project in named.items() if path not in own and mentions(path, b"jobspec", b"Jobspec", b"JOBSPEC")}
-
-
-def _is_asked(rule: str, settings: ReportFilter, *, outcome: bool, lint: bool) -> bool:
-    stage = stage_of(rule)
-    return settings.reports(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
 
 
 def _ignores(text: str, path: str) -> Ignores:

@@ -88,10 +88,12 @@ def _steps(text: str) -> tuple[str, list[str]]:
     """The kind, in its own spelling, and the steps of a path; a step in brackets is a `Key`."""
     import re
 
+    from jobspec import kinds
+
     if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
         raise JobspecError(f"`{text}` is not a rule, an overlay or a path: write KIND.PATH, such as TrainJob.spec.trainer")
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
-    by_lower = {each.lower(): each for each in _kinds()}
+    by_lower = {each.lower(): each for each in sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})}
     if kind.lower() not in by_lower:
         from jobspec.kubernetes.problems import closest
         from jobspec.rules.catalogue import rules
@@ -101,13 +103,6 @@ def _steps(text: str) -> tuple[str, list[str]]:
         listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(rules())}")
         raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
     return by_lower[kind.lower()], steps
-
-
-def _kinds() -> list[str]:
-    """The kinds that can be explained: those of models, and all that are built in."""
-    from jobspec import kinds
-
-    return sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})
 
 
 def _root(kind: str, steps: Sequence[str], api_version: str) -> ExplainedKind:

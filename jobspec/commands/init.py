@@ -101,7 +101,7 @@ def scaffold(options: Options, tree: str) -> dict[str, bytes]:
         "JOB_NAMESPACE": options.namespace,
         "JOB_NAME": options.name,
         "ENGINE": options.engine,
-        **_releases(),
+        **{operator.upper().replace("-", "_"): release.rpartition(".")[0] for operator, release in reported(newest({})).items()},
         "SYNCED": ENGINES[options.engine].replace("GIT_URL", dumps(options.repository)),
     }
     templates = {"README.md": "README.md", PROJECT_FILE: PROJECT_FILE, f"base/{options.name}.yaml": f"{options.kind}.yaml"}
@@ -134,11 +134,6 @@ def _require_names(name: str, namespace: str) -> None:
     for option, value in (("--name", name), ("--namespace", namespace)):
         if not is_plain(value):
             raise JobspecError(f"{option} {value}: without quotes, YAML does not read this as a string; choose another")
-
-
-def _releases() -> dict[str, str]:
-    """The newest release of each operator without its patch, by the word that stands for it in templates."""
-    return {operator.upper().replace("-", "_"): release.rpartition(".")[0] for operator, release in reported(newest({})).items()}
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

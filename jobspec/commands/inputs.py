@@ -78,7 +78,7 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
     target = complete(known, options=True)
     crds, wrong = _crds(options, target, pinned.crds if pinned else (), for_server=for_server)
     wrong += pinned.wrong if pinned else ()
-    overlays, wrong_overlays = _overlays_of_options(options, target)
+    overlays, problems = load_overlays(options.overlay, options.set, target) if options.overlay or options.set else ([], [])
     kinds = _custom_kinds(crds, options.schema_location) if not wrong else None
     cluster = Cluster(
         target if wrong else asked,
@@ -92,7 +92,7 @@ def load_run_context(options: Options, *, stored: StoredObjects | None = None, f
     )
     remarks = [_remark(operator, cluster) for operator in cluster.later]
     documents = [each for each in crds if isinstance(each, Document)]
-    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, documents, _placeholder_values(options))
+    return RunContext(cluster, overlays, [*wrong, *by_file(problems)], remarks, documents, _placeholder_values(options))
 
 
 def pinned_cluster(options: Options) -> PinnedCluster | None:
@@ -189,13 +189,6 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
     from jobspec.commands.cluster import JSONSchemas
 
     return CustomKinds(crds, JSONSchemas(schema_locations))
-
-
-def _overlays_of_options(options: Options, target: Target) -> tuple[list[LoadedOverlay], list[FileResult]]:
-    if not options.overlay and not options.set:
-        return [], []
-    overlays, problems = load_overlays(options.overlay, options.set, target)
-    return overlays, by_file(problems)
 
 
 def by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:

@@ -194,16 +194,12 @@ def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: T
     for question in file.questions:
         answer, document = answers[question], question.document
         skipped = answer.no_verdict or (answer.kind_is_missing and options.skip_unknown and _is_foreign(document, target))
-        status: Status = "skipped" if skipped else _status(question, answer, settled)
+        own = [each for each in settled.diagnostics if each.document == document.index and not each.mark.layer]
+        status: Status = "skipped" if skipped else "valid" if answer.accepts and not has_error(own) else "invalid"
         shown = difference(question, answer, target) if options.diff and not skipped else None
         rows.append(result_of(document, status, diff=shown))
         diagnostics += [] if skipped else answer.diagnostics
     return FileResult(settled.path, sorted(rows, key=lambda each: each.index), deduplicated(diagnostics))
-
-
-def _status(question: Question, answer: ServerAnswer, settled: FileResult) -> Status:
-    own = [each for each in settled.diagnostics if each.document == question.document.index and not each.mark.layer]
-    return "valid" if answer.accepts and not has_error(own) else "invalid"
 
 
 def _is_foreign(document: Document, target: Target) -> bool:

@@ -20,7 +20,7 @@ from jobspec.pipeline import Checked
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from jobspec.commands.project import Plan
     from jobspec.pipeline import Kept
@@ -112,7 +112,7 @@ def verdict_on(
     if options.changed_since is not None or options.within is not None:
         results = only_changed(results, found, read, options, given)
     fails = not all(each.valid for each in results)
-    marked = marked_files(checked)
+    marked = list(dict.fromkeys(each.result.path.partition(pipeline.PART)[0] for each in checked if each.comments))
     if settings or marked or read or options.write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
@@ -170,11 +170,6 @@ def files_for(options: Options, run_context: RunContext, settings: ReportFilter 
     """The files of a command line, with what is built of them unless they are compared with stored objects."""
     build, kubernetes = options.build and not run_context.cluster.stored, run_context.cluster.target["kubernetes"]
     return find_for(options, settings, build=build, kubernetes=kubernetes, encrypted=encrypted)
-
-
-def marked_files(checked: Iterable[Checked]) -> list[str]:
-    """The files that may have comments that ignore findings."""
-    return list(dict.fromkeys(each.result.path.partition(pipeline.PART)[0] for each in checked if each.comments))
 
 
 def only_changed(

@@ -100,25 +100,22 @@ class Document:
 
     def changed(self, data: Any) -> Document:
         """The same document with other data and the same marks."""
-        return self._with(data, self._marks)
+        return self.written_as(data, self._marks)
 
     def reduced_to(self, data: Any) -> Document:
         """The same document with a part of its data, at the place of its name."""
         marks = self._marks
         if not isinstance(marks, Marks) and hasattr(marks, "reduced_to"):
-            return self._with(data, marks.reduced_to(data))
-        return self._with(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
-
-    def written_as(self, data: Any, marks: Marks) -> Document:
-        """The same document with other data and marks."""
-        return self._with(data, marks)
+            return self.written_as(data, marks.reduced_to(data))
+        return self.written_as(data, OnePlace(data, self.marks.nearest(("metadata", "name")).place()))
 
     def with_metadata(self, metadata: dict[str, Any]) -> Document:
         """The same document with further metadata, at the place of its `metadata`."""
         data = {**self.data, "metadata": {**(self.data.get("metadata") or {}), **metadata}}
-        return self._with(data, _MarksWithMetadata(self, tuple(metadata)))
+        return self.written_as(data, _MarksWithMetadata(self, tuple(metadata)))
 
-    def _with(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
+    def written_as(self, data: Any, marks: Marks | Callable[[], Marks]) -> Document:
+        """The same document with other data and marks."""
         made: Document = Document.__new__(Document)
         made.__setstate__((data, marks, *self.__getstate__()[2:]))
         return made

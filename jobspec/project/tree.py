@@ -81,7 +81,9 @@ def tree_of(variants: Iterable[RenderedVariant]) -> VariantsTree:
             owner, known = first.setdefault(each.identity, (variant.name, each))
             users.setdefault(each.identity, []).append(variant.name)
             if known is not each and (each.is_job or known.text != each.text):
-                problems.append(_same_object(each, variant.name, owner, known))
+                _, kind, _, name = each.identity
+                message = f"the variants `{owner}` and `{variant.name}` would be one object, {kind} `{name}`; first in {known.place}"
+                problems.append(Diagnostic("duplicate-resource", message, each.place, hint="rename one of them or namespace"))
     placed: dict[str, PlacedObject] = {}
     for identity, (owner, each) in first.items():
         path = f"{owner}/{each.file}" if len(users[identity]) == 1 else shared_path(identity)
@@ -96,12 +98,6 @@ def shared_path(identity: Identity) -> str:
     """The path of a shared object, which depends on nothing but what it is."""
     _, kind, namespace, name = identity
     return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)
-
-
-def _same_object(each: RenderedObject, variant: str, owner: str, first: RenderedObject) -> Diagnostic:
-    _, kind, _, name = each.identity
-    message = f"the variants `{owner}` and `{variant}` would be one object, {kind} `{name}`; first in {first.place}"
-    return Diagnostic("duplicate-resource", message, each.place, hint="rename one of them or namespace")
 
 
 def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:

@@ -27,7 +27,9 @@ def github_report(files: Sequence[FileResult], releases: Mapping[str, str], fold
 
 
 def _command(diagnostic: Diagnostic, folder: str) -> str:
-    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in _properties(diagnostic, folder))
+    properties = ",".join(
+        f"{name}={_escape(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in _properties(diagnostic, folder)
+    )
     message = _escape("\n".join(_sentences(diagnostic)))
     return f"::{_COMMANDS[diagnostic.severity]} {properties}::{message}"
 
@@ -63,10 +65,6 @@ def _from_root(path: str, folder: str) -> str:
 
 def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # The Markdown report: a table of what was found, for the text of a pull request.

@@ -537,7 +537,8 @@ def _row_html(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
     )
     if page.prices:
         cost = cost_of(size, page.prices) if size else None
-        cells.append(f'<td class="number cost"{_sorts_last(cost)}>{_cost(cost)}</td>')
+        sorts_last = "" if cost and cost.amount is not None else ' data-v="-1"'
+        cells.append(f'<td class="number cost"{sorts_last}>{_cost(cost)}</td>')
     cells.append(_severities([findings.all[number - 1][0] for number in numbers]))
     if page.view:
         meaning = changed[1].meaning if changed else None
@@ -558,10 +559,6 @@ def _row_html(row: PageRow, whole: _Whole, columns: int, name: str) -> str:
 
 def _deadline(size: Capacity | None) -> str:
     return _html(duration(size.deadline)) if size else NONE
-
-
-def _sorts_last(cost: Cost | None) -> str:
-    return "" if cost and cost.amount is not None else ' data-v="-1"'
 
 
 def _cost(cost: Cost | None) -> str:

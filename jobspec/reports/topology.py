@@ -130,7 +130,7 @@ def _shown_amounts(container: MarkedTree, kind: str) -> Iterator[tuple[str, int]
 def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[DrawnItem]:
     """The Services that find pods of a role; where each pod has its own, they are one item."""
     labels = [{name: each.value for name, each in pod.tree.value["metadata"].entries("labels")} for pod in role.pods]
-    address = _rendezvous(expanded)
+    host = _rendezvous(expanded)
     found = []
     for service in expanded.of_kind("Service"):
         spec = service.get("spec")
@@ -147,14 +147,15 @@ def _services(role: ExpandedRole, expanded: ExpandedJob, job: str) -> Iterator[D
         ports = ", ".join(text(each, "port") for each in items(group[0].get("spec", "ports")))
         names = [_short(_name_of(each), job) for each in group]
         number = role.count if len(group) > 1 else 1
-        about = [f"port {ports}" if ports else "headless", _RENDEZVOUS if address and any(map(address, map(_name_of, group))) else ""]
+        is_met = any(host == name or host.endswith(f".{name}") or f".{name}." in host for name in map(_name_of, group))
+        about = [f"port {ports}" if ports else "headless", _RENDEZVOUS if is_met else ""]
         yield DrawnItem(
             "service", names[0] if number == 1 else f"{names[0]} to {names[-1].rpartition('-')[2]}", " · ".join(filter(None, about))
         )
 
 
-def _rendezvous(expanded: ExpandedJob) -> _IsAddress | None:
-    """Whether a Service is the one at which the training pods meet; None where no variable says so."""
+def _rendezvous(expanded: ExpandedJob) -> str:
+    """The host name at which the training pods meet, which the name of a Service is or ends; empty where no variable says so."""
     for role in expanded.roles:
         for pod in role.pods[-1:]:
             container = pod.container(role.training) if role.training else None
@@ -162,18 +163,8 @@ def _rendezvous(expanded: ExpandedJob) -> _IsAddress | None:
                 if text(each, "name") in ("PET_MASTER_ADDR", "MASTER_ADDR", "PET_RDZV_ENDPOINT"):
                     host = value_of(each, pod.tree).partition(":")[0]
                     if host and host != "localhost":
-                        return _IsAddress(host)
-    return None
-
-
-class _IsAddress:
-    """Whether the name of a Service is, or ends, a host name."""
-
-    def __init__(self, host: str) -> None:
-        self._host = host
-
-    def __call__(self, service: str) -> bool:
-        return self._host == service or self._host.endswith(f".{service}") or f".{service}." in self._host
+                        return host
+    return ""
 
 
 _VOLUMES = {
