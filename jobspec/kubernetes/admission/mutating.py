@@ -63,11 +63,11 @@ def mutated(request: Request, objects: PolicyObjects, shape: Shape | None, settl
     first = _Round(request, objects, shape, settle, release)
     first.run(policies)
     if not first.again or any(each.is_evaluated for each in first.decisions):
-        return first.result()
+        return Mutation(first.object, first.steps, first.decisions)
     second = _Round(request._replace(object=first.object), objects, shape, settle, release, first.pruned)
     second.run([each for each in policies if each.spec.get("reinvocationPolicy") == "IfNeeded"], first.again)
-    found = second.result()
-    return found._replace(steps=[*first.steps, *found.steps], decisions=list(dict.fromkeys([*first.decisions, *found.decisions])))
+    found = list(dict.fromkeys([*first.decisions, *second.decisions]))
+    return Mutation(second.object, [*first.steps, *second.steps], found)
 
 
 @dataclass(slots=True)
@@ -89,9 +89,6 @@ class _Round:
 
     def __post_init__(self) -> None:
         self.object = self._request.object
-
-    def result(self) -> Mutation:
-        return Mutation(self.object, self.steps, self.decisions)
 
     def run(self, policies: Sequence[Policy], only: Container[Key] | None = None) -> None:
         """Invoke policies, each with all its bindings and parameters; *only*: no others than these."""
