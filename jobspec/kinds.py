@@ -65,7 +65,7 @@ ADMISSION_POLICIES = (VALIDATING_POLICY, VALIDATING_POLICY_BINDING, MUTATING_POL
 POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, *ADMISSION_POLICIES)
 #: The kinds of Kueue's objects that decide whether a job ever starts.
 QUEUE_KINDS: tuple[GroupKind, ...] = tuple(
-    ("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "AdmissionCheck")
+    (QUEUE_GROUP, kind) for kind in ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "AdmissionCheck")
 )
 #: The configuration of Kueue itself, which no server stores.
 QUEUE_CONFIGURATION: GroupKind = ("config.kueue.x-k8s.io", "Configuration")
@@ -95,13 +95,12 @@ SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-crit
 POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
     POD_TEMPLATE: ("template",),
     ("", "ReplicationController"): ("spec", "template"),
-    ("apps", "DaemonSet"): ("spec", "template"),
-    ("apps", "Deployment"): ("spec", "template"),
-    ("apps", "ReplicaSet"): ("spec", "template"),
-    ("apps", "StatefulSet"): ("spec", "template"),
+    **{("apps", name): ("spec", "template") for name in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")},
     ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
-    ("batch", "Job"): ("spec", "template"),
+    JOB: ("spec", "template"),
 }
+#: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
+WORKLOADS: tuple[GroupKind, ...] = (*(kind for kind in POD_TEMPLATES if kind != POD_TEMPLATE), SERVICE)
 #: The kinds whose objects the server's own admission plugins look at.
 PLUGIN_REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
 

@@ -145,11 +145,8 @@ def reported(target: Target) -> dict[str, str]:
 
     JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
     """
-    not_chosen = [
-        *(["jobset"] if target["jobset"] == RELEASES["trainer"][target["trainer"]]["jobset"] else ()),
-        *(["kubernetes"] if target["kubernetes"] == list(RELEASES["kubernetes"])[-1] else ()),
-    ]
-    return {component: target[component] for component in CHOSEN if component in target and component not in not_chosen}
+    usual = {"jobset": RELEASES["trainer"][target["trainer"]]["jobset"], "kubernetes": list(RELEASES["kubernetes"])[-1]}
+    return {each: target[each] for each in CHOSEN if each in target and target[each] != usual.get(each)}
 
 
 def is_at_least(release: str, other: str) -> bool:
