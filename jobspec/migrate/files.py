@@ -105,19 +105,19 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         if runtime_of(document, context, before.target) is None:
             ref = RuntimeReference(document.data)
             return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not among the given files; give the file of it, too")]
-        found, dropped = migrate_trainjob(
-            document, context, [new(each) for each in context if each is not document], before.target, cluster
-        )
+        others = [new(each) for each in context if each is not document]
+        found, dropped = migrate_trainjob(document, context, others, before.target, cluster)
         if found.refusals:
             return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
-        return _if_other(found.trees[0], document), _with_dropped(loss_report(found), dropped)
+        losses = loss_report(found)
+        places = {str(each.mark) for each in losses}
+        return _if_other(found.trees[0], document), [*losses, *(each for each in dropped if str(each.mark) not in places)]
 
     return [_migrated(each, replace) for each in files]
 
 
 def _cannot_migrate_rendered(document: Document) -> Diagnostic:
-    why = "rendered by jobspec: migrate its sources, and render again"
-    return cannot(document, why, severity="warning")
+    return cannot(document, "rendered by jobspec: migrate its sources, and render again", severity="warning")
 
 
 def _object_identity(document: Document) -> tuple[GroupKind, str, str]:
@@ -133,21 +133,14 @@ def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
     return [tree] if tree.data() != document.data else ()
 
 
-def _with_dropped(diagnostics: Sequence[Diagnostic], dropped: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics about a job's pods, and those of dropped fields at other places."""
-    places = {str(each.mark) for each in diagnostics}
-    return [*diagnostics, *(each for each in dropped if str(each.mark) not in places)]
-
-
 def _migrated(file: File, replace: Callable[[Document, File], Replaced]) -> MigratedFile:
     outcomes = {place_of(each): (each, *replace(each, file)) for each in file.documents}
     new = {place: trees for place, (_, trees, _) in outcomes.items() if trees}
     kept = irreplaceable(file.text, file.documents, new)
-    diagnostics: list[Diagnostic] = []
-    for place, (document, _, said) in outcomes.items():
-        diagnostics += [cannot(document, kept[place])] if place in kept else said
+    reported = [[cannot(document, kept[place])] if place in kept else said for place, (document, _, said) in outcomes.items()]
     wanted = {place: trees for place, trees in new.items() if place not in kept}
-    return MigratedFile(file, replaced(file.text, file.documents, wanted) if wanted else file.text, diagnostics)
+    text = replaced(file.text, file.documents, wanted) if wanted else file.text
+    return MigratedFile(file, text, [each for several in reported for each in several])
 
 
 # Migrate a project: its bases change, its overlays stay, and losses are found in the pods of its variants.
@@ -205,13 +198,9 @@ def _mistakes(found: Whole) -> list[Diagnostic]:
 
 
 def _file(source: Source, documents: Sequence[Document]) -> File:
-    return File(source.name, _text_of(source), documents)
-
-
-def _text_of(source: Source) -> str:
     text = decode(source.content if isinstance(source.content, bytes) else source.content.encode(), source.name)
     assert isinstance(text, str)  # the project has been checked
-    return text
+    return File(source.name, text, documents)
 
 
 def _with_release(source: Source, project: LoadedProject, release: str) -> MigratedFile:
@@ -240,12 +229,8 @@ def _lost(before: tuple[list[Document], Cluster], after: tuple[list[Document], C
 
 def _once(found: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:
     """The losses of several variants at one place, reported once, with the variants' names unless all have them."""
-    groups = grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message))
-    return [_with_names_of_jobs(group, count) for group in groups.values()]
-
-
-def _with_names_of_jobs(group: Sequence[tuple[str, Diagnostic]], count: int) -> Diagnostic:
-    first = group[0][1]
-    names = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in group))
-    message = first.message if len(group) == count else f"{first.message} (in {names})"
-    return first.with_message(message)
+    once = []
+    for group in grouped(found, lambda each: (each[1].rule, str(each[1].mark), each[1].message)).values():
+        names, first = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in group)), group[0][1]
+        once.append(first if len(group) == count else first.with_message(f"{first.message} (in {names})"))
+    return once

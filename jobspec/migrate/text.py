@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count
 from json import dumps
 from typing import Any
 
@@ -105,8 +106,7 @@ def _rewritten(piece: _Piece, new: Mapping[Place, Sequence[MarkedTree]], *, is_o
     if not wanted:
         return piece.text
     if None not in wanted:
-        items = {number: trees for number, trees in wanted.items() if number is not None}
-        return _with_items(piece, items)
+        return _with_items(piece, {number: trees for number, trees in wanted.items() if number is not None})
     if is_json(piece.text.removeprefix(_BEGIN)):
         return _as_json(piece, wanted[None], is_one=is_one)
     start = _START.match(piece.text)
@@ -268,9 +268,7 @@ def _with_comments(
     above: dict[int, list[str]] = {}
     behind: dict[int, str] = {}
     last = max(place for _, place in lines)
-    for comment in comments:
-        if comment.line > last:
-            continue
+    for comment in (each for each in comments if each.line <= last):
         at = _line_for(comment, lines, source)
         if comment.is_alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
             line = source[comment.line - 1].strip()
@@ -278,17 +276,15 @@ def _with_comments(
             above.setdefault(at, []).append(f"# {line.removeprefix('- ')}" if is_gone else comment.text)
         else:
             behind[at] = comment.text
-    written = []
-    number = 0
-    for each in texts:
-        document = ""
-        for text, _ in each:
-            indent = text[: len(text) - len(text.lstrip())]
-            document += "".join(f"{indent}{line}\n" for line in above.get(number, ()))
-            document += f"{text}  {behind[number]}\n" if number in behind else f"{text}\n"
-            number += 1
-        written.append(document)
-    return written, [each.text for each in comments if each.line > last]
+    numbers = count()
+
+    def written(text: str, number: int) -> str:
+        indent = text[: len(text) - len(text.lstrip())]
+        alone = "".join(f"{indent}{line}\n" for line in above.get(number, ()))
+        return f"{alone}{text}  {behind[number]}\n" if number in behind else f"{alone}{text}\n"
+
+    documents = ["".join(written(text, next(numbers)) for text, _ in each) for each in texts]
+    return documents, [each.text for each in comments if each.line > last]
 
 
 def _line_for(comment: Comment, lines: Sequence[tuple[str, int]], source: Sequence[str]) -> int:
