@@ -9,13 +9,14 @@ from jobspec.documents.marked_tree import MarkedTree, changed, each_item, items,
 from jobspec.go.quantities import quantity
 from jobspec.go.values import decode_as_go, encode_as_go
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
+from jobspec.kubernetes.admission.objects import policies_of
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
 from jobspec.kubernetes.pods.update import TOLERATED_TAINTS
 from jobspec.kubernetes.structural import filled
 from jobspec.operators.batch import POD_OF_JOB, job_defaults
 from jobspec.operators.made import RANDOM, api_server
 from jobspec.schemas import shapes
-from jobspec.targets import is_at_least
+from jobspec.targets import Target, is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.schemas.shapes import Shape
-    from jobspec.targets import Target
 
 
 # Objects of every kind that operators create, as the API server stores them. The pod template of a Job gets all but what only pods get.
@@ -231,7 +231,6 @@ def _is_shared(name: str) -> bool:
 def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -> MarkedTree:
     """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
     from jobspec.kubernetes.admission.classes import priority_of
-    from jobspec.kubernetes.admission.objects import policies_of
 
     named = spec.get("priorityClassName")
     return with_missing(spec, priority_of(named.value if named else "", policies_of(context)) or {}, server)
@@ -239,8 +238,6 @@ def with_priority(spec: MarkedTree, server: Mark, context: Sequence[Document]) -
 
 def value_of_class(name: str, context: Sequence[Document]) -> int:
     """The `value` of a PriorityClass; 0 for one that is not given."""
-    from jobspec.kubernetes.admission.objects import policies_of
-
     return int((policies_of(context).priority_class(name) or {}).get("value") or 0)
 
 

@@ -28,7 +28,6 @@ from jobspec.workloads import JOB_INDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from jobspec.targets import Target
@@ -69,10 +68,8 @@ def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
 
 
 def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
-    def rule(tree: MarkedTree) -> MarkedTree:
-        return each_item(tree, "onPodConditions", lambda each: with_missing(each, {"status": "True"}, server))
-
-    return each_item(policy, "rules", rule)
+    status = {"status": "True"}
+    return each_item(policy, "rules", lambda rule: each_item(rule, "onPodConditions", lambda each: with_missing(each, status, server)))
 
 
 def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
@@ -80,13 +77,9 @@ def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
     metadata = job.value["metadata"].value
     prefix = metadata.get("generateName")
     name = metadata.get("name") or prefix.with_value(generated_name(prefix.value))
-    own = {
-        f"{_LABEL}/controller-uid": set_by(server, UID),
-        f"{_LABEL}/job-name": name,
-        "controller-uid": set_by(server, UID),
-        "job-name": name,
-    }
-    selector = {f"{_LABEL}/controller-uid": set_by(server, UID)}
+    uid = set_by(server, UID)
+    own = {f"{_LABEL}/controller-uid": uid, f"{_LABEL}/job-name": name, "controller-uid": uid, "job-name": name}
+    selector = {f"{_LABEL}/controller-uid": uid}
     selecting = changed(job, ("spec", "selector", "matchLabels"), lambda labels: with_fields(labels, selector))
     return changed(selecting, ("spec", "template", "metadata", "labels"), lambda labels: with_fields(MarkedTree(own, server), labels.value))
 
@@ -106,21 +99,18 @@ def pods_of(job: MarkedTree, target: Target, *, first_and_last_only: bool = Fals
     """The pods of a stored Job, or the first and last alone; none while it is suspended, or where others manage it."""
     if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
         return []
-    mark = operator_mark("kube-controller-manager", target["kubernetes"])
-    return list(_pods_of_job(job, mark, first_and_last_only=first_and_last_only))
-
-
-def _pods_of_job(job: MarkedTree, mark: Mark, *, first_and_last_only: bool) -> Iterator[MarkedTree]:
+    mark, name, pods = operator_mark("kube-controller-manager", target["kubernetes"]), text(job, "metadata", "name"), []
     template = job.value["spec"].value["template"]
     indexed = is_indexed(job)
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
     metadata = _metadata_of_pods(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
-    for index in indices(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", first_and_last_only=first_and_last_only):
-        own = _numbered(metadata, job, index, mark) if indexed else _with_pod_name(metadata, job, f"{text(job, 'metadata', 'name')}-")
-        hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
+    for index in indices(completions_of(job), f"pods of Job `{name}`", first_and_last_only=first_and_last_only):
+        own = _numbered(metadata, job, index, mark) if indexed else _with_pod_name(metadata, job, f"{name}-")
+        hostname = job.value["metadata"].value["name"].with_value(f"{name}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec
-        yield MarkedTree({"apiVersion": version, "kind": kind, "metadata": own, "spec": body}, mark)
+        pods.append(MarkedTree({"apiVersion": version, "kind": kind, "metadata": own, "spec": body}, mark))
+    return pods
 
 
 def _metadata_of_pods(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic, Finding, Key, Path, Rule
 from jobspec.documents.document import Document
 from jobspec.go.formats import is_parsed_quantity, is_time
 from jobspec.go.values import completed, decode_as_go, items, mapping, reencoded, structs
-from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, find
+from jobspec.kinds import CLUSTER_QUEUE, JOBSET, PYTORCHJOB, QUEUE_GROUP, RESOURCE_FLAVOR, TRAINJOB, UNKNOWN, CompleteKinds, GroupKind, find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.kubernetes.problems import describe
 from jobspec.schemas import shapes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.kinds import CompleteKinds, GroupKind
     from jobspec.kubernetes.verdict import Verdict
 
 
@@ -220,15 +219,9 @@ def undecodable(as_new: Verdict) -> list[Diagnostic]:
 
     *as_new* is the verdict on the document as a new object, which checks also the values that the update does not change.
     """
+    why = "the server accepts it as it was there before, and the operator cannot read it"
     return [
-        Diagnostic(
-            _UNDECODABLE,
-            f"{each.message}; the server accepts it as it was there before, and the operator cannot read it",
-            each.mark,
-            field=each.field,
-            document=each.document,
-            hint=each.hint,
-        )
+        Diagnostic(_UNDECODABLE, f"{each.message}; {why}", each.mark, field=each.field, document=each.document, hint=each.hint)
         for each in as_new.diagnostics
         if each.rule == "wrong-type"
     ]
@@ -340,10 +333,8 @@ def rewritten(document: Document, target: Target) -> Document:
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
     changed = reencoded(spec, child) if child else spec
-    if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith(
-        "/v1beta1"
-    ):  # converted to the newest version and back, without what is empty
-        changed = _without_empty_texts(changed, child)
+    if document.group_kind == CLUSTER_QUEUE and document.api_version.endswith("/v1beta1"):
+        changed = _without_empty_texts(changed, child)  # converted to the newest version and back, without what is empty
     if changed is spec:
         return document
     return document.changed({**document.data, "spec": changed})

@@ -90,11 +90,10 @@ def _with_injection(sets: list[TrainerPodSet], job: JobOfTrainer, variables: lis
     ]
 
     def injected(pod_set: TrainerPodSet) -> TrainerPodSet:
-        for target, name in targets:
-            if target == pod_set.name:
-                found = any(text(each, "name") == name for each in pod_set.containers())
-                among = "containers" if found else "initContainers"
-                pod_set = pod_set.with_container(name, lambda tree: with_items(tree, "env", variables), among=among)
+        for name in (name for target, name in targets if target == pod_set.name):
+            found = any(text(each, "name") == name for each in pod_set.containers())
+            among = "containers" if found else "initContainers"
+            pod_set = pod_set.with_container(name, lambda tree: with_items(tree, "env", variables), among=among)
         return pod_set
 
     return [injected(each) for each in sets] if job.is_at_least("2.3.0") else sets
@@ -158,8 +157,7 @@ def _folders(job: JobOfTrainer, sets: list[TrainerPodSet]) -> list[MarkedTree]:
 
 def with_plain(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
     """The pod sets with the job's number of nodes and its variables."""
-    sets = with_nodes_of(job, sets)
-    return with_training_container(sets, lambda container: with_variables(container, job.trainer("env")))
+    return with_training_container(with_nodes_of(job, sets), lambda container: with_variables(container, job.trainer("env")))
 
 
 def with_jax(sets: list[TrainerPodSet], job: JobOfTrainer) -> list[TrainerPodSet]:
@@ -227,21 +225,18 @@ def slots_per_node(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree:
 
 
 def _with_mounts(pod_set: TrainerPodSet, job: JobOfTrainer, slots: MarkedTree) -> TrainerPodSet:
-    launches = pod_set.name == LAUNCHER
-    name = text(job.name)
-    volumes = [_keys_volume(name, job), *([_hosts_volume(name)] if launches else [])]
+    launches, name = pod_set.name == LAUNCHER, text(job.name)
+    hosts = {"name": f"{name}-{_HOSTS}", "items": [{"key": "hostfile", "path": "hostfile", "mode": 0o444}]}
+    volumes = [_keys_volume(name, job), *([{"name": _HOSTS, "configMap": hosts}] if launches else [])]
+    mounts = [{"name": _KEYS, "mountPath": job.policy("mpi", "sshAuthMountPath") or MarkedTree("/root/.ssh", job.mark)}]
+    mounts += [{"name": _HOSTS, "mountPath": _FOLDER}] if launches else []
 
     def container(tree: MarkedTree) -> MarkedTree:
-        path = job.policy("mpi", "sshAuthMountPath") or MarkedTree("/root/.ssh", job.mark)
-        tree = with_items(tree, "volumeMounts", [set_by(job.mark, {"name": _KEYS, "mountPath": path})])
-        if not launches:
-            return tree
-        tree = with_items(tree, "volumeMounts", [set_by(job.mark, {"name": _HOSTS, "mountPath": _FOLDER})])
+        tree = with_items(tree, "volumeMounts", items(set_by(job.mark, mounts)))
         settings = (f"{_FOLDER}/hostfile", "true", _as_string(slots), "-o ConnectionAttempts=10")
-        return with_items(tree, "env", _variables(job, OPEN_MPI, settings))
+        return with_items(tree, "env", _variables(job, OPEN_MPI, settings)) if launches else tree
 
-    mounted = pod_set.with_pod(lambda pod: with_items(pod, "volumes", [set_by(job.mark, each) for each in volumes]))
-    return mounted.with_container(NODE, container)
+    return pod_set.with_pod(lambda pod: with_items(pod, "volumes", items(set_by(job.mark, volumes)))).with_container(NODE, container)
 
 
 def _keys_volume(name: str, job: JobOfTrainer) -> dict[str, Any]:
@@ -250,11 +245,6 @@ def _keys_volume(name: str, job: JobOfTrainer) -> dict[str, Any]:
     has_modes = job.is_at_least("2.3.0")
     items = [{"key": key, "path": path, **({"mode": mode} if has_modes else {})} for key, path, mode in files]
     return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", **({"defaultMode": 0o400} if has_modes else {}), "items": items}}
-
-
-def _hosts_volume(name: str) -> dict[str, Any]:
-    items = [{"key": "hostfile", "path": "hostfile", "mode": 0o444}]
-    return {"name": _HOSTS, "configMap": {"name": f"{name}-{_HOSTS}", "items": items}}
 
 
 def secret(job: JobOfTrainer) -> dict[str, Any]:
@@ -328,20 +318,19 @@ def _installed(pod_set: TrainerPodSet, job: JobOfTrainer, image: MarkedTree) -> 
     }
 
     def pod(spec: MarkedTree) -> MarkedTree:
-        spec = with_items(spec, "volumes", [set_by(job.mark, each) for each in _volumes(job, settings)])
+        spec = with_items(spec, "volumes", items(set_by(job.mark, _volumes(job, settings))))
         return with_appended(spec, "initContainers", [set_by(job.mark, installer)])
 
-    mounts = [set_by(job.mark, each) for each in _mounts(job, settings)]
+    mounts = items(set_by(job.mark, _mounts(job, settings)))
     return pod_set.with_pod(pod).with_container(NODE, lambda each: with_items(each, "volumeMounts", mounts))
 
 
 def _volumes(job: JobOfTrainer, settings: str) -> list[dict[str, Any]]:
-    memory: list[dict[str, Any]] = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}]
     return [
         {"name": "spack-install", "emptyDir": {}},
         {"name": "flux-install", "emptyDir": {}},
         {"name": settings, "configMap": {"name": settings, "defaultMode": 0o755}},
-        *(memory if job.is_at_least("2.3.0") else []),
+        *([{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}] if job.is_at_least("2.3.0") else []),
         {"name": "flux-curve", "secret": {"secretName": f"{text(job.name)}-flux-curve", "defaultMode": 0o400}},
     ]
 
@@ -359,12 +348,8 @@ def _mounts(job: JobOfTrainer, settings: str) -> list[dict[str, Any]]:
 
 def settings_and_keys(job: JobOfTrainer) -> list[dict[str, Any]]:
     """The ConfigMap with the scripts, and the Secret with the keys."""
-    name = text(job.name)
-    scripts = {"entrypoint.sh": _REMARK, "init.sh": _REMARK}
-    return [
-        core_object("ConfigMap", f"{name}-flux-entrypoint", data=scripts),
-        core_object("Secret", f"{name}-flux-curve", data={"curve.cert": RANDOM}),
-    ]
+    scripts = core_object("ConfigMap", f"{text(job.name)}-flux-entrypoint", data={"entrypoint.sh": _REMARK, "init.sh": _REMARK})
+    return [scripts, core_object("Secret", f"{text(job.name)}-flux-curve", data={"curve.cert": RANDOM})]
 
 
 #: The field of `mlPolicy` -> the first release with a plugin for it, the plugin, and whether that for plain jobs leaves such jobs alone.

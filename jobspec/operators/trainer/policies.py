@@ -132,8 +132,6 @@ _OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverri
 class ReplicatedPods:
     """The pods of one replicated job: the containers with the volumes that they mount, and the init containers."""
 
-    __slots__ = ("containers", "init")
-
     def __init__(self) -> None:
         self.containers: dict[str, set[str]] = {}
         self.init: set[str] = set()
@@ -269,23 +267,18 @@ def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]
     for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
         if name in MANAGED:
-            yield Finding(
-                path, f"`{name}` is set by the runtime, and cannot be set by a job", "remove it, or set it in a runtime of your own"
-            )
+            hint = "remove it, or set it in a runtime of your own"
+            yield Finding(path, f"`{name}` is set by the runtime, and cannot be set by a job", hint)
 
 
 def _gpus(workload: Workload) -> int:
     """The number of GPUs of a node: the job's resources count where it has any, else the runtime's; requests before limits."""
     resources = value_at(workload.document.data, (*_TRAINER, "resourcesPerNode"))
     if resources is None:
-        resources = _runtime_resources(workload)
+        nodes = [job for job in workload.roles if job.name == "node" or ancestor(job) == TRAINER]
+        containers = [each for job in nodes for _, each in job.items("containers") if each["name"] == "node"]
+        resources = (containers[0].get("resources") or {}) if containers else {}
     return _gpus_in(resources.get("requests")) or _gpus_in(resources.get("limits"))
-
-
-def _runtime_resources(workload: Workload) -> dict[str, Any]:
-    nodes = [job for job in workload.roles if job.name == "node" or ancestor(job) == TRAINER]
-    containers = [each for job in nodes for _, each in job.items("containers") if each["name"] == "node"]
-    return (containers[0].get("resources") or {}) if containers else {}
 
 
 def _gpus_in(resources: dict[str, Any] | None) -> int:

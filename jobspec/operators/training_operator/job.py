@@ -10,9 +10,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_appended
 from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.made import as_go_writes, indices, operator_mark, owner_references, stored
-from jobspec.operators.training_operator import PORT, PORT_NUMBER, REPLICA_TYPES
-from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.operators.webhooks import job_name
+from jobspec.operators.training_operator import PORT, PORT_NUMBER, REPLICA_TYPES, webhook
+from jobspec.operators.webhooks import job_name, undecodable_value
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import Target, is_at_least
@@ -177,16 +176,14 @@ _ELASTIC: Path = ("spec", "elasticPolicy")
 
 def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
     """The values that the operator cannot read, which the webhook of later releases refuses."""
-    if has_webhook(target["training-operator"]):
+    if webhook.has_webhook(target["training-operator"]):
         return []
-    from jobspec.operators.webhooks import undecodable_value
-
     return list(_by_operator(document, "refused-by-operator", undecodable_value(Workload(document), target)))
 
 
 def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    if not has_webhook(target["training-operator"]):
+    if not webhook.has_webhook(target["training-operator"]):
         yield from _by_operator(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
         message = "the operator ignores a job without replica types: no pods, no status"
@@ -206,8 +203,6 @@ def _by_operator(document: Document, rule: str, found: Iterable[Finding]) -> Ite
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:
-    from jobspec.operators.training_operator import webhook
-
     workload = Workload(document)
     for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):
         yield from check(workload, target)
