@@ -11,15 +11,8 @@ from jobspec.kinds import PYTORCHJOB, TRAINJOB, UNKNOWN
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.programs.command_lines import (
-    BEGINNINGS_OF_RANKS,
-    OPTIONS,
-    PROCESS_WORDS,
-    CommandWord,
-    length_of_start,
-    options_of,
-    starts_python,
-)
+from jobspec.programs import command_lines
+from jobspec.programs.command_lines import CommandWord
 from jobspec.targets import RELEASES, Target
 from jobspec.workloads import CONTAINERS, NODE, QUEUE, resumed, suspension, value_at
 
@@ -431,7 +424,7 @@ _is_process_number = between(1, 999)
 
 def is_process_count(value: Any) -> bool:
     """Whether torchrun takes a value as the number of processes in each pod."""
-    return value in PROCESS_WORDS or _is_process_number(value) or (type(value) is str and is_count(value))
+    return value in command_lines.PROCESS_WORDS or _is_process_number(value) or (type(value) is str and is_count(value))
 
 
 def is_count(text: str) -> bool:
@@ -446,13 +439,13 @@ def words_of(container: dict[str, Any]) -> list[str]:
 
 def torchrun_words(words: Sequence[str]) -> Sequence[str] | None:
     """The words behind torchrun; None where a container does not start it itself."""
-    start = length_of_start(words)
+    start = command_lines.length_of_start(words)
     return words[start:] if start else None
 
 
 def sets_no_ranks(container: dict[str, Any]) -> bool:
     """Whether a container sets no variable by which programs find each other."""
-    return not any(str(each["name"]).startswith(BEGINNINGS_OF_RANKS) for each in container.get("env", ()))
+    return not any(str(each["name"]).startswith(command_lines.BEGINNINGS_OF_RANKS) for each in container.get("env", ()))
 
 
 def launches_every_node(words: Sequence[str]) -> bool:
@@ -460,11 +453,11 @@ def launches_every_node(words: Sequence[str]) -> bool:
 
     *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
     """
-    return all(_is_harmless(each) for each in options_of(words))
+    return all(_is_harmless(each) for each in command_lines.options_of(words))
 
 
 def _is_harmless(word: CommandWord) -> bool:
-    takes = OPTIONS.get(word.name.replace("_", "-") if word.name != "-m" else "--module", {}).get("type")
+    takes = command_lines.OPTIONS.get(word.name.replace("_", "-") if word.name != "-m" else "--module", {}).get("type")
     if takes == "boolean":
         return not word.is_joined and word.option not in _ENDING
     if takes not in ("string", "integer") or word.value is None or (word.option == "--nnodes" and word.value in _ONE):
@@ -543,7 +536,7 @@ def _has_rendezvous(container: dict[str, Any], spec: dict[str, Any]) -> bool:
     """Whether a program of a job of this *spec* meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)
-    if options is None and not starts_python(words):
+    if options is None and not command_lines.starts_python(words):
         return True
     roles = spec["pytorchReplicaSpecs"]
     has_master = "Master" in roles
@@ -658,4 +651,4 @@ def _nodes_meet(words: list[str], nodes: int) -> bool:
     if not words or words[0] == "tune":
         return False
     options = torchrun_words(words)
-    return launches_every_node(options) if options is not None else nodes == 1 or not starts_python(words)
+    return launches_every_node(options) if options is not None else nodes == 1 or not command_lines.starts_python(words)

@@ -5,6 +5,8 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
+from operator import ge, gt, le, lt
+
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -248,7 +250,12 @@ def is_flag(word: str) -> bool:
 #: The rules for flags which a program does not take.
 FLAGS = ("unknown-flag", "wrong-flag-value")
 _NUMBERS = {"integer": r"[+-]?[0-9]+", "number": r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"}
-_LIMITS = {"minimum": "of at least", "exclusiveMinimum": "above", "maximum": "of at most", "exclusiveMaximum": "below"}
+_LIMITS = {
+    "minimum": ("of at least", ge),
+    "exclusiveMinimum": ("above", gt),
+    "maximum": ("of at most", le),
+    "exclusiveMaximum": ("below", lt),
+}
 
 
 class Contract:
@@ -287,12 +294,8 @@ def _matches_schema(schema: Mapping[str, Any], text: str) -> bool:
     kind = schema.get("type")
     if kind in _NUMBERS:
         return bool(re.fullmatch(_NUMBERS[kind], text, re.ASCII)) and _within(schema, float(text)) and _chosen(schema, float(text))
-    size = len(text)
-    return (
-        schema.get("minLength", 0) <= size <= schema.get("maxLength", size)
-        and ("pattern" not in schema or bool(re.search(schema["pattern"], text)))
-        and _chosen(schema, text)
-    )
+    fits = schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
+    return fits and ("pattern" not in schema or bool(re.search(schema["pattern"], text))) and _chosen(schema, text)
 
 
 def _chosen(schema: Mapping[str, Any], value: str | float) -> bool:
@@ -300,22 +303,13 @@ def _chosen(schema: Mapping[str, Any], value: str | float) -> bool:
 
 
 def _within(schema: Mapping[str, Any], number: float) -> bool:
-    return (
-        schema.get("minimum", number) <= number <= schema.get("maximum", number)
-        and ("exclusiveMinimum" not in schema or number > schema["exclusiveMinimum"])
-        and ("exclusiveMaximum" not in schema or number < schema["exclusiveMaximum"])
-    )
+    return all(compare(number, schema[key]) for key, (_, compare) in _LIMITS.items() if key in schema)
 
 
 def _in_words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     if schema.get("type") in _NUMBERS:
-        return " ".join(["an integer" if schema["type"] == "integer" else "a number", *_described_limits(schema)])
+        limits = " and ".join(f"{words} {schema[key]}" for key, (words, _) in _LIMITS.items() if key in schema)
+        return f"{'an integer' if schema['type'] == 'integer' else 'a number'} {limits}".rstrip()
     return f"a string that matches `{schema['pattern']}`" if "pattern" in schema else "a string of the right length, not an empty one"
-
-
-def _described_limits(schema: Mapping[str, Any]) -> Iterator[str]:
-    said = [f"{words} {schema[key]}" for key, words in _LIMITS.items() if key in schema]
-    if said:
-        yield " and ".join(said)

@@ -15,6 +15,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.explanations import DECODING, RENAMED
 from jobspec.kubernetes.problems import closest
+from jobspec.schemas.shapes import part
+from jobspec.targets import complete
 
 #: A comment that ignores rules, in any case; without rules in brackets, it is reported.
 _COMMENT = re.compile(
@@ -222,8 +224,6 @@ def require_known(settings: ReportFilter, rules: Iterable[str], where: str = "")
 def declared(data: Any, where: str) -> Mapping[str, Any]:
     """The settings that a file declares. Raises JobspecError with all that is wrong with them."""
     from jobspec.kubernetes.structural import schema_problems_at
-    from jobspec.schemas.shapes import part
-    from jobspec.targets import complete
 
     shape = part("jobspec.dev/v1alpha1", "Project", complete({}), ("spec", "checks"))
     wrong = [f"{where}: {spell(each.path)}: {each.message}" for each in schema_problems_at(data, shape, ())]
