@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Sees
-    from jobspec.kinds import GroupKind
 
     #: Group, kind, namespace, name, and the folder of the file.
     Identity = tuple[str, str, str, str, str]

@@ -8,7 +8,7 @@ from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import communication, containers, metadata, queues, restarts, runtimes, storage
 from jobspec.lint.communication import ACCELERATOR_RULES
 from jobspec.lint.linted import Documents, LintedDocument, linted_job
-from jobspec.pipeline import PART, one_by_one
+from jobspec.pipeline import PART, Checked, one_by_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Change, Edit, FileResult, Finding, Place, Rule, Span
-    from jobspec.pipeline import Checked
 
     #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
     Paths = dict[int, dict[Span, Path]]

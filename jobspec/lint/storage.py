@@ -235,16 +235,10 @@ def _modes(claim: Document) -> set[str]:
 _DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
 _DOWNLOADS = {
-    "wget": "",
-    "curl": "",
-    "s5cmd": "",
+    **dict.fromkeys(("wget", "curl", "s5cmd", "gsutil", "azcopy", "rclone"), ""),
+    **dict.fromkeys(("hf", "huggingface-cli"), "download"),
     "aws": "s3",
-    "gsutil": "",
     "gcloud": "storage",
-    "azcopy": "",
-    "rclone": "",
-    "hf": "download",
-    "huggingface-cli": "download",
     "kaggle": "datasets",
 }
 """Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
