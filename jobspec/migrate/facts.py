@@ -6,7 +6,7 @@ Operators call pods, ports and hosts by different names; facts have one name for
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +16,10 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, with_marks
 from jobspec.kinds import GroupKind
 from jobspec.kubernetes.metadata import LAST_APPLIED, selects
+from jobspec.operators import life
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
-from jobspec.operators.life import (
-    RESTART_POLICY,
-    RETRYABLE,
-    counts_restarts,
-    decisive_role,
-    leaves_finished_pods,
-    leaves_running_pods,
-)
 from jobspec.operators.trainer import train_job
 from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
 from jobspec.programs.command_lines import INDEX, LAUNCHER, OF_PROCESSES, PORTS, PROGRAM, SETTINGS, CommandLine, command_line
@@ -38,15 +31,10 @@ from jobspec.workloads import CONTAINERS, released
 Key = tuple[str, ...]
 #: The lists of a pod in which an item is known by a field; the items of all others count as one value together.
 NAMED = {
-    "containers": "name",
-    "initContainers": "name",
-    "env": "name",
-    "volumes": "name",
+    **dict.fromkeys(("containers", "initContainers", "env", "volumes", "imagePullSecrets", "schedulingGates"), "name"),
     "volumeMounts": "mountPath",
     "volumeDevices": "devicePath",
     "ports": "containerPort",
-    "imagePullSecrets": "name",
-    "schedulingGates": "name",
     "hostAliases": "ip",
 }
 
@@ -152,7 +140,8 @@ def job_facts(job: Document, context: Sequence[Document], target: Target, *, gan
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
     groups = [text(each, "metadata", "name") for each in of_kind(objects, "PodGroup")]
-    own = JobContext(Hosts(nodes), operator, training, groups)
+    hosts = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
+    own = JobContext(with_other_hosts(hosts, _DOMAIN), operator, training, groups)
     facts = dict(fact for node in nodes for fact in pod_facts(node, own))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
@@ -173,7 +162,7 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], 
     mounted = {text(each, "configMap", "name") for each in volumes}
     files = [each for each in of_kind(objects, "ConfigMap") if text(each, "metadata", "name") in mounted]
     for name, value in (entry for each in files for entry in each.entries("data")):
-        yield ("job", "files", name), Fact(job.hosts.in_text(str(value.value)), value.place())
+        yield ("job", "files", name), Fact(job.in_nodes(str(value.value)), value.place())
     for field, name, value in (each for jobset in of_kind(objects, "JobSet") for each in _metadata_facts(jobset)):
         yield (JOBSET, field, name), Fact(value.value, value.place())
 
@@ -223,19 +212,11 @@ NAME = "TRAINJOB_NAME"
 """The variable that has the name of the job, from its pods' metadata."""
 
 
-class Hosts:
-    """Replaces the names of hosts by those of nodes: `train-master-0` and `train-node-0-0.train` both are `<node 0>`."""
-
-    __slots__ = ("_names", "_pattern")
-
-    def __init__(self, nodes: Iterable[JobNode]) -> None:
-        self._names = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
-        names = "|".join(re.escape(each) for each in sorted(self._names, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?<![\w.-])({names}){_DOMAIN}(?![\w-])") if names else None
-
-    def in_text(self, text: str) -> str:
-        """A text with each name of a host replaced."""
-        return self._pattern.sub(lambda found: self._names[found[1]], text) if self._pattern else text
+def with_other_hosts(names: Mapping[str, str], domain: str = "") -> Callable[[str], str]:
+    """What replaces each name of a host in a text by another one. *domain*: a pattern of what goes with the name."""
+    longest_first = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w.-])({longest_first}){domain}(?![\w-])")
+    return lambda text: pattern.sub(lambda found: names[found[1]], text) if names else text
 
 
 # The facts of a pod for scheduler and kubelet: its spec and metadata, but for names that differ between operators.
@@ -382,7 +363,8 @@ _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 class JobContext:
     """What facts need to know of one of the two jobs: its host names and its operator."""
 
-    hosts: Hosts
+    in_nodes: Callable[[str], str]
+    """Replaces the names of hosts in a text by those of nodes: `train-master-0` and `train-node-0-0.train` both are `<node 0>`."""
     operator: str
     """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
     size: int
@@ -396,7 +378,7 @@ def program_facts(node: JobNode, container: MarkedTree, job: JobContext, key: Ke
     variables, values = _variables(node, container, job)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in PORTS}}
     words = ([expand_references(str(each.value), known) for each in items(container.get(field))] for field in ("command", "args"))
-    line = command_line(*(list(map(job.hosts.in_text, each)) for each in words))
+    line = command_line(*(list(map(job.in_nodes, each)) for each in words))
     mark = (container.get("command") or container.get("args") or container.get("image") or container).place()
     yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
     yield (*key, "program", "words"), Fact(line.program, mark)
@@ -438,7 +420,7 @@ def _seen(name: str, value: str, job: JobContext) -> str:
         return "<the job's name>"
     if name in PORTS and value == known_port(job.operator):
         return THE_PORT
-    return job.hosts.in_text(value)
+    return job.in_nodes(value)
 
 
 def known_port(operator: str) -> str:
@@ -519,8 +501,8 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
     clean = policy.get("cleanPodPolicy")
     cleaning = clean.value if clean else None
     mark = clean or spec.value["pytorchReplicaSpecs"]
-    others = "keep running" if leaves_running_pods(cleaning) else "are stopped"
-    decisive = decisive_role([name.lower() for name in replicas], elastic=bool(spec.get("elasticPolicy")))
+    others = "keep running" if life.leaves_running_pods(cleaning) else "are stopped"
+    decisive = life.decisive_role([name.lower() for name in replicas], elastic=bool(spec.get("elasticPolicy")))
     if len(nodes) > 1 and decisive:
         who = "node 0 has" if decisive == "master" else "any node has"
         yield _fact("succeeds", f"when {who}; the others {others}", mark)
@@ -531,20 +513,20 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
         yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, with the job", ttl)
     if len(nodes) > 1:
         yield _fact("others after a failure", others, mark)
-    yield _fact("finished pods", "stay" if leaves_finished_pods(cleaning) else "are deleted", mark)
+    yield _fact("finished pods", "stay" if life.leaves_finished_pods(cleaning) else "are deleted", mark)
 
 
 def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     replica = spec.value["pytorchReplicaSpecs"].value[node.pod.role.capitalize()]
     given = replica.get("restartPolicy")
-    word = given.value if given else RESTART_POLICY
+    word = given.value if given else life.RESTART_POLICY
     place = (given or replica).place()
     how = {"Never": "the job fails", "ExitCode": "a new pod from exit code 128 on", "OnFailure": "in place"}.get(word, "always, in place")
     yield (node.name, "life", "restart"), Fact(how, place)
     if word == "Never":
         return
     limit = policy.get("backoffLimit")
-    counted = limit is not None and counts_restarts(word)
+    counted = limit is not None and life.counts_restarts(word)
     value = limit.value if limit is not None and counted else "any number"
     yield (node.name, "life", "restarts"), Fact(value, limit.place() if limit is not None and counted else place)
 
@@ -602,7 +584,7 @@ def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact
 
 def exit_code_rule() -> dict[str, Any]:
     """The rule of a Job's `podFailurePolicy` by which exit codes below 128 of the training container fail the job."""
-    codes = list(range(1, RETRYABLE))
+    codes = list(range(1, life.RETRYABLE))
     return {"action": "FailJob", "onExitCodes": {"containerName": CONTAINERS[kinds.TRAINJOB], "operator": "In", "values": codes}}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,8 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text, with_marks
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.kubernetes.metadata import LAST_APPLIED, WRITTEN_BY_SERVER
-from jobspec.migrate.facts import NAME, NEW_NAME, OWN_MANAGERS, JobNode, exit_code_rule, is_of_job, known_port, nodes_of, with_new_names
+from jobspec.migrate import facts
+from jobspec.migrate.facts import NAME, NEW_NAME, JobNode
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
@@ -42,7 +42,7 @@ def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = 
     ref = {"name": runtime} if shipped else {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime}
     managed = source.policy("managedBy")
     spec = {
-        "managedBy": managed if managed and managed.value not in OWN_MANAGERS else None,
+        "managedBy": managed if managed and managed.value not in facts.OWN_MANAGERS else None,
         "suspend": source.policy("suspend"),
         "activeDeadlineSeconds": _deadline(source),
         "runtimeRef": by_migration(ref),
@@ -62,8 +62,8 @@ def _own_metadata(given: MarkedTree) -> MarkedTree:
     fields = {name: each for name, each in given.value.items() if name not in WRITTEN_BY_SERVER}
     notes = {name: each for name, each in given.entries("annotations") if name != LAST_APPLIED}
     if "annotations" in fields and len(notes) < len(fields["annotations"].value):
-        kept = {"annotations": fields["annotations"].with_value(notes)} if notes else {}
-        fields = {name: each for name, each in fields.items() if name != "annotations"} | kept
+        annotations = fields.pop("annotations")
+        fields |= {"annotations": annotations.with_value(notes)} if notes else {}
     return given.with_value(fields)
 
 
@@ -75,7 +75,7 @@ def _deadline(source: SourceJob) -> MarkedTree | None:
 def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
     replica = source.lead
     container = training_container(replica.value["template"])
-    renamed = of_one_job(source)
+    renamed = renaming(source, of_one_job)
     made = source.nodes[0].training
     assert made
     added = [translated(each, RANK_OF_POD, renamed) for each in needed(container, operators_own(made))]
@@ -128,15 +128,8 @@ def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
     """A runtime with one replicated job, and the job."""
     replica = source.lead
     has_claims = training_container(replica.value["template"]).get("resources", "claims") is not None
-    template = pod_template(
-        source,
-        replica,
-        source.nodes[0],
-        rank=RANK_OF_POD,
-        renamed=of_one_job(source),
-        without=_OF_JOB if has_claims else (*_OF_JOB, "resources"),
-        has_port=torch,
-    )
+    without, renamed = _OF_JOB if has_claims else (*_OF_JOB, "resources"), renaming(source, of_one_job)
+    template = pod_template(source, replica, source.nodes[0], rank=RANK_OF_POD, renamed=renamed, without=without, has_port=torch)
     job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}
     policy = {"numNodes": source.count, **({"torch": {}} if torch else {})}
     runtime = _runtime(source, {"mlPolicy": policy}, [job])
@@ -149,7 +142,7 @@ def _with_roles(source: SourceJob) -> list[MarkedTree]:
     for name, replica in source.replicas.items():
         is_master = name == "Master"
         node = source.nodes[0 if is_master else 1]
-        template = pod_template(source, replica, node, rank=RANK_OF_JOB, renamed=of_roles(source))
+        template = pod_template(source, replica, node, rank=RANK_OF_JOB, renamed=renaming(source, of_roles))
         job = job_template(source, replica, template, labelled=is_master, nodes=1)
         jobs.append({"name": "master" if is_master else "node", "replicas": source.count_of(name), "template": job})
     clean = source.policy("cleanPodPolicy")
@@ -160,26 +153,17 @@ def _with_roles(source: SourceJob) -> list[MarkedTree]:
 
 
 def _runtime_name(source: SourceJob) -> str:
-    return source.name or text(source.tree, "metadata", "generateName").rstrip("-")
+    return source.document.name or text(source.tree, "metadata", "generateName").rstrip("-")
 
 
 def _runtime(source: SourceJob, spec: dict[str, Any], jobs: list[dict[str, Any]], **jobset: Any) -> MarkedTree:
-    ttl = source.policy("ttlSecondsAfterFinished") if not makes_again(source.release) else None
-    namespace = source.tree.get("metadata", "namespace")
-    metadata = present({"name": _runtime_name(source), "namespace": namespace})
-    gang = _gang(source)
+    ttl, gang = source.policy("ttlSecondsAfterFinished") if not makes_again(source.release) else None, _gang(source)
+    metadata = present({"name": _runtime_name(source), "namespace": source.tree.get("metadata", "namespace")})
+    metadata["labels"] = {"trainer.kubeflow.org/framework": "torch"}
     scheduled = [_scheduled(source, each) for each in jobs] if gang else jobs
     inside = {**present({"ttlSecondsAfterFinished": ttl}), **jobset, "replicatedJobs": scheduled}
-    labels = {"trainer.kubeflow.org/framework": "torch"}
-    queue = _queue(source) if source.is_of_volcano else {}
-    return by_migration(
-        {
-            "apiVersion": API_VERSION,
-            "kind": "TrainingRuntime",
-            "metadata": {**metadata, "labels": labels},
-            "spec": {**spec, **gang, "template": {**queue, "spec": inside}},
-        }
-    )
+    whole = {**spec, **gang, "template": {**(_queue(source) if source.is_of_volcano else {}), "spec": inside}}
+    return by_migration({"apiVersion": API_VERSION, "kind": "TrainingRuntime", "metadata": metadata, "spec": whole})
 
 
 def _queue(source: SourceJob) -> dict[str, Any]:
@@ -201,9 +185,8 @@ def _scheduled(source: SourceJob, job: dict[str, Any]) -> dict[str, Any]:
     pod = template.value["spec"]
     named = {"schedulerName": by_migration("volcano" if source.is_of_volcano else source.gang_scheduler)}
     priority = source.policy("schedulingPolicy", "priorityClass") if source.is_of_volcano else None
-    scheduled = template.with_value(
-        {**template.value, "spec": pod.with_value({**named, **present({"priorityClassName": priority}), **pod.value})}
-    )
+    spec = pod.with_value({**named, **present({"priorityClassName": priority}), **pod.value})
+    scheduled = template.with_value({**template.value, "spec": spec})
     return {**job, "template": {**job["template"], "spec": {**job["template"]["spec"], "template": scheduled}}}
 
 
@@ -225,12 +208,7 @@ class SourceJob:
         self.spec: MarkedTree = self.tree.value["spec"]
         self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
         """Master first."""
-        self.nodes: list[JobNode] = [each for each in nodes_of(objects, document.group_kind) if each.training]
-
-    @property
-    def name(self) -> str:
-        """The name of the job."""
-        return self.document.name
+        self.nodes: list[JobNode] = [each for each in facts.nodes_of(objects, document.group_kind) if each.training]
 
     @property
     def is_of_volcano(self) -> bool:
@@ -329,7 +307,7 @@ def pod_template(
         return _with_port(made, node) if is_training and takes_port else made
 
     containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
-    fields = {name: each for name, each in with_new_names(spec).value.items() if name != "restartPolicy"}
+    fields = {name: each for name, each in facts.with_new_names(spec).value.items() if name != "restartPolicy"}
     policy = replica.get("restartPolicy")
     word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
     restart = policy.with_value(word) if policy else by_migration(word)
@@ -343,7 +321,7 @@ def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
     labels = template.get("metadata", "labels")
     if labels is None:
         return {}
-    kept = labels.with_value({name: each for name, each in labels.value.items() if not is_of_job(name)})
+    kept = labels.with_value({name: each for name, each in labels.value.items() if not facts.is_of_job(name)})
     metadata = template.value["metadata"]
     others = {name: each for name, each in metadata.value.items() if name != "labels"}
     return {"metadata": metadata.with_value({**({"labels": kept} if kept.value else {}), **others})}
@@ -352,12 +330,10 @@ def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
 def _container_of_node(
     each: MarkedTree, node: JobNode, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
 ) -> MarkedTree:
-    fields = {name: child for name, child in each.value.items() if name not in without}
+    fields = {name: child for name, child in each.value.items() if name not in (*without, "ports")}
     if training:
         fields["name"] = each.value["name"].with_value(_NEW_CONTAINER)
-    ports = [port for port in items(each.get("ports")) if not training or text(port, "name") != PORT]
-    fields.pop("ports", None)
-    if ports:
+    if ports := [port for port in items(each.get("ports")) if not training or text(port, "name") != PORT]:
         fields["ports"] = each.value["ports"].with_value(ports)
     for field in ("command", "args"):
         if field in fields:
@@ -374,7 +350,7 @@ def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
     """A container that takes the port at which processes meet from its node, as that of training-operator does."""
     made = node.training
     given = next(each for each in items(made and made.get("ports")) if text(each, "name") == PORT)
-    number = port_of_trainer(text_of(given.value["containerPort"]))
+    number = port_of_trainer(text(given.value["containerPort"]))
     port = by_migration({"name": PORT, "containerPort": int(number)}, given)
     ports = container.get("ports")
     others = items(ports)
@@ -383,7 +359,7 @@ def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
 
 def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
     """The words of a command line with other names of hosts."""
-    return given.with_value([each.with_value(renamed(text_of(each))) for each in items(given)])
+    return given.with_value([each.with_value(renamed(text(each))) for each in items(given)])
 
 
 def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
@@ -399,7 +375,7 @@ def _life(source: SourceJob, replica: MarkedTree, *, nodes: int) -> dict[str, An
     allowed = by_migration(0 if policy == "Never" else UNLIMITED, cause)
     if limit and policy in ("OnFailure", "Always"):
         allowed = limit
-    rule = by_migration({"rules": [exit_code_rule()]}, cause) if policy == "ExitCode" else None
+    rule = by_migration({"rules": [facts.exit_code_rule()]}, cause) if policy == "ExitCode" else None
     deadline = source.policy("activeDeadlineSeconds") if not has_deadline(source.release) else None
     success = _success(source) if nodes > 1 else None
     fields = {"activeDeadlineSeconds": deadline, "backoffLimit": allowed, "podFailurePolicy": rule, "successPolicy": success}
@@ -423,20 +399,17 @@ def _success(source: SourceJob) -> MarkedTree | None:
 
 def renaming(source: SourceJob, new_name: Callable[[int], str]) -> Callable[[str], str]:
     """What replaces each pod's name in a text. *new_name*: the name of the host with a rank."""
-    names = {node.pod.host_name: new_name(rank) for rank, node in enumerate(source.nodes)}
-    longest_first = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w.-])({longest_first})(?![\w-])")
-    return lambda text: pattern.sub(lambda found: names[found[1]], text)
+    return facts.with_other_hosts({node.pod.host_name: new_name(rank) for rank, node in enumerate(source.nodes)})
 
 
-def of_one_job(source: SourceJob) -> Callable[[str], str]:
-    """The renaming where all nodes are pods of the replicated job `node`."""
-    return renaming(source, lambda rank: f"$({NAME})-node-0-{rank}.$({NAME})")
+def of_one_job(rank: int) -> str:
+    """The host with a rank where all nodes are pods of the replicated job `node`."""
+    return f"$({NAME})-node-0-{rank}.$({NAME})"
 
 
-def of_roles(source: SourceJob) -> Callable[[str], str]:
-    """The renaming where the Master has a Job `master`, and each Worker one of the Jobs `node`."""
-    return renaming(source, lambda rank: f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})")
+def of_roles(rank: int) -> str:
+    """The host with a rank where the Master has a Job `master`, and each Worker one of the Jobs `node`."""
+    return f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})"
 
 
 # The variables that give a program its rank: training-operator's, and in a TrainJob the pod's own metadata.
@@ -467,7 +440,7 @@ def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> M
 
 def port_of_trainer(port: str) -> str:
     """The port at which processes meet: the one that the job says, else the trainer's."""
-    return known_port("trainer") if port == known_port("training-operator") else port
+    return facts.known_port("trainer") if port == facts.known_port("training-operator") else port
 
 
 def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
@@ -475,7 +448,7 @@ def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callabl
     names = {text(each, "name") for each in added}
     own = [_renamed(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
     found = [*own, *added]
-    words = [renamed(text_of(each)) for field in ("command", "args") for each in items(container.get(field))]
+    words = [renamed(text(each)) for field in ("command", "args") for each in items(container.get(field))]
     is_used = any(f"$({NAME})" in each for each in [*words, *(text(each, "value") for each in found)])
     return [_NAME, *found] if is_used else found
 
@@ -489,14 +462,9 @@ def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
 
 def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:
     """The operator's variables that the program can see: a launcher replaces some by its own, unless its command line refers to them."""
-    words = [text_of(each) for field in ("command", "args") for each in items(container.get(field))]
-    launched = command_line([text_of(each) for each in items(container.get("command"))], []).how == LAUNCHER
+    words = [text(each) for field in ("command", "args") for each in items(container.get(field))]
+    launched = command_line([text(each) for each in items(container.get("command"))], []).how == LAUNCHER
     for each in added:
         name = text(each, "name")
         if not launched or name not in _UNLAUNCHED or any(f"$({other})" in word for word in words for other in _UNLAUNCHED):
             yield each
-
-
-def text_of(tree: MarkedTree) -> str:
-    """The text of a scalar."""
-    return str(tree.value)
