@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jobspec.diagnostics import Finding, Rule, remove, set_to
 from jobspec.documents.marked_tree import text
-from jobspec.kinds import CLUSTER, QUEUE_KINDS
+from jobspec.kinds import CLUSTER, CLUSTER_QUEUE, QUEUE_KINDS, RESOURCE_FLAVOR
 from jobspec.kubernetes.problems import closest, listed
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.kueue.versions import writes_runtime_patches
@@ -15,13 +15,11 @@ from jobspec.workloads import HOSTNAME, PREFERRED_TOPOLOGY, QUEUE, REQUIRED_TOPO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.operators.kueue.world import AlikeNodes
 
-_CLUSTER_QUEUE, _LOCAL_QUEUE = QUEUE_KINDS[:2]
-_FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
+_LOCAL_QUEUE = QUEUE_KINDS[1]
 _WITH_NODES = [("", "Node"), CLUSTER]
 
 
@@ -129,9 +127,9 @@ def unknown_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     name = document.get("spec", "clusterQueue")
-    if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(_CLUSTER_QUEUE, name):
+    if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(CLUSTER_QUEUE, name):
         return
-    known = sorted({each.name for each in document.documents.of_kind(_CLUSTER_QUEUE)})
+    known = sorted({each.name for each in document.documents.of_kind(CLUSTER_QUEUE)})
     if known:
         yield Finding(
             ("spec", "clusterQueue"), f"no ClusterQueue `{name}` among the files", closest(name, known) or f"known: {listed(known)}"
@@ -147,8 +145,8 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     After: flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#flavors-and-resources
     """
-    known = sorted({each.name for each in document.documents.of_kind(_FLAVOR)}) if document.given.group_kind == _CLUSTER_QUEUE else ()
-    if not known:
+    known = sorted({each.name for each in document.documents.of_kind(RESOURCE_FLAVOR)})
+    if document.given.group_kind != CLUSTER_QUEUE or not known:
         return
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
@@ -168,7 +166,7 @@ def unreachable_cluster_queue(document: LintedDocument) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     name = document.given.name
-    if document.given.group_kind != _CLUSTER_QUEUE or not document.documents.has([_LOCAL_QUEUE]):
+    if document.given.group_kind != CLUSTER_QUEUE or not document.documents.has([_LOCAL_QUEUE]):
         return
     if not any(value_at(each.data, ("spec", "clusterQueue")) == name for each in document.documents.of_kind(_LOCAL_QUEUE)):
         yield Finding(("metadata", "name"), f"no LocalQueue among the files leads to the ClusterQueue `{name}`", "add one in its namespace")
@@ -186,7 +184,7 @@ def flavor_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     """
     nodes = _nodes(document)
     wanted = value_at(document.given.data, ("spec", "nodeLabels"))
-    if document.given.group_kind == _FLAVOR and nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
+    if document.given.group_kind == RESOURCE_FLAVOR and nodes and isinstance(wanted, dict) and not _with_labels(nodes, wanted):
         labels = ", ".join(f"{key}={value}" for key, value in wanted.items())
         yield Finding(("spec", "nodeLabels"), f"no node has the labels {labels}", "write the labels of nodes that the flavor is for")
 
@@ -201,13 +199,13 @@ def quota_without_nodes(document: LintedDocument) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#1410
     """
     nodes = _nodes(document)
-    if document.given.group_kind != _CLUSTER_QUEUE or not nodes:
+    if document.given.group_kind != CLUSTER_QUEUE or not nodes:
         return
     from jobspec.operators.kueue.world import amount, spelt
 
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
-            named = next(iter(document.documents.of_name(_FLAVOR, str(value_at(flavor, ("name",))))), None)
+            named = next(iter(document.documents.of_name(RESOURCE_FLAVOR, str(value_at(flavor, ("name",))))), None)
             labels = value_at(named.data, ("spec", "nodeLabels")) if named else None
             fitting = _with_labels(nodes, labels if isinstance(labels, dict) else {}) if named else []
             for last, quota in items_at(flavor, ("resources",)) if fitting else ():
@@ -331,7 +329,7 @@ RULES = (
     Rule(unsuspended_in_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_queue, "warning", sees="job", reads=[QUEUE]),
     Rule(unknown_cluster_queue, "warning", sees="document"),
-    Rule(unknown_flavor, "warning", sees="document", kinds=[_FLAVOR]),
+    Rule(unknown_flavor, "warning", sees="document", kinds=[RESOURCE_FLAVOR]),
     Rule(unreachable_cluster_queue, "info", sees="document", kinds=[_LOCAL_QUEUE]),
     Rule(flavor_without_nodes, "warning", sees="document", kinds=_WITH_NODES),
     Rule(quota_without_nodes, "info", sees="document", kinds=_WITH_NODES),
