@@ -7,28 +7,21 @@ Follows `FlavorAssigner`, sigs.k8s.io/kueue pkg/scheduler/flavorassigner, and `n
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from jobspec.diagnostics import Data
 from jobspec.go.values import mapping, string_map, structs, text
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import NAMESPACE_NAME, meets, requirements
 from jobspec.kubernetes.workloads.selectors import misses
 from jobspec.operators.kueue.preemption import borrows_while_preempting, name_of, named, priority, targets, without
-from jobspec.operators.kueue.topology import Placement, has_level, place, required_terms, untolerated, used_by
-from jobspec.operators.kueue.workload import QueuedWorkload, added, claimed, inadmissible
-from jobspec.operators.kueue.world import GATES, CellQuota, Flavor, Group, is_pending, plus, spelt
+from jobspec.operators.kueue.topology import LeafUsage, Placement, has_level, place, required_terms, untolerated, used_by
+from jobspec.operators.kueue.workload import QueuedPodSet, QueuedWorkload, added, claimed, inadmissible
+from jobspec.operators.kueue.world import GATES, Cell, CellQuota, Flavor, Group, Place, QueueInCohort, Usage, World, is_pending, plus, spelt
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
-    from typing import Literal
-
-    from jobspec.diagnostics import Data
-    from jobspec.operators.kueue.topology import LeafUsage
-    from jobspec.operators.kueue.workload import QueuedPodSet
-    from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World
-
-    Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
+Verdict = Literal["fits", "borrows", "preempts", "waits", "never", "unknown"]
 
 #: The modes in which a flavor is assigned, the worst first.
 _NO_FIT, _NO_CANDIDATES, _PREEMPT, _RECLAIM, _FIT = range(5)

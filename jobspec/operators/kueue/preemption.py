@@ -6,19 +6,15 @@ default.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from jobspec.diagnostics import Data
 from jobspec.go.values import mapping, number, structs, text
-from jobspec.operators.kueue.world import minus, plus, usage_of
+from jobspec.operators.kueue.workload import QueuedWorkload
+from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World, minus, plus, usage_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from jobspec.diagnostics import Data
-    from jobspec.operators.kueue.workload import QueuedWorkload
-    from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World
-
-    #: A candidate for preemption, the cohort that it shares with the queue, and whether the queue may borrow when preempting it.
-    Candidate = tuple[Data, Place, bool]
+#: A candidate for preemption, the cohort that it shares with the queue, and whether the queue may borrow when preempting it.
+Candidate = tuple[Data, Place, bool]
 
 
 def policy(queue: QueueInCohort, name: str) -> str:

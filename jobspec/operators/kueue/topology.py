@@ -6,26 +6,20 @@ Follows `TASFlavorSnapshot` and `topologyTree`, sigs.k8s.io/kueue pkg/cache/sche
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from jobspec.diagnostics import Data
 from jobspec.go.values import MAX_INT32, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.metadata import is_beyond, meets
 from jobspec.operators.kueue.workload import QueuedPodSet, adjusted
-from jobspec.operators.kueue.world import amount, spelt
+from jobspec.operators.kueue.world import AlikeNodes, Flavor, World, amount, spelt
 from jobspec.workloads import HOSTNAME
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from jobspec.diagnostics import Data
-    from jobspec.operators.kueue.workload import QueuedPodSet
-    from jobspec.operators.kueue.world import AlikeNodes, Flavor, World
-
-    #: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
-    LeafUsage = dict[tuple[str, ...], Counter[str]]
+#: What is used of each leaf of a topology: of a host by all flavors together, of the values of other leaves by one flavor.
+LeafUsage = dict[tuple[str, ...], Counter[str]]
 
 
 @dataclass(slots=True)

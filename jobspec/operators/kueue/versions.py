@@ -6,7 +6,7 @@ Follows the conversions of apis/kueue/v1beta1, sigs.k8s.io/kueue 0.19.2.
 from __future__ import annotations
 
 from jobspec.go.values import mapping, texts
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.operators.webhooks import queued_by_default
 from jobspec.targets import is_at_least
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Data
-    from jobspec.kinds import GroupKind
 
     #: Part of an object -> its fields that have other names -> the name, and the value.
     Changes = dict[str, dict[str, tuple[str, Any]]]

@@ -9,10 +9,10 @@ A webhook sees an object in v1beta2, whichever version was sent. What it then ca
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Finding, Key, Path, Rule
+from jobspec.diagnostics import Data, Diagnostic, Finding, Key, Path, Rule
 from jobspec.go.quantities import amount_of, is_endless, quantity
 from jobspec.go.values import FALSE_WORDS, TRUE_WORDS, encode_as_go, integer, mapping, string_map, structs
-from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB
+from jobspec.kinds import JOB, JOBSET, PYTORCHJOB, TRAINJOB, GroupKind
 from jobspec.kinds import QUEUE_GROUP as GROUP
 from jobspec.kubernetes.metadata import (
     annotation_problems,
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from jobspec.diagnostics import Data, Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.kinds import GroupKind
 
 
 #: The kinds of Kueue that have no webhook.

@@ -22,18 +22,9 @@ from jobspec.kinds import GroupKind
 from jobspec.kubernetes.admission.classes import priority_of
 from jobspec.kubernetes.admission.limits import pod_requests
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.kueue import webhook
 from jobspec.operators.kueue.versions import RELEASE
-from jobspec.operators.kueue.webhook import (
-    ANYWHERE,
-    FEWEST,
-    LAYERS,
-    PLACED_TOGETHER,
-    PRIORITY,
-    SIZE,
-    layers_in,
-    objections,
-    pods_at_once,
-)
+from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import World, amount, plus
 from jobspec.operators.training_operator import REPLICA_TYPES
 from jobspec.operators.webhooks import Objects
@@ -105,7 +96,7 @@ class QueuedWorkload:
     def refusal(self) -> str:
         """Why the server or Kueue's webhook refuses the Workload, as of pods with labels that are none; empty where they do not."""
         made = document_of({**self.as_object(), "metadata": {"name": "any", "namespace": self.namespace}}, "<workload>")
-        found = verdict(made, self.target).diagnostics or objections(made, self.target, Objects(), old=None)
+        found = verdict(made, self.target).diagnostics or webhook.objections(made, self.target, Objects(), old=None)
         return next((f"{each.message} ({each.field})" for each in found if each.severity == "error"), "")
 
     @property
@@ -184,7 +175,7 @@ def workload_of(job: Document, context: Sequence[Document], target: Target, worl
 
 def priority_class(job: Data, kind: GroupKind, pod_sets: Sequence[QueuedPodSet]) -> tuple[str, str]:
     """The name of the class that gives a Workload its priority, empty for none, and that class's kind."""
-    if named := string_map(mapping(job, "metadata"), "labels").get(PRIORITY):
+    if named := string_map(mapping(job, "metadata"), "labels").get(webhook.PRIORITY):
         return named, "WorkloadPriorityClass"
     of_policy = text(mapping(job, "spec", "runPolicy", "schedulingPolicy"), "priorityClass") if kind == kinds.PYTORCHJOB else ""
     named = of_policy or next((name for each in pod_sets if (name := text(each.spec, "priorityClassName"))), "")
@@ -240,7 +231,7 @@ def _pod_sets(job: Document, context: Sequence[Document], target: Target) -> Ite
                 count, template = number(each, "replicas"), mapping(each, "template")
                 yield _with_topology(QueuedPodSet(name.lower(), 1 if count is None else count, template, index_label=label))
     elif job.group_kind == kinds.JOB:
-        least = string_map(mapping(job.data, "metadata"), "annotations").get(FEWEST, "")
+        least = string_map(mapping(job.data, "metadata"), "annotations").get(webhook.FEWEST, "")
         yield _with_topology(QueuedPodSet("main", pods_at_once(spec), mapping(spec, "template"), integer(least), index_label=JOB_INDEX))
     else:
         jobset = _jobset(job, context, target) if job.group_kind == kinds.TRAINJOB else spec
@@ -278,16 +269,16 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     said = {name: each for name, each in mapping(pods.template, "metadata", "annotations").items() if each is not None}
     required = said.get(REQUIRED_TOPOLOGY)
     preferred = said.get(PREFERRED_TOPOLOGY) if required is None else None
-    unconstrained = said.get(ANYWHERE) if required is None and preferred is None else None
+    unconstrained = said.get(webhook.ANYWHERE) if required is None and preferred is None else None
     slices: list[tuple[str, int]] | None = []
-    if LAYERS in said:
-        slices = layers_in(said[LAYERS])
-    elif SLICE_TOPOLOGY in said and SIZE in said:
-        size = integer(said[SIZE], 32)
+    if webhook.LAYERS in said:
+        slices = webhook.layers_in(said[webhook.LAYERS])
+    elif SLICE_TOPOLOGY in said and webhook.SIZE in said:
+        size = integer(said[webhook.SIZE], 32)
         slices = None if size is None else [(said[SLICE_TOPOLOGY], size)]
     if slices is None:
         raise _NoPodSets(f"the topology annotations of pod set `{pods.name}` cannot be read")
-    group = said.get(PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
+    group = said.get(webhook.PLACED_TOGETHER, "") if required is not None or preferred is not None else ""
     is_free = None if unconstrained is None else unconstrained in TRUE_WORDS
     return replace(pods, topology=TopologyRequest(required, preferred, is_free, tuple(slices), group))
 

@@ -6,10 +6,12 @@ Follows `clusterQueue`, `resourceNode` and `Snapshot`, sigs.k8s.io/kueue pkg/cac
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from jobspec.diagnostics import grouped
+from jobspec.diagnostics import Data, grouped
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.go.values import items, mapping, number, string_map, structs, text, texts
 from jobspec.kinds import CLUSTER, QUEUE_CONFIGURATION, QUEUE_CONFIGURATION_KEY, CompleteKinds, configures_queues, group_kind
@@ -18,20 +20,12 @@ from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.problems import listed
 from jobspec.operators.kueue.versions import as_v1beta2
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Data
-    from jobspec.go.quantities import Format
-
-    #: Flavor and resource.
-    Cell = tuple[str, str]
-    #: Kind (`ClusterQueue` or `Cohort`) and name of a node in the tree of cohorts.
-    Place = tuple[str, str]
-    #: What is used of each cell at each place of the tree.
-    Usage = dict[Place, dict[Cell, int]]
+#: Flavor and resource.
+Cell = tuple[str, str]
+#: Kind (`ClusterQueue` or `Cohort`) and name of a node in the tree of cohorts.
+Place = tuple[str, str]
+#: What is used of each cell at each place of the tree.
+Usage = dict[Place, dict[Cell, int]]
 
 #: The amount that means unlimited to Kueue; no amount exceeds it.
 UNLIMITED = (1 << 63) - 1
@@ -52,8 +46,8 @@ def spelt(resource: str, value: int) -> str:
     """An amount as people write it."""
     if value >= UNLIMITED:
         return "unlimited"
-    form: Format = "binary" if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-") else "decimal"
-    return str(Quantity(value * _nanos_per_unit(resource), form))
+    is_memory = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return str(Quantity(value * _nanos_per_unit(resource), "binary" if is_memory else "decimal"))
 
 
 def plus(one: int, other: int) -> int:
