@@ -9,21 +9,12 @@ from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
-from jobspec.outcome.programs import (
-    complete_without_training,
-    policy_outcomes,
-    rendezvous_outcomes,
-    restarts_forever,
-    started,
-    unschedulable,
-    wrong_flags,
-    wrong_torchrun_options,
-)
+from jobspec.outcome import programs
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import Any
 
     from jobspec.cluster import Cluster
@@ -48,14 +39,14 @@ def judged(
         by_policies, by_webhook = list[Finding](), list[Diagnostic]()
         if policies and policies.have_policies:
             from jobspec.operators.policies import changed_objects
-            from jobspec.outcome.programs import decided, lost_objects, refused_by_policies
 
             made = changed_objects(expanded, policies, context, first_and_last_only=True)
             expanded, by_webhook = made.job, list(made.refusals)
             skip_server_checks = skip_server_checks and not policies.change_objects
-            by_policies = [*(decided(each, tree) for tree, each in made.decisions), *refused_by_policies(expanded, policies, context)]
+            by_policies = [programs.decided(each, tree) for tree, each in made.decisions]
+            by_policies += programs.refused_by_policies(expanded, policies, context)
             if all(each.severity != "error" for each in by_policies):
-                by_policies += lost_objects(expanded)
+                by_policies += programs.lost_objects(expanded)
         if by_webhook:
             return [*expansion.diagnostics, *by_webhook]
         refused = [*([] if skip_server_checks else refused_objects(expanded)), *by_policies]
@@ -67,16 +58,16 @@ def judged(
 
 def _outcomes(expanded: ExpandedJob, cluster: Cluster, policies: PolicyObjects | None) -> Iterator[Finding]:
     """The outcomes of a job whose objects are accepted."""
-    programs = started(expanded)
-    yield from rendezvous_outcomes(expanded, programs)
+    begun = programs.started(expanded)
+    yield from programs.rendezvous_outcomes(expanded, begun)
     if expanded.job.group_kind == TRAINJOB:
-        yield from complete_without_training(expanded)
-        yield from restarts_forever(expanded)
-    yield from policy_outcomes(expanded, policies, complete=cluster.complete)
+        yield from programs.complete_without_training(expanded)
+        yield from programs.restarts_forever(expanded)
+    yield from programs.policy_outcomes(expanded, policies, complete=cluster.complete)
     if cluster.is_pinned:
-        yield from unschedulable(expanded, cluster)
-    yield from wrong_torchrun_options(programs)
-    yield from wrong_flags(programs, cluster.contracts)
+        yield from programs.unschedulable(expanded, cluster)
+    yield from programs.wrong_torchrun_options(begun)
+    yield from programs.wrong_flags(begun, cluster.contracts)
 
 
 def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Container[str]) -> list[Diagnostic]:
@@ -92,39 +83,22 @@ def _each_place_once(outcomes: Iterable[Finding], job: Document, *, apart: Conta
 # Objects that the server refuses when the operator creates them: the job does not start, and at most an event says why.
 
 
-#: Kind of an object -> the rule that reports its refusal, and what the objects are called.
-_RULES = {
-    "Job": ("job-refused", "Job"),
-    "Service": ("service-refused", "Service"),
-    "PersistentVolumeClaim": ("claim-refused", "PersistentVolumeClaim"),
-}
-
-
 def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
     """The mistakes for which the server refuses objects. Pods of a refused Job never come."""
     of_jobs = {text(each, "metadata", "name"): _problems(each, job) for each in job.of_kind("Job")}
-    yield from _refused_others(job, of_jobs)
-    yield from _refused_pods(job, {name for name, problems in of_jobs.items() if problems})
-
-
-def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Finding]:
-    for kind, (rule, what) in _RULES.items():
-        for alike in _first_and_last(job.of_kind(kind)):
+    for kind in ("Job", "Service", "PersistentVolumeClaim"):
+        for alike in grouped(job.of_kind(kind), lambda each: text(each, "metadata", "name").rstrip("0123456789")).values():
             if kind != "Job" and not _problems(alike[-1], job):
                 continue  # none has a longer name
-            for each in alike:
+            for each in alike if len(alike) < 3 else (alike[0], alike[-1]):
                 name = text(each, "metadata", "name")
                 for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
-                    message = f"{what} `{name}` refused: {problem.message}"
+                    message = f"{kind} `{name}` refused: {problem.message}"
                     hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
-                    yield Finding(_place_of_mistake(each, problem), message, hint, rule=rule, changes=changes)
-
-
-def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
-    """The mistakes in pods, but for those of the *refused* Jobs."""
+                    yield Finding(_place_of_mistake(each, problem), message, hint, rule=programs.REFUSED[kind], changes=changes)
     for role in job.roles:
         pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
-        if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
+        if not of_jobs.get(text(pod, "metadata", "labels", "batch.kubernetes.io/job-name")):
             for problem in _problems(pod, job):
                 message = f"pods refused: {problem.message}"
                 changes = _changes_in(job.job, pod, problem.remedy)
@@ -190,12 +164,6 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
     what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
     return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
-
-
-def _first_and_last(objects: Sequence[MarkedTree]) -> Iterator[Sequence[MarkedTree]]:
-    """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
-    alike = grouped(objects, lambda each: text(each, "metadata", "name").rstrip("0123456789"))
-    yield from (several if len(several) < 3 else (several[0], several[-1]) for several in alike.values())
 
 
 def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:

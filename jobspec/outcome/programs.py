@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Finding, Key, Mark, Path, Problem, Reasons, reasons_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, place_in, place_of, text
-from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB
+from jobspec.kinds import PYTORCHJOB, QUEUE_KINDS, TRAINJOB, CompleteKinds
 from jobspec.kubernetes.problems import closest
 from jobspec.operators.batch import is_indexed
 from jobspec.operators.life import makes_again
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Severity
-    from jobspec.kinds import CompleteKinds
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.policies import Decision
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
@@ -110,9 +109,7 @@ _ENDS = "and exits with 2"
 
 def wrong_torchrun_options(started: Sequence[Started]) -> Iterator[Finding]:
     """Report options that torchrun does not take, and values that it does not take for them."""
-    for _, program in started:
-        if program.is_torchrun:
-            yield from _torchrun_options(program)
+    return (each for _, program in started if program.is_torchrun for each in _torchrun_options(program))
 
 
 def wrong_flags(started: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
@@ -221,8 +218,9 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
     for role, program in started:
         if pods == 1:
             continue
-        option = program.option("--standalone") or _single_node(program)
-        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and command_lines.NNODES not in program.variables:
+        nodes = program.option("--nnodes")
+        option = program.option("--standalone") or (nodes if nodes and nodes[1] in ("1", "1:1") else None)
+        if program.is_torchrun and role.count > 1 and not nodes and command_lines.NNODES not in program.variables:
             message = f"each of the {role.count} pods of {role.name} trains alone: torchrun runs with one node"
             yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and option:
@@ -238,15 +236,8 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Find
 def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
     """Why the trainer sets no variables for torchrun: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
     if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
-        place = job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
-        return place, message, "add `trainer: {}` to `spec`"
+        return _reference(job), message, "add `trainer: {}` to `spec`"
     return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
-
-
-def _single_node(program: TrainingProgram) -> Option | None:
-    """The option by which torchrun takes the job for one pod; None where it is not."""
-    option = program.option("--nnodes")
-    return option if option and option[1] in ("1", "1:1") else None
 
 
 def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
@@ -280,7 +271,9 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Fi
         for name in command_lines.ADDRESSES:
             variable = program.variables.get(name)
             address = text(variable, "value")
-            if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
+            if variable is None or variable.mark.line or not address or address in services:
+                continue
+            if any(address in (pod.name, pod.host_name) for each in job.roles for pod in each.pods):
                 continue
             message = f"`{role.name}` never connects: no pod or Service is named `{address}` (`{name}`)"
             hint = "name the replicated job that trains `node`, and remove `network.subdomain`" if job.job.group_kind != PYTORCHJOB else ""
@@ -294,10 +287,6 @@ def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
         named = next((each for each in items(jobset.get("spec", "replicatedJobs")) if text(each, "name") == role.name), None)
         return place_of(jobset.get("spec", "network", "subdomain")) or place_of(named.get("name") if named else None)
     return None
-
-
-def _is_of_pod(address: str, job: ExpandedJob) -> bool:
-    return any(address in (pod.name, pod.host_name) for role in job.roles for pod in role.pods)
 
 
 def _number_of_pods(job: ExpandedJob) -> int:
@@ -316,18 +305,14 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
         if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
             message = "completes without training: the number of nodes is 0"
             yield Finding(completions, message, "write at least 1", rule="complete-without-training")
+    reference = _reference(job)
     for role in job.roles:
         container = role.training_container()
-        if container and not TrainingProgram(container).words and _is_shipped(job, container.get("image")):
+        image = container.get("image") if container and not TrainingProgram(container).words else None
+        if image and str(image.mark) == str(reference):  # where all of a runtime is that the trainer ships
             message = f"completes without training: `{role.name}` runs the default program of the runtime's image"
-            yield Finding(
-                _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
-            )
-
-
-def _is_shipped(job: ExpandedJob, image: MarkedTree | None) -> bool:
-    """Whether a value stands in a runtime that the trainer ships: all of that is at the reference."""
-    return image is not None and str(image.mark) == str(_reference(job))
+            hint = "write `command` in `spec.trainer`"
+            yield Finding(reference, message, hint, rule="complete-without-training", severity="warning")
 
 
 def _reference(job: ExpandedJob) -> Mark:
@@ -427,7 +412,7 @@ def never_admitted(job: Document, context: Sequence[Document], cluster: Cluster,
 
 
 #: Kind of an object that an operator creates -> the rule that reports its refusal.
-_REFUSED = {
+REFUSED = {
     "HorizontalPodAutoscaler": "autoscaler-refused",
     "Job": "job-refused",
     "JobSet": "jobset-refused",
@@ -442,7 +427,7 @@ def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequ
     from jobspec.operators.api_defaults import with_api_defaults
 
     pods = [(role.pod_tree, "pods") for role in job.roles]
-    others = [(each, str(each.value["kind"].value)) for each in job.objects if each.value["kind"].value in _REFUSED]
+    others = [(each, str(each.value["kind"].value)) for each in job.objects if each.value["kind"].value in REFUSED]
     named = [(each, f"{kind} `{text(each, 'metadata', 'name')}`") for each, kind in others if kind != "Pod"]
     made = [*named, *pods]
     for stored, (_, what) in zip(with_api_defaults([each for each, _ in made], context, job.target), made, strict=True):
@@ -465,7 +450,7 @@ def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
     """What a policy says of an object that an operator makes; *what*: the name of such objects."""
     kind, place = str(made.value["kind"].value), place_in(made, decision.path)
     what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
-    by_severity = _REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
+    by_severity = REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
     rule = by_severity if decision.is_evaluated else "policy-not-evaluated"
     return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
 

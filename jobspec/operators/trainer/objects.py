@@ -7,6 +7,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, changed, items, of_kind, set_by, text, with_fields, with_mappings
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import JOBSET, made_by_jobset
 from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
@@ -21,16 +22,8 @@ from jobspec.operators.made import (
     with_items,
     with_variables,
 )
-from jobspec.operators.trainer.frameworks import (
-    command_of_torchtune,
-    enforced,
-    host_file,
-    is_active,
-    secret,
-    settings_and_keys,
-    wrapped_command,
-)
-from jobspec.operators.trainer.runtimes import API_VERSION, PATCH_FIELDS, RuntimeReference
+from jobspec.operators.trainer import frameworks
+from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     POD,
@@ -142,12 +135,12 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     found = list(failures(job, before, document, runtime))
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
-    sets = enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
-    has_flux = is_active(job, "flux")
+    sets = frameworks.enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
+    has_flux = frameworks.is_active(job, "flux")
     late = sets if job.is_at_least("2.3.0") else with_resources(sets, job)  # before 2.3 the plugins have counted the runtime's own
-    final = jobset(job, late, spec, command=wrapped_command(before, job) if has_flux else None)
-    plugins = [secret(job), host_file(job, sets, spec)] if job.policy("mpi") is not None else []
-    plugins += settings_and_keys(job) if has_flux else []
+    final = jobset(job, late, spec, command=frameworks.wrapped_command(before, job) if has_flux else None)
+    plugins = [frameworks.secret(job), frameworks.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
+    plugins += frameworks.settings_and_keys(job) if has_flux else []
     groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
     return Expansion([_sent(each, job) for each in (*kept, *plugins, *groups, final)])
 
@@ -181,10 +174,6 @@ def _sent(made: dict[str, Any], job: JobOfTrainer) -> MarkedTree:
 # Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
 
 
-#: The part of a TrainJob that fetches something -> its field in `spec.initializer`; replicated job and container are named like the part.
-_INITIALIZERS = {"dataset-initializer": "dataset", "model-initializer": "model"}
-
-
 def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
     """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides.
 
@@ -201,7 +190,7 @@ def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, co
 
 def _command(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree | None:
     """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
-    return command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
+    return frameworks.command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
 
 
 def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
@@ -217,10 +206,10 @@ def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
 
 def _initializing(pod_set: TrainerPodSet, job: JobOfTrainer) -> TrainerPodSet:
     """A replicated job that fetches the data or the model, with what the job says of it."""
-    if pod_set.ancestor not in _INITIALIZERS:
+    field = next((field for field, part in INITIALIZERS.items() if part == pod_set.ancestor), "")
+    if not field:
         return pod_set
-    initializer = job.tree.get("spec", "initializer", _INITIALIZERS[pod_set.ancestor])
-    once = _once(pod_set, job)
+    once, initializer = _once(pod_set, job), job.tree.get("spec", "initializer", field)
     return once.with_container(pod_set.ancestor, lambda each: _fetching(each, initializer, job)) if initializer else once
 
 
@@ -333,7 +322,6 @@ def _volcano(job: JobOfTrainer, sets: list[TrainerPodSet], annotations: MarkedTr
 def _requests(sets: list[TrainerPodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
     from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
-    from jobspec.kubernetes.pods.resources import sum_of
 
     every = [(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     total = sum_of([{name: each.times(count) for name, each in amounts.items()} for amounts, count in every])
@@ -362,7 +350,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
 
 def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
-    if is_active(job, "flux") and job.trainer("numNodes") is None:
+    if frameworks.is_active(job, "flux") and job.trainer("numNodes") is None:
         message = "the trainer crashes on a job for Flux without `numNodes`"
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
@@ -371,7 +359,7 @@ def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, r
         message = f"the trainer can launch {_OPEN_MPI} only, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
         yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
-    if is_active(job, "jax") and not job.is_at_least("2.3.0") and not any(each.trains for each in sets):
+    if frameworks.is_active(job, "jax") and not job.is_at_least("2.3.0") and not any(each.trains for each in sets):
         message = "the trainer crashes on a runtime for JAX without a job labelled as the trainer's"
         hint = "label a replicated job's template with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
         yield runtime.problem("operator-crash", message, REPLICATED_JOBS, hint=hint)

@@ -26,6 +26,8 @@ GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
 TRAINER = "trainer"
+#: The field of `spec.initializer` -> the part of a TrainJob that fetches it; replicated job and container are named like the part.
+INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
 #: The fields by which a TrainJob changes the pods of its runtime, the oldest first; each release has one of them.
 PATCH_FIELDS = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
 TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Finding, Key, Path, Rule
 from jobspec.documents.document import Document
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, RUNTIMES, SYSTEM_PRIORITIES, TRAINING_RUNTIME, Name
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import AdmissionAnswer
 from jobspec.kubernetes.workloads.selectors import same
@@ -17,6 +17,7 @@ from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes
 from jobspec.operators.trainer.runtimes import (
     ANCESTOR,
     GROUP,
+    INITIALIZERS,
     PATCH_FIELDS,
     TORCHTUNE,
     TRAINER,
@@ -36,13 +37,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Severity
-    from jobspec.kinds import Name
-    from jobspec.targets import Target
 
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
-_INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
-_OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in _INITIALIZERS.items()}
+_OWN_ENVIRONMENT = {"node": "spec.trainer.env"} | {name: f"spec.initializer.{part}.env" for part, name in INITIALIZERS.items()}
 
 
 def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -83,7 +81,7 @@ def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
     """The initializers of a job: the path, the field and the name of the replicated job."""
-    for part, name in _INITIALIZERS.items():
+    for part, name in INITIALIZERS.items():
         path: Path = ("spec", "initializer", part)
         if value_at(workload.document.data, path) is not None:
             yield path, part, name
@@ -207,15 +205,8 @@ TRAINJOB_RULES = [
 ]
 
 
-def rules_for(job: Document) -> list[Rule]:
-    """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
-    if value_at(job.data, ("spec", "trainer", "command")) != TORCHTUNE:
-        return TRAINJOB_RULES
-    return TRAINJOB_RULES + TORCHTUNE_RULES
-
-
 #: The label of a replicated job -> the container in it that the trainer changes.
-_CONTAINER = {TRAINER: "node"} | {name: name for name in _INITIALIZERS.values()}
+_CONTAINER = {TRAINER: "node"} | {name: name for name in INITIALIZERS.values()}
 
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -266,26 +257,21 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     if any(each.rule == "unsupported-runtime" for each in alone):
         return AdmissionAnswer([each for each in alone if each.rule == "unsupported-runtime"])
     ref = RuntimeReference(job.data)
-    refused = any(is_meant(ref, job, each) for each in objects.refused)
-    if refused:
-        return AdmissionAnswer(
-            [*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone
-        )  # the runtime's own error says why
+    if any(is_meant(ref, job, each) for each in objects.refused):  # the runtime's own error says why
+        return AdmissionAnswer([*alone, job.diagnostic(_refused(ref), _RULE)] if objects.complete.every else alone)
     runtime = runtime_of(job, objects.in_file, target, elsewhere=objects.elsewhere)
     if runtime and ref.group_kind in objects.complete.pinned and runtime not in objects.in_file and runtime not in objects.elsewhere:
         runtime = None  # a shipped one that the pinned cluster does not have
-    wanted = [] if runtime in objects.in_file else [_name_of_runtime(ref, job)]
+    namespace = job.namespace if ref.group_kind == TRAINING_RUNTIME else ""
+    wanted: list[Name] = [] if runtime in objects.in_file else [(ref.group_kind, namespace, ref.name)]
     if not runtime:
         return AdmissionAnswer([*alone, job.diagnostic(_no_runtime(ref, job, target, objects), _RULE)], wanted)
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
-    found = diagnostics(rules_for(job), workload, target)
+    is_torchtune = value_at(job.data, ("spec", "trainer", "command")) == TORCHTUNE
+    found = diagnostics([*TRAINJOB_RULES, *(TORCHTUNE_RULES if is_torchtune else ())], workload, target)
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
-
-
-def _name_of_runtime(ref: RuntimeReference, job: Document) -> Name:
-    return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
 def _refused(ref: RuntimeReference) -> Finding:
@@ -294,7 +280,8 @@ def _refused(ref: RuntimeReference) -> Finding:
 
 
 def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: Objects) -> Finding:
-    known = [document.name for document in (*objects.in_file, *objects.elsewhere) if document.group_kind == ref.group_kind]
+    there = [(each.group_kind, each.name, each.namespace) for each in (*objects.in_file, *objects.elsewhere)]
+    known = [name for kind, name, _ in there if kind == ref.group_kind]
     ships = ref.group_kind == CLUSTER_TRAINING_RUNTIME and ref.group_kind not in objects.complete.pinned
     known += shipped(target) if ships else ()
     is_missing = objects.complete.lack(ref.group_kind, job.namespace)
@@ -303,18 +290,12 @@ def _no_runtime(ref: RuntimeReference, job: Document, target: Target, objects: O
     message = f"no {ref.kind} `{ref.name}` in the files{where}: {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "remove `kind`: what the trainer ships is of the kind ClusterTrainingRuntime"
-    elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
+    elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and (TRAINING_RUNTIME, ref.name, job.namespace) in there:
         hint = "write `kind: TrainingRuntime`, as that of this name is"
     else:
         hint = closest(ref.name, known) or "pass its file, too"
     severity: Severity = "error" if is_missing else "warning"
     return Finding((*RUNTIME_REF, "name"), message, hint, field=_spelling_of_reference(ref), severity=severity)
-
-
-def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
-    """Whether a TrainingRuntime of the job's namespace has the name."""
-    runtimes = [each for each in (*objects.in_file, *objects.elsewhere) if each.group_kind == TRAINING_RUNTIME]
-    return any((each.name, each.namespace) == (name, job.namespace) for each in runtimes)
 
 
 def _spelling_of_reference(ref: RuntimeReference) -> str:
