@@ -14,24 +14,18 @@ from jobspec.kubernetes.pods.resources import bad_container_resource
 from jobspec.kubernetes.problems import excluded, items_at, missing, named, one_of, required, required_choice, required_name
 from jobspec.targets import is_at_least
 
-#: The type of a metric -> the field that describes it, in the order in which the server looks at them.
-_SOURCES = {
-    "Object": "object",
-    "External": "external",
-    "Pods": "pods",
-    "Resource": "resource",
-    "ContainerResource": "containerResource",
+_OF_PODS = (("averageUtilization", "averageValue"), ("averageUtilization", "averageValue", "averageValue"))
+#: The fields that describe a metric, in the order in which the server looks at them -> the amounts of which the target needs one, the usual
+#: one first, and two that exclude each other, with the one to report.
+_SOURCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "object": (("averageValue", "value"), ()),
+    "external": (("averageValue", "value"), ("value", "averageValue", "value")),
+    "pods": (("averageValue",), ()),
+    "resource": _OF_PODS,
+    "containerResource": _OF_PODS,
 }
-#: The amounts of which the target of a metric needs one, the usual one first; and two that exclude each other, with the one to report.
-_AMOUNTS = {
-    **dict.fromkeys(("object", "external"), ("averageValue", "value")),
-    "pods": ("averageValue",),
-    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue")),
-}
-_EXCLUSIVE = {
-    "external": ("value", "averageValue", "value"),
-    **dict.fromkeys(("resource", "containerResource"), ("averageUtilization", "averageValue", "averageValue")),
-}
+#: The type of a metric -> the field that describes it.
+_TYPES = {field[0].upper() + field[1:]: field for field in _SOURCES}
 _TARGETS = ("Utilization", "Value", "AverageValue")
 _POLICIES = ("Pods", "Percent")
 _CHOICES_OF_POLICY = ("Disabled", "Max", "Min")
@@ -96,9 +90,9 @@ def _bad_api_version(reference: Data, *, core: bool = True) -> str:
 
 def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
     kind = metric.get("type", "")
-    present = [field for field in _SOURCES.values() if field in metric]
-    expected = _SOURCES.get(kind)
-    yield from required_choice(metric, "type", sorted(_SOURCES), path)
+    present = [field for field in _SOURCES if field in metric]
+    expected = _TYPES.get(kind)
+    yield from required_choice(metric, "type", sorted(_TYPES), path)
     if present:
         source, at = metric[present[0]], (*path, present[0])
         yield from _metric_source_problems(present[0], source, at)
@@ -107,10 +101,9 @@ def _metric(metric: Data, path: Path, *, any_version: bool) -> Problems:
             yield from _api_version(source.get("describedObject", {}), (*at, "describedObject"), core=True)
     if expected and expected not in present:
         yield missing(expected, metric, path, f"a metric of the type {kind} describes its source there")
-    if len(present) > 1:
-        for field in present:
-            if field != expected:
-                yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
+    for field in present if len(present) > 1 else ():
+        if field != expected:
+            yield excluded((*path, field), f"a metric has one source, and its type is {kind}")
 
 
 def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
@@ -121,11 +114,11 @@ def _metric_source_problems(kind: str, source: Data, path: Path) -> Problems:
         yield from required(source, "name", path, "name a resource, such as `cpu`")
     else:
         yield from required_name(source.get("metric", {}), "name", "a metric", bad_path_segment, (*path, "metric"))
-    target, (usual, *others) = source.get("target", {}), _AMOUNTS[kind]
-    if target.keys().isdisjoint(_AMOUNTS[kind]):
-        yield missing(usual, target, (*path, "target"), f"or `{others[0]}`" if others else "")
-    if kind in _EXCLUSIVE and target.keys() >= {*_AMOUNTS[kind]}:
-        one, other, at = _EXCLUSIVE[kind]
+    target, (amounts, exclusive) = source.get("target", {}), _SOURCES[kind]
+    if target.keys().isdisjoint(amounts):
+        yield missing(amounts[0], target, (*path, "target"), f"or `{amounts[1]}`" if amounts[1:] else "")
+    if exclusive and target.keys() >= {*amounts}:
+        one, other, at = exclusive
         yield excluded((*path, "target", at), f"`{one}` and `{other}` are mutually exclusive", "keep one of the two")
     if kind == "containerResource":
         if source.get("name"):

@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     Rule = Callable[[Data, Path], Problems]
 
 
-#: The sources in the order in which the server looks for them: of several, it takes the first.
-_ORDER = (
-    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker"),
-    *("persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile"),
-    *("vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"),
-    "image",
-)
 _MAX_INITIATOR = 64
 
 
@@ -77,11 +70,11 @@ def _name(volume: Data, taken: dict[str, Any], path: Path) -> Problems:
 
 def source_of(volume: Data) -> str:
     """The source that the server takes; an empty folder without one."""
-    return next((source for source in _ORDER if source in volume), "emptyDir")
+    return next((source for source in _SOURCES if source in volume), "emptyDir")
 
 
 def _sources(volume: Data, path: Path, release: str) -> Problems:
-    given = [source for source in _ORDER if source in volume]
+    given = [source for source in _SOURCES if source in volume]
     for source in given[:1]:
         yield from _volume_source_problems(source, volume[source], (*path, source), release)
     for source in given[1:]:
@@ -96,11 +89,11 @@ def _sources(volume: Data, path: Path, release: str) -> Problems:
 
 
 def _volume_source_problems(source: str, data: Data, path: Path, release: str) -> Problems:
-    for field in _REQUIRED.get(source, ()):
+    needed, rules = _SOURCES[source]
+    for field in needed:
         yield from required(data, field, path)
-    if source in _RULES:
-        yield from _RULES[source](data, path)
-    elif source == "ephemeral":
+    yield from rules(data, path) if rules else ()
+    if source == "ephemeral":
         yield from ephemeral_problems(data, path, release)
 
 
@@ -109,32 +102,6 @@ def _volume_source_problems(source: str, data: Data, path: Path, release: str) -
 # Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 
 
-#: The required fields of each source; for `image`, see `image_volume_problems`.
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "awsElasticBlockStore": ("volumeID",),
-    "azureDisk": ("diskName", "diskURI"),
-    "azureFile": ("secretName", "shareName"),
-    "cephfs": ("monitors",),
-    "cinder": ("volumeID",),
-    "configMap": ("name",),
-    "csi": ("driver",),
-    "flexVolume": ("driver",),
-    "gcePersistentDisk": ("pdName",),
-    "gitRepo": ("repository",),
-    "glusterfs": ("endpoints", "path"),
-    "hostPath": ("path",),
-    "iscsi": ("targetPortal", "iqn"),
-    "nfs": ("server", "path"),
-    "persistentVolumeClaim": ("claimName",),
-    "photonPersistentDisk": ("pdID",),
-    "portworxVolume": ("volumeID",),
-    "quobyte": ("registry", "volume"),
-    "rbd": ("monitors", "image"),
-    "scaleIO": ("gateway", "system", "volumeName"),
-    "secret": ("secretName",),
-    "storageos": ("volumeName",),
-    "vsphereVolume": ("volumePath",),
-}
 _HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
 _MAX_DRIVER = 63
 
@@ -641,26 +608,37 @@ def _claim_template_problems(template: Data, release: str) -> Problems:
         yield excluded(("spec", "dataSource"), message, "remove one of the two", at_key=True)
 
 
-#: The rules of a source besides its required fields.
-_RULES: dict[str, Rule] = {
-    "awsElasticBlockStore": _partition,
-    "azureDisk": _azure_disk,
-    "cinder": _secret,
-    "configMap": _projected_key_problems,
-    "csi": _csi,
-    "downwardAPI": _downward_api,
-    "emptyDir": _empty_dir,
-    "fc": _fc,
-    "flexVolume": _flex_volume,
-    "flocker": _flocker,
-    "gcePersistentDisk": _partition,
-    "gitRepo": lambda data, path: relative_path_problems(data.get("directory", ""), (*path, "directory")),
-    "hostPath": _host_path,
-    "image": lambda data, path: choice(data, "pullPolicy", PULL_POLICIES, path, or_empty=True),
-    "iscsi": _iscsi,
-    "nfs": _nfs,
-    "projected": _projected,
-    "quobyte": _quobyte,
-    "secret": _projected_key_problems,
-    "storageos": _storage_os,
+#: The sources in the order in which the server looks for them: of several, it takes the first. Of each, the required fields and the rules
+#: besides; for `ephemeral` and `image`, see `ephemeral_problems` and `image_volume_problems`.
+_SOURCES: dict[str, tuple[tuple[str, ...], Rule | None]] = {
+    "emptyDir": ((), _empty_dir),
+    "hostPath": (("path",), _host_path),
+    "gitRepo": (("repository",), lambda data, path: relative_path_problems(data.get("directory", ""), (*path, "directory"))),
+    "gcePersistentDisk": (("pdName",), _partition),
+    "awsElasticBlockStore": (("volumeID",), _partition),
+    "secret": (("secretName",), _projected_key_problems),
+    "nfs": (("server", "path"), _nfs),
+    "iscsi": (("targetPortal", "iqn"), _iscsi),
+    "glusterfs": (("endpoints", "path"), None),
+    "flocker": ((), _flocker),
+    "persistentVolumeClaim": (("claimName",), None),
+    "rbd": (("monitors", "image"), None),
+    "cinder": (("volumeID",), _secret),
+    "cephfs": (("monitors",), None),
+    "quobyte": (("registry", "volume"), _quobyte),
+    "downwardAPI": ((), _downward_api),
+    "fc": ((), _fc),
+    "flexVolume": (("driver",), _flex_volume),
+    "configMap": (("name",), _projected_key_problems),
+    "azureFile": (("secretName", "shareName"), None),
+    "vsphereVolume": (("volumePath",), None),
+    "photonPersistentDisk": (("pdID",), None),
+    "portworxVolume": (("volumeID",), None),
+    "azureDisk": (("diskName", "diskURI"), _azure_disk),
+    "storageos": (("volumeName",), _storage_os),
+    "projected": ((), _projected),
+    "scaleIO": (("gateway", "system", "volumeName"), None),
+    "csi": (("driver",), _csi),
+    "ephemeral": ((), None),
+    "image": ((), lambda data, path: choice(data, "pullPolicy", PULL_POLICIES, path, or_empty=True)),
 }
