@@ -15,20 +15,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.go import formats
-from jobspec.kubernetes.problems import (
-    beyond_bits,
-    duplicate_item,
-    meant_quantity,
-    missing_field,
-    no_byte,
-    outside,
-    unknown_field,
-    unsupported,
-    wrong_format,
-    wrong_pattern,
-    wrong_size,
-    wrong_type,
-)
+from jobspec.kubernetes import problems
 from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 TYPE_CHECKING = False
@@ -61,7 +48,7 @@ def _value_problems(value: Any, shape: Shape, path: Path, *, typed: bool) -> Pro
     elif kind == "array" and isinstance(value, list):
         yield from _list_problems(value, shape, path, typed=typed)
     elif kind in ("object", "array"):
-        yield wrong_type(value, shape, path)
+        yield problems.wrong_type(value, shape, path)
     elif kind == "bare":
         yield from unknown_fields(value, None, path)
     elif kind == "any":
@@ -109,10 +96,11 @@ def _fields(data: Data, shape: Shape, path: Path, unknown: list[Problem], *, typ
             continue
         if child is None:
             if not shape.open:
-                unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
+                unknown.append(problems.unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
                 yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
-            yield from _decoded(value, child, (name,)) if typed else unknown_fields(value, child, (name,))
+            found = typed_problems_at(value, child, (name,)) if typed else unknown_fields(value, child, (name,))  # and then it is dropped
+            yield from (problem for problem in found if problem.rule != "missing-field")
         elif value is not None:
             yield from _value_problems(value, child, (*path, name), typed=typed or child.meta)
         elif child.nullable and child.conditions:
@@ -123,7 +111,7 @@ def _missing_fields(data: Data, shape: Shape, path: Path, meant: set[str]) -> Pr
     """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
-            yield missing_field(name, data, path)
+            yield problems.missing_field(name, data, path)
 
 
 def _can_be_null(name: str, shape: Shape) -> bool:
@@ -178,7 +166,7 @@ def _duplicates(items: list[Any], shape: Shape, path: Path) -> Problems:
         if identity is None:
             continue
         if identity in first:
-            yield duplicate_item(index, first[identity], identity, shape.keys, path)
+            yield problems.duplicate_item(index, first[identity], identity, shape.keys, path)
         first.setdefault(identity, index)
 
 
@@ -220,7 +208,7 @@ def _bytes(items: list[Any], path: Path) -> Problems:
     """The items that are no bytes: Go takes a list of numbers where others write base64."""
     for index, item in enumerate(items):
         if item is not None and (type(item) is not int or not 0 <= item < 256):
-            yield no_byte(item, (*path, index))
+            yield problems.no_byte(item, (*path, index))
 
 
 def _leaves_type_to_format(shape: Shape) -> bool:
@@ -235,31 +223,31 @@ def _leaves_type_to_format(shape: Shape) -> bool:
 def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     kind = type(value)
     if kind is float and shape.type == "integer" and value.is_integer():  # the reader makes an integer of any that has 64 bits
-        return beyond_bits(value, BITS.get(shape.format, 63), path)
+        return problems.beyond_bits(value, BITS.get(shape.format, 63), path)
     if kind not in TYPES[shape.type] and not (kind is float and typed and shape.format == "quantity"):
-        return wrong_type(value, shape, path)
+        return problems.wrong_type(value, shape, path)
     return _wrong_format(value, shape, path, typed=typed) or (_wrong_text if kind is str else _wrong_number)(value, shape, path)
 
 
 def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     if shape.format in BITS:
         if isinstance(value, int) and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
-            return beyond_bits(value, BITS[shape.format], path)
+            return problems.beyond_bits(value, BITS[shape.format], path)
     elif shape.format and isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
-        meant = meant_quantity(value) if shape.format == "quantity" else ""
-        return wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
+        meant = problems.meant_quantity(value) if shape.format == "quantity" else ""
+        return problems.wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
     return None
 
 
 def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
     least, most = shape.minimum, shape.maximum
     fits = (least is None or value >= least) and (most is None or value <= most)
-    return None if fits else outside(value, least, most, path)
+    return None if fits else problems.outside(value, least, most, path)
 
 
 def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
     if shape.enum and value not in shape.enum:
-        return unsupported(value, shape.enum, path)
+        return problems.unsupported(value, shape.enum, path)
     return _wrong_size(len(value), "character", shape, path) or (_wrong_pattern(value, shape, path) if shape.pattern else None)
 
 
@@ -268,7 +256,7 @@ def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
 
     pattern = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
     pattern = re.sub(r"^\^\(\?i\)", "(?i)^", pattern)  # and a flag may come after `^`
-    return None if re.search(pattern, value, re.ASCII) else wrong_pattern(value, shape.pattern, path)
+    return None if re.search(pattern, value, re.ASCII) else problems.wrong_pattern(value, shape.pattern, path)
 
 
 def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
@@ -277,12 +265,7 @@ def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | Non
         return None
     bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
     assert limit is not None
-    return wrong_size(size, what, bound, limit, path)
-
-
-def _decoded(value: Any, shape: Shape, path: Path) -> Problems:
-    """The problems of a built-in kind's `status`, which the server decodes and then drops."""
-    yield from (problem for problem in typed_problems_at(value, shape, path) if problem.rule != "missing-field")
+    return problems.wrong_size(size, what, bound, limit, path)
 
 
 # Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.
@@ -300,7 +283,7 @@ def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Problems:
             elif shape and shape.values:
                 yield from unknown_fields(inner, shape.values, (*path, Key(name)))
             elif not (shape and shape.open):
-                yield unknown_field(name, shape, path, suggest=True)
+                yield problems.unknown_field(name, shape, path, suggest=True)
     elif isinstance(value, list) and not (shape and shape.open and shape.items is None):
         for index, item in enumerate(value):
             yield from unknown_fields(item, shape.items if shape else None, (*path, index))

@@ -20,29 +20,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic.fields import FieldInfo
 
 from jobspec import data
-from jobspec.models.base import (
-    Choices,
-    Defaulted,
-    Format,
-    GoPointer,
-    InCustomKinds,
-    Keyed,
-    ListType,
-    MapType,
-    Merge,
-    Model,
-    Nested,
-    OneOf,
-    Pattern,
-    Quantities,
-    Required,
-    Resource,
-    Since,
-    Type,
-    Unset,
-    Until,
-    Validation,
-)
+from jobspec.models import base
 from jobspec.models.customresourcedefinition import CustomResourceDefinition
 from jobspec.schemas.shapes import SIZES
 from jobspec.targets import RELEASES, is_at_least
@@ -53,7 +31,7 @@ _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the fo
 
 
 @cache
-def structure_of(model: type[Model], release: str, version: str = "") -> Structure:
+def structure_of(model: type[base.Model], release: str, version: str = "") -> Structure:
     """The structure of a kind at a release of its component, in its newest *version* unless another one is asked for.
 
     Callers share it and must not change it.
@@ -65,12 +43,12 @@ def structure_of(model: type[Model], release: str, version: str = "") -> Structu
     return structure
 
 
-def facts_of(resource: Resource, release: str, version: str, facts: Iterable[object]) -> list[Any]:
+def facts_of(resource: base.Resource, release: str, version: str, facts: Iterable[object]) -> list[Any]:
     """Those of a kind's facts, such as its columns, that hold in a version of it at a release."""
     return list(_context_of(resource, release, version).facts(facts))
 
 
-def _context_of(resource: Resource, release: str, version: str) -> _Context:
+def _context_of(resource: base.Resource, release: str, version: str) -> _Context:
     """The releases that decide about a kind, and its version, as if `v1beta2` were release 2 of `v1beta`."""
     version = version or resource.version
     stem = version.rstrip("0123456789")
@@ -78,7 +56,7 @@ def _context_of(resource: Resource, release: str, version: str) -> _Context:
     return _Context(releases, builtin=resource.component == "kubernetes")
 
 
-def structure_of_part(model: type[Model]) -> Structure:
+def structure_of_part(model: type[base.Model]) -> Structure:
     """The structure of a model as part of a built-in kind, at the newest release of Kubernetes."""
     return _object_structure(model, _Context(list(RELEASES["kubernetes"].values())[-1], builtin=True))
 
@@ -100,34 +78,34 @@ class _Context:
     _: KW_ONLY
     builtin: bool
 
-    def holds(self, fact: Since | Until | InCustomKinds) -> bool:
-        if isinstance(fact, InCustomKinds):
+    def holds(self, fact: base.Since | base.Until | base.InCustomKinds) -> bool:
+        if isinstance(fact, base.InCustomKinds):
             return not self.builtin
-        return is_at_least(self.releases[fact.component], fact.release) == isinstance(fact, Since)
+        return is_at_least(self.releases[fact.component], fact.release) == isinstance(fact, base.Since)
 
     def facts(self, facts: Iterable[object]) -> Iterator[object]:
         """The facts that hold, those inside of conditions included; of `Keyed` that does not hold, `Merge` remains."""
         for fact in facts:
-            if not isinstance(fact, Since | Until | InCustomKinds):
+            if not isinstance(fact, base.Since | base.Until | base.InCustomKinds):
                 yield fact
             elif self.holds(fact):
                 yield from self.facts(fact.facts)
             else:
-                yield from (Merge(*inner.keys) for inner in fact.facts if isinstance(inner, Keyed))
+                yield from (base.Merge(*inner.keys) for inner in fact.facts if isinstance(inner, base.Keyed))
 
 
-def _object_structure(model: type[Model], context: _Context) -> Structure:
+def _object_structure(model: type[base.Model], context: _Context) -> Structure:
     fields = {}
     required = []
     for info in model.model_fields.values():
-        ends = [fact for fact in info.metadata if isinstance(fact, Since | Until) and not fact.facts]
+        ends = [fact for fact in info.metadata if isinstance(fact, base.Since | base.Until) and not fact.facts]
         if not all(context.holds(fact) for fact in ends):
             continue
         assert info.alias
         fields[info.alias] = _field_structure(info, context)
         if uses := [end.use for end in ends if end.use]:
             fields[info.alias]["use"] = uses[0]
-        if info.is_required() or Required() in context.facts(info.metadata):
+        if info.is_required() or base.Required() in context.facts(info.metadata):
             required.append(info.alias)
     structure: Structure = {"type": "object", "name": model.__name__, "description": model.__doc__, "fields": fields}
     if required:
@@ -141,16 +119,16 @@ def _field_structure(info: FieldInfo, context: _Context) -> Structure:
     facts = list(context.facts(info.metadata))
     _apply(facts, structure, context)
     structure["description"] = info.description
-    said_by_release = any(isinstance(fact, Since | Until) and Defaulted() in fact.facts for fact in info.metadata)
-    if not info.is_required() and info.default is not None and (not said_by_release or Defaulted() in facts):
-        is_object = isinstance(info.default, Model)
+    said_by_release = any(isinstance(fact, base.Since | base.Until) and base.Defaulted() in fact.facts for fact in info.metadata)
+    if not info.is_required() and info.default is not None and (not said_by_release or base.Defaulted() in facts):
+        is_object = isinstance(info.default, base.Model)
         structure["default"] = info.default.model_dump(by_alias=True, exclude_unset=True) if is_object else info.default
     return structure
 
 
 def _type(annotation: Any, context: _Context) -> Structure:
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated and Nested() in arguments:
+    if origin is Annotated and base.Nested() in arguments:
         return {"type": "any"}
     if origin is Annotated:
         structure = _type(arguments[0], context)
@@ -178,16 +156,16 @@ def _union(arms: list[Any], context: _Context) -> Structure:
 
 #: What a fact adds to the structure that it is about.
 _ADDED: dict[type, Callable[[Any], Structure]] = {
-    Format: lambda fact: {"format": fact.name},
-    Pattern: lambda fact: {"pattern": fact.regex},
-    Quantities: lambda _: {"format": "quantity"},
-    Choices: lambda fact: {"enum": list(fact.values)},
-    Keyed: lambda fact: {"keys": list(fact.keys), "merge": list(fact.keys)},
-    Merge: lambda fact: {"merge": list(fact.keys)},
-    ListType: lambda fact: {"unique" if fact.name == "set" else fact.name: True},
-    MapType: lambda fact: {fact.name: True},
-    Unset: lambda fact: {"unset": fact.written},
-    GoPointer: lambda _: {"pointer": True},
+    base.Format: lambda fact: {"format": fact.name},
+    base.Pattern: lambda fact: {"pattern": fact.regex},
+    base.Quantities: lambda _: {"format": "quantity"},
+    base.Choices: lambda fact: {"enum": list(fact.values)},
+    base.Keyed: lambda fact: {"keys": list(fact.keys), "merge": list(fact.keys)},
+    base.Merge: lambda fact: {"merge": list(fact.keys)},
+    base.ListType: lambda fact: {"unique" if fact.name == "set" else fact.name: True},
+    base.MapType: lambda fact: {fact.name: True},
+    base.Unset: lambda fact: {"unset": fact.written},
+    base.GoPointer: lambda _: {"pointer": True},
 }
 
 
@@ -195,18 +173,18 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
     """Add facts to the structure that they are about."""
     for fact in facts:
         match fact:
-            case Type(annotation):
+            case base.Type(annotation):
                 structure.clear()
                 structure |= _type(annotation, context)
             case Ge(limit) | Le(limit):
                 structure |= {} if limit in _INT_LIMITS else {"minimum" if isinstance(fact, Ge) else "maximum": limit}
             case MinLen(limit) | MaxLen(limit):
                 structure[("min" if isinstance(fact, MinLen) else "max") + SIZES[structure["type"]]] = limit
-            case OneOf(names):
+            case base.OneOf(names):
                 structure["one_of"] = [name for name in structure["fields"] if name in names or (not names and name != "name")]
-            case Validation(rule, message):
+            case base.Validation(rule, message):
                 structure.setdefault("rules", []).append({"rule": rule, "message": message})
-            case Required() | Defaulted() | FieldInfo():
+            case base.Required() | base.Defaulted() | FieldInfo():
                 pass  # looked at elsewhere
             case _:
                 structure |= _ADDED[type(fact)](fact)

@@ -6,10 +6,14 @@ pkg/apis/core/validation, 1.30 to 1.37; volumes that containers mount are in `vo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, containers_of, grace_period, restart_policy
+from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
+from jobspec.kubernetes.pods.security import container_security_problems
 from jobspec.kubernetes.problems import (
     at_most,
     choice,
@@ -28,11 +32,6 @@ from jobspec.kubernetes.problems import (
     wrong_name,
 )
 from jobspec.targets import is_at_least
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -72,13 +71,9 @@ def _common(container: Data, spec: Data, names: set[str], path: Path, release: s
     yield from _port_problems(container, path)
     yield from _env_problems(container, path, release)
     if container.get("resources"):
-        from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
-
         yield from requirement_problems(container["resources"], (*path, "resources"), bad_container_resource, spec)
     yield from _resizes(container, path, restart_policy(spec))
     if "securityContext" in container:
-        from jobspec.kubernetes.pods.security import container_security_problems
-
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
 
 

@@ -13,6 +13,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
+from jobspec.kubernetes.pods import resources, scheduling, security
 from jobspec.kubernetes.pods.containers import (
     POLICIES,
     annotations_read,
@@ -22,7 +23,6 @@ from jobspec.kubernetes.pods.containers import (
     image_problems,
 )
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, of_class, without_disabled
-from jobspec.kubernetes.pods.scheduling import MIRROR
 from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
 from jobspec.schemas.shapes import Shape
@@ -64,10 +64,8 @@ def _repeats(problem: Problem, pod: Data) -> bool:
 
 def _have_containers(resource: str, spec: Data) -> bool:
     """Whether a pod-level request is defaulted from the containers' requests, and not from the pod-level limit."""
-    from jobspec.kubernetes.pods.resources import OF_PODS
-
     amounts = (each.get("resources", {}) for field in CONTAINERS for each in spec.get(field, ()))
-    return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
+    return resource in resources.OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
 def _new(pod: Data, release: str) -> Problems:
@@ -79,9 +77,7 @@ def _new(pod: Data, release: str) -> Problems:
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     yield from _any(pod, release)
     if annotations:
-        from jobspec.kubernetes.pods.scheduling import contradiction_problems
-
-        yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
+        yield from scheduling.contradiction_problems(annotations, spec, ("spec",), of_template=False)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         yield excluded(("spec", "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", "remove one of the two")
     if spec.get("priorityClassName"):
@@ -113,9 +109,7 @@ def _any(pod: Data, release: str) -> Problems:
     """The problems that new and changed pods can have."""
     spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     if annotations:
-        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
-
-        yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
+        yield from scheduling.annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
     yield from pod_spec_problems(spec, ("spec",), release)
     for at, container in containers_of(spec, ("spec",), CONTAINERS):
         yield from image_problems(container, at)
@@ -135,9 +129,7 @@ def template_problems(template: Data, path: Path, release: str) -> Problems:
     yield from template_metadata_problems(template, spec, path)
     yield from pod_spec_problems(spec, (*path, "spec"), release)
     if annotations:
-        from jobspec.kubernetes.pods.scheduling import contradiction_problems
-
-        yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
+        yield from scheduling.contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
         yield excluded((*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
@@ -163,9 +155,7 @@ def template_metadata_problems(template: Data, spec: Data, path: Path) -> Proble
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
     if annotations := annotations_read(metadata):
-        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
-
-        yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
+        yield from scheduling.annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
 
 
 # Rules that hold for pods and not for templates: they depend on the name, the labels and the class that a pod has.
@@ -184,8 +174,8 @@ def pod_only_problems(pod: Data, release: str) -> Problems:
     if not is_at_least(release, "1.37"):  # from which on templates are asked for it, too
         yield from image_volume_problems(spec, _SPEC)
     yield from _claim_names(spec, metadata)
-    if MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
-        message = f"a pod with the annotation `{MIRROR}` cannot claim devices"
+    if scheduling.MIRROR in metadata.get("annotations", {}) and spec.get("resourceClaims"):
+        message = f"a pod with the annotation `{scheduling.MIRROR}` cannot claim devices"
         yield excluded((*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)
     if "affinity" in spec or "topologySpreadConstraints" in spec:
         yield from _repeated_keys(spec, metadata.get("labels", {}), release)
@@ -193,12 +183,10 @@ def pod_only_problems(pod: Data, release: str) -> Problems:
 
 def _repeated_keys(spec: Data, labels: dict[str, str], release: str) -> Problems:
     """The problems of keys in selectors to which the server adds the pod's *labels*."""
-    from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
-
     spread = items_at(spec, "topologySpreadConstraints", _SPEC) if is_at_least(release, "1.34") else ()
-    for at, term in (*pod_terms(spec, _SPEC), *spread):
+    for at, term in (*scheduling.pod_terms(spec, _SPEC), *spread):
         if term.get("labelSelector") is not None:
-            yield from repeated_key_problems(term, labels, at)
+            yield from scheduling.repeated_key_problems(term, labels, at)
 
 
 def _claim_names(spec: Data, metadata: Data) -> Problems:
@@ -224,14 +212,12 @@ def _claim_names(spec: Data, metadata: Data) -> Problems:
 # The spec of a pod or of a template, and the order of its rules.
 
 
-#: Fields of a pod's spec whose rules are loaded only for pods that have one of them.
-_SECURITY = frozenset(("securityContext", "shareProcessNamespace"))
-_RESOURCES = frozenset(("resourceClaims", "resources"))
-_SCHEDULING = frozenset(
-    (
-        *("affinity", "topologySpreadConstraints", "tolerations", "nodeSelector", "nodeName", "schedulingGates", "readinessGates"),
-        *("priorityClassName", "runtimeClassName", "preemptionPolicy", "overhead"),
-    )
+#: Fields of a pod's spec whose rules are run only for pods that have one of them.
+_SECURITY = ("securityContext", "shareProcessNamespace")
+_RESOURCES = ("resourceClaims", "resources")
+_SCHEDULING = (
+    *("affinity", "topologySpreadConstraints", "tolerations", "nodeSelector", "nodeName", "schedulingGates", "readinessGates"),
+    *("priorityClassName", "runtimeClassName", "preemptionPolicy", "overhead"),
 )
 
 
@@ -244,24 +230,18 @@ def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
     yield from container_problems(spec, path, release)
     yield from host_network_problems(spec, path)
     yield from choice(spec, "restartPolicy", POLICIES, path, or_empty=True)
-    if not _SECURITY.isdisjoint(spec):
-        from jobspec.kubernetes.pods.security import pod_security_problems
-
-        yield from pod_security_problems(spec, path, release)
+    if not spec.keys().isdisjoint(_SECURITY):
+        yield from security.pod_security_problems(spec, path, release)
     yield from _account_and_deadline(spec, path)
     yield from _system(spec, path)
     yield from file_volume_problems(spec, path)
-    if not _RESOURCES.isdisjoint(spec):
-        from jobspec.kubernetes.pods.resources import pod_resources_problems, resource_claim_problems
-
-        yield from resource_claim_problems(spec, path)
-        yield from pod_resources_problems(spec, path)
-    if not _SCHEDULING.isdisjoint(spec):
-        from jobspec.kubernetes.pods.scheduling import affinity_problems, scheduling_problems, topology_spread_problems
-
-        yield from affinity_problems(spec, path, release)
-        yield from topology_spread_problems(spec, path, release)
-        yield from scheduling_problems(spec, path)
+    if not spec.keys().isdisjoint(_RESOURCES):
+        yield from resources.resource_claim_problems(spec, path)
+        yield from resources.pod_resources_problems(spec, path)
+    if not spec.keys().isdisjoint(_SCHEDULING):
+        yield from scheduling.affinity_problems(spec, path, release)
+        yield from scheduling.topology_spread_problems(spec, path, release)
+        yield from scheduling.scheduling_problems(spec, path)
     yield from _host_names(spec, path, release)
     if spec.get("hostUsers") is False:
         yield from _own_users(spec, path, release)
@@ -416,8 +396,8 @@ def _system(spec: Data, path: Path) -> Problems:
         name = spec["os"].get("name")
         if name == "windows":
             yield from _on_windows(spec, path)
-        for at, security in _contexts(spec, path) if name == "linux" else ():
-            if "windowsOptions" in security:
+        for at, context in _contexts(spec, path) if name == "linux" else ():
+            if "windowsOptions" in context:
                 yield excluded((*at, "windowsOptions"), "a pod for Linux cannot have `windowsOptions`")
     yield from _on_the_host(spec, path)
 
@@ -427,9 +407,9 @@ def _on_windows(spec: Data, path: Path) -> Problems:
     yield from (excluded((*path, field), f"a pod for Windows cannot have `{field}`") for field in given)
     if spec.get("securityContext", {}).get("sysctls"):
         yield excluded((*path, "securityContext", "sysctls"), "a pod for Windows cannot have `sysctls`")
-    for at, security in _contexts(spec, path):
+    for at, context in _contexts(spec, path):
         fields = _OF_POD_SECURITY if at == (*path, "securityContext") else _OF_CONTAINER_SECURITY
-        yield from (excluded((*at, field), f"a pod for Windows cannot have `{field}`") for field in fields if field in security)
+        yield from (excluded((*at, field), f"a pod for Windows cannot have `{field}`") for field in fields if field in context)
 
 
 def _contexts(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:

@@ -5,6 +5,8 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jobspec.cel_rules import KNOWN_EFFECTS
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
 from jobspec.kubernetes.metadata import (
@@ -37,11 +39,7 @@ from jobspec.kubernetes.problems import (
 )
 from jobspec.targets import is_at_least
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Annotations = dict[str, str]
+Annotations = dict[str, str]
 
 
 #: The fields that name an object, and what kind of object.

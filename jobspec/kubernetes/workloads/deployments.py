@@ -15,16 +15,7 @@ from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.pod import template_metadata_problems, template_problems, with_template
 from jobspec.kubernetes.pods.volumes import claim_template_problems
 from jobspec.kubernetes.problems import describe, excluded, fixed, items_at, missing, named, one_of
-from jobspec.kubernetes.workloads.selectors import (
-    amount,
-    count_or_percentage,
-    negative_numbers,
-    number_in_annotation,
-    same,
-    same_claims,
-    unmatched,
-    workload_selector,
-)
+from jobspec.kubernetes.workloads import selectors
 from jobspec.targets import is_at_least
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
@@ -44,16 +35,16 @@ def _lasting_problems(data: Data, old: Data | None) -> Problems:
     """
     spec, kind = mapping(data, "spec"), data["kind"]
     yield from _selector_update(data, old)
-    yield from negative_numbers(spec, _NUMBERS, ("spec",))
-    yield from workload_selector(spec)
+    yield from selectors.negative_numbers(spec, _NUMBERS, ("spec",))
+    yield from selectors.workload_selector(spec)
     yield from _lasting_pods(spec, kind)
     if kind == "Deployment":
         yield from _deployment_strategy(spec)
         yield from _deadline(spec)
-        yield from number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
+        yield from selectors.number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
     elif kind == "DaemonSet":
         yield from _daemon_set_strategy(spec)
-        yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
+        yield from selectors.number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
 
 
 def _deadline(spec: Data) -> Problems:
@@ -81,13 +72,13 @@ def _replication_controller_problems(data: Data) -> Problems:
     spec = mapping(data, "spec")
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     selector = string_map(spec, "selector") or labels
-    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
+    yield from selectors.negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
     if not selector:
         yield missing("selector", spec, ("spec",), "or give the pod template labels, which it is by default")
     if not is_given(spec, "template"):
         yield missing("template", spec, ("spec",))
         return
-    yield from unmatched({"matchLabels": selector}, spec)
+    yield from selectors.unmatched({"matchLabels": selector}, spec)
     yield from _lasting_pods(spec, "ReplicationController")
 
 
@@ -128,12 +119,12 @@ def _stateful_set_problems(data: Data, old: Data | None, release: str) -> Proble
     for name in ("whenDeleted", "whenScaled"):
         yield from one_of(text(retention, name) or "Retain", _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
     yield from _stateful_set_strategy(spec, release)
-    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
-    yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
+    yield from selectors.negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
+    yield from selectors.negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
     service = text(spec, "serviceName")
     if is_new and service and is_at_least(release, "1.33"):
         yield from named(service, "a Service", bad_label_name, (*_SPEC, "serviceName"))
-    yield from workload_selector(spec)
+    yield from selectors.workload_selector(spec)
     yield from _lasting_pods(spec, "StatefulSet")
     for at, claim in items_at(spec, "volumeClaimTemplates", _SPEC) if is_at_least(release, "1.34") else ():
         yield from _name_of_claim(claim, at)
@@ -188,9 +179,9 @@ def _deployment_strategy(spec: Data) -> Problems:
     kind, rolling, at = _strategy(spec, "strategy")
     yield from _type_of_strategy(spec, "strategy", ("Recreate", _ROLLING))
     if kind == _ROLLING:
-        yield from count_or_percentage(rolling.get("maxUnavailable"), (*at, "maxUnavailable"))
-        yield from count_or_percentage(rolling.get("maxSurge"), (*at, "maxSurge"), most=None)
-        if not any(amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
+        yield from selectors.count_or_percentage(rolling.get("maxUnavailable"), (*at, "maxUnavailable"))
+        yield from selectors.count_or_percentage(rolling.get("maxSurge"), (*at, "maxSurge"), most=None)
+        if not any(selectors.amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
             yield _standstill(at)
 
 
@@ -201,8 +192,8 @@ def _daemon_set_strategy(spec: Data) -> Problems:
     if kind != _ROLLING:
         return
     for name in ("maxUnavailable", "maxSurge"):
-        yield from count_or_percentage(rolling.get(name), (*at, name))
-    unavailable, surge = amount(_or(rolling, "maxUnavailable", 1)), amount(_or(rolling, "maxSurge", 0))
+        yield from selectors.count_or_percentage(rolling.get(name), (*at, name))
+    unavailable, surge = selectors.amount(_or(rolling, "maxUnavailable", 1)), selectors.amount(_or(rolling, "maxSurge", 0))
     if unavailable and surge:
         when = "a node's new pod comes before or after the old one"
         message = f"`maxSurge` and `maxUnavailable` (1 by default) are mutually exclusive: {when}"
@@ -216,11 +207,11 @@ def _stateful_set_strategy(spec: Data, release: str) -> Problems:
     kind, rolling, at = _strategy(spec, "updateStrategy")
     yield from _type_of_strategy(spec, "updateStrategy", (_ROLLING, "OnDelete"))
     if kind == _ROLLING:
-        yield from negative_numbers(rolling, ("partition",), at)
+        yield from selectors.negative_numbers(rolling, ("partition",), at)
     if kind == _ROLLING and "maxUnavailable" in rolling and is_at_least(release, "1.37"):
-        wrong = list(count_or_percentage(rolling["maxUnavailable"], (*at, "maxUnavailable")))
+        wrong = list(selectors.count_or_percentage(rolling["maxUnavailable"], (*at, "maxUnavailable")))
         yield from wrong
-        if not wrong and not amount(rolling["maxUnavailable"]):
+        if not wrong and not selectors.amount(rolling["maxUnavailable"]):
             message = "`maxUnavailable` cannot be 0: no pod could ever be replaced"
             yield Problem("out-of-range", (*at, "maxUnavailable"), message, "write at least 1")
 
@@ -277,7 +268,7 @@ _ANEW = "restore the old value, or delete the {kind} first, which `kubectl delet
 def _selector_update(data: Data, old: Data | None) -> Problems:
     """The problem of a changed selector."""
     new, was = mapping(data, "spec").get("selector"), mapping(old, "spec").get("selector")
-    if new is not None and was is not None and not same(new, was):
+    if new is not None and was is not None and not selectors.same(new, was):
         yield _fixed("selector", data)
 
 
@@ -291,7 +282,7 @@ def _stateful_set_update(data: Data, old: Data, release: str) -> Problems:
     history, were = (_or(spec, "revisionHistoryLimit", 10) for spec in (new_spec, old_spec))
     if history != were and not is_at_least(release, "1.33"):
         yield _fixed("revisionHistoryLimit", data)
-    if not same_claims(structs(new_spec, "volumeClaimTemplates"), structs(old_spec, "volumeClaimTemplates")):
+    if not selectors.same_claims(structs(new_spec, "volumeClaimTemplates"), structs(old_spec, "volumeClaimTemplates")):
         yield _fixed("volumeClaimTemplates", data)
 
 
