@@ -88,9 +88,9 @@ def _quantity(value: Any) -> str | None:
 
 
 def completed(value: Any, shape: Shape) -> Any:
-    """A value as a Go struct has it: zeros for missing required fields, nothing for fields of a wrong type."""
+    """A value as a Go struct has it: zeros where nothing is given and for missing required fields, nothing for fields of a wrong type."""
     if value is None or not is_of_type(value, shape):
-        return _zero(shape)
+        return completed({}, shape) if shape.type == "object" else () if shape.type == "array" else _ZEROS.get(shape.type)
     if isinstance(value, list) and shape.items:
         return [completed(item, shape.items) for item in value]
     if not isinstance(value, dict):
@@ -103,11 +103,6 @@ def _decoded_field(value: Any, shape: Shape | None, *, is_required: bool) -> Any
     if shape is None:
         return value
     return completed(value, shape) if is_required or (value is not None and is_of_type(value, shape)) else None
-
-
-def _zero(shape: Shape) -> Any:
-    """What Go has where nothing is given."""
-    return completed({}, shape) if shape.type == "object" else () if shape.type == "array" else _ZEROS.get(shape.type)
 
 
 # A value that a program in Go decodes and encodes again, with the zero of each required field that is missing.

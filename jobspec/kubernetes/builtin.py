@@ -93,12 +93,9 @@ def is_judged(kind: Kind, api_version: str) -> bool:
 
 
 def _claim_rules(data: Any, found: list[Problem], _: Shape, old: Any, release: str) -> list[Problem]:
-    from jobspec.kubernetes.persistentvolumeclaims import claim_problems, claim_update_problems
+    from jobspec.kubernetes.persistentvolumeclaims import claim_problems
 
-    if old is not None:
-        reported = {problem.path for problem in found}
-        found = [*found, *(problem for problem in claim_update_problems(data, old, release) if problem.path not in reported)]
-    return claim_problems(data, found, release, is_new=old is None)
+    return claim_problems(data, found, old, release)
 
 
 def _definition(data: Any, found: list[Problem], shape: Shape, old: Any, release: str) -> list[Problem]:

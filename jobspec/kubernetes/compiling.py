@@ -163,7 +163,8 @@ _KEYWORDS = ("minimum", "maximum", *_STRICT, *ATTRIBUTES, "format", "pattern", "
 
 def limits_of(kind: str, schema: Schema, *, is_branch: bool) -> Raw:
     """The attributes and `conditions` of a raw shape; *kind* is the type of the shape."""
-    plain = {} if is_branch else {**_plain_number(kind, schema), **_plain_text(kind, schema), **_plain_size(kind, schema)}
+    sizes = {bound + SIZES[kind]: schema.get(bound + SIZES[kind]) for bound in ("min", "max")} if kind in SIZES else {}
+    plain = {} if is_branch else {**_plain_number(kind, schema), **_plain_text(kind, schema), **sizes}
     conditions = {word: schema[word] for word in _KEYWORDS if schema.get(word) is not None and word not in plain}
     if conditions.get("format") and conditions["format"].replace("-", "") not in (*CHECKS, *BITS, "float"):
         del conditions["format"]
@@ -198,8 +199,3 @@ def _plain_text(kind: str, schema: Schema) -> Raw:
     if choices and not schema.get("nullable") and all(isinstance(choice, str) for choice in choices):
         plain["enum"] = choices
     return plain
-
-
-def _plain_size(kind: str, schema: Schema) -> Raw:
-    words = [bound + SIZES[kind] for bound in ("min", "max")] if kind in SIZES else []
-    return {word: schema[word] for word in words if schema.get(word) is not None}

@@ -149,9 +149,8 @@ def resource_problems(value: Data, path: Path) -> Problems:
     """The problems of the kind and the metadata of one embedded object."""
     version, kind, meta = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and (not version or version.count("/") > 1):
-        yield Problem(
-            "wrong-format", (*path, "apiVersion"), f"{describe(version)} is not a valid API version: expected `v1` or `group/version`"
-        )
+        message = f"{describe(version)} is not a valid API version: expected `v1` or `group/version`"
+        yield Problem("wrong-format", (*path, "apiVersion"), message)
     if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
         message = f"{describe(kind)} is not a kind: it is of letters, digits and `-`, and starts with a letter"
         yield Problem("wrong-format", (*path, "kind"), message)

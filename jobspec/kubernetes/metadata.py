@@ -143,9 +143,8 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Problems:
     if not isinstance(api_version, str) or not api_version:
         return
     if api_version.count("/") > 1 or api_version.endswith("/"):
-        yield Problem(
-            "invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is not a valid API version: expected `v1` or `group/version`"
-        )
+        message = f"`{api_version}` is not a valid API version: expected `v1` or `group/version`"
+        yield Problem("invalid-metadata", (*path, "apiVersion"), message)
     elif api_version in ("v1", "/v1") and kind == "Event":
         yield Problem("invalid-metadata", (*path, "kind"), "an Event cannot be an owner")
 

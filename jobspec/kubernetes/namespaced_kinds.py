@@ -29,6 +29,7 @@ from jobspec.kubernetes.problems import (
     listed,
     missing,
     named,
+    negative,
     one_of,
     required,
     required_choice,
@@ -376,17 +377,14 @@ def _secret_key(secret: Data, key: str) -> tuple[str, Key]:
 def _of_type(secret: Data, values: dict[str, bytes]) -> Problems:
     kind = _type(secret)
     if kind == "kubernetes.io/service-account-token" and not secret.get("metadata", {}).get("annotations", {}).get(_ACCOUNT):
-        path = ("metadata", "annotations", Key(_ACCOUNT))
-        yield Problem(
-            "missing-field", path, f"a token's Secret needs the name of its ServiceAccount in the annotation `{_ACCOUNT}`", at_key=True
-        )
+        message = f"a token's Secret needs the name of its ServiceAccount in the annotation `{_ACCOUNT}`"
+        yield Problem("missing-field", ("metadata", "annotations", Key(_ACCOUNT)), message, at_key=True)
     for key in _NEEDED.get(kind, ()):
         if key not in values or (kind == "kubernetes.io/ssh-auth" and not values[key]):
             yield _missing(kind, key)
         elif kind in _JSON and not _is_json_object(values[key]):
-            yield Problem(
-                "wrong-format", _secret_key(secret, key), f"`{key}` must hold a JSON object", "it is the content of Docker's file"
-            )
+            hint = "it is the content of Docker's file"
+            yield Problem("wrong-format", _secret_key(secret, key), f"`{key}` must hold a JSON object", hint)
     if kind == "kubernetes.io/basic-auth" and values.keys().isdisjoint(("username", "password")):
         yield _missing(kind, "username")
         yield _missing(kind, "password")
@@ -645,8 +643,7 @@ def share_problems(value: Any, path: Path) -> Problems:
     import re
 
     if isinstance(value, int):
-        if value < 0:
-            yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
+        yield from negative(value, path)
     elif not re.fullmatch(r"[0-9]+%", value, re.ASCII):
         hint = f"write `{value}`, without quotes, or `{value}%`" if value.isdecimal() else ""
         yield Problem("wrong-format", path, f'`{path[-1]}`: expected a number of pods or a percentage such as `50%`, got "{value}"', hint)

@@ -30,17 +30,20 @@ _LIMITS: Path = ("spec", "resources", "limits")
 _QUANTITIES: tuple[Path, ...] = (_REQUESTS, _LIMITS, ("status", "capacity"), ("status", "allocatedResources"))
 
 
-def claim_problems(data: Data, found: list[Problem], release: str, *, is_new: bool) -> list[Problem]:
-    """The problems of a claim: those *found* in its structure, and those of the server's Go code.
+def claim_problems(data: Data, found: list[Problem], old: Data | None, release: str) -> list[Problem]:
+    """The problems of a claim, as an update of *old* unless that is None: those *found* in its structure, and those of Go code.
 
     Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
     """
+    if old is not None:
+        reported = {problem.path for problem in found}
+        found = [*found, *(problem for problem in claim_update_problems(data, old, release) if problem.path not in reported)]
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] != _SPEC]
     reported = {problem.path for problem in kept}
     meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], problem.meant, problem.belongs)}
     spec = data.get("spec")
     of_sources = given_source_problems(*sources(spec)) if isinstance(spec, dict) else ()
-    for problem in (*(generation_problems(data.get("metadata")) if is_new else ()), *claim_spec_problems(data, release), *of_sources):
+    for problem in (*(generation_problems(data.get("metadata")) if old is None else ()), *claim_spec_problems(data, release), *of_sources):
         is_meant = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
         if not is_meant and problem.path not in reported:
             kept.append(problem)

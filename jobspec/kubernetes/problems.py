@@ -51,21 +51,7 @@ _TYPES = {
     "int-or-string": "an integer or a string",
 }
 _WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-=")
-_UNITS = {
-    "k": "k",
-    "kb": "k",
-    "mb": "M",
-    "gb": "G",
-    "tb": "T",
-    "kib": "Ki",
-    "mib": "Mi",
-    "gib": "Gi",
-    "tib": "Ti",
-    "ki": "Ki",
-    "mi": "Mi",
-    "gi": "Gi",
-    "ti": "Ti",
-}
+_UNITS = {unit.lower() + end: unit for unit in ("k", "Ki", "Mi", "Gi", "Ti") for end in ("", "b")} | {"mb": "M", "gb": "G", "tb": "T"}
 _QUOTES = "put it in quotes"
 
 
@@ -99,18 +85,15 @@ def type_hint(value: Any, shape: Shape) -> str:
         return "without quotes, `y`, `yes`, `on`, `true` and their opposites are booleans to Kubernetes; put the value in quotes"
     if kind == "string" and isinstance(value, (int, float)):
         return _QUOTES
-    if kind in ("integer", "boolean") and isinstance(value, str) and _would_fit(value, kind):
+    is_other = isinstance(value, str) and (value.lstrip("-").isdecimal() if kind == "integer" else value in ("true", "false"))
+    if kind in ("integer", "boolean") and is_other:
         return f"remove the quotes: `{value}`"
     if kind == "array" and isinstance(value, dict):
-        return _items_hint(shape)
+        fields = (shape.items.fields if shape.items else None) or {}
+        return "write each entry as `- name: ...` and `value: ...`" if fields.keys() >= {"name", "value"} else "begin each item with `- `"
     if kind == "array" and not isinstance(value, list):
         return _list_hint(value)
     return "write `key: value` lines without `- `" if kind == "object" and isinstance(value, list) else ""
-
-
-def _items_hint(shape: Shape) -> str:
-    fields = (shape.items.fields if shape.items else None) or {}
-    return "write each entry as `- name: ...` and `value: ...`" if fields.keys() >= {"name", "value"} else "begin each item with `- `"
 
 
 def _list_hint(value: Any) -> str:
@@ -118,10 +101,6 @@ def _list_hint(value: Any) -> str:
     if words and _WORD_CHARACTERS.issuperset("".join(words)):
         return f"write it as a list: `[{', '.join(words)}]`"
     return "write it as a list, with `- ` before each item"
-
-
-def _would_fit(text: str, kind: str) -> bool:
-    return text.lstrip("-").isdecimal() if kind == "integer" else text in ("true", "false")
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:

@@ -292,14 +292,11 @@ def _near_kind(document: Document) -> tuple[str, bool]:
         if kind.name.lower() == name.lower():
             is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
             return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`", not is_preview
-    same = [kind.name for kind in ours if document.api_version in kind.api_versions and _is_misspelt(name, kind.name)]
+    served = [kind.name for kind in ours if document.api_version in kind.api_versions]
+    # kubectl's `Config` and `NodeList` are no misspellings
+    same = [each for each in served if name[:1].lower() == each[:1].lower() and abs(len(name) - len(each)) < 3]
     hint = closest(name, same) if same else ""
     return hint, bool(hint)
-
-
-def _is_misspelt(name: str, known: str) -> bool:
-    """Whether a kind can be a misspelling of a known one: kubectl's `Config` and `NodeList` are not."""
-    return name[:1].lower() == known[:1].lower() and abs(len(name) - len(known)) < 3
 
 
 _near: dict[str, list[Kind]] = {}

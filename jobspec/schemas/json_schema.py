@@ -138,14 +138,11 @@ def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -
         name = _add_definition(structure_of(model, release), f"{_PREFIX}.{resource.component}", definitions)
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
         root = definitions.pop(name) | {GROUP_VERSION_KIND: [kind]}
-        definitions |= dict.fromkeys(_definition_names(base, kind) or [name], root)
+        # the names that the document has for the kind, so that references to it find ours
+        names = [each for each, definition in base["definitions"].items() if kind in definition.get(GROUP_VERSION_KIND, [])]
+        definitions |= dict.fromkeys(names or [name], root)
         paths[_path(resource)] = {"get": {"description": f"one {resource.kind}", "responses": {}, GROUP_VERSION_KIND: kind}}
     return {**base, "paths": {**paths, **base.get("paths", {})}, "definitions": {**base["definitions"], **definitions}}
-
-
-def _definition_names(base: dict[str, Any], kind: dict[str, str]) -> list[str]:
-    """The names that the document has for a kind, so that references to it find ours."""
-    return [name for name, definition in base["definitions"].items() if kind in definition.get(GROUP_VERSION_KIND, [])]
 
 
 def _path(resource: Resource) -> str:

@@ -136,11 +136,6 @@ def _extensions(schema: Document) -> Structure:
     keys = schema.get("x-kubernetes-list-map-keys", [])
     key = schema.get("x-kubernetes-patch-merge-key", "")
     merge = keys or ([key] if key and "merge" in schema.get("x-kubernetes-patch-strategy", "") else [])
-    atomic = "atomic" in (schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-map-type"))
-    unique = schema.get("x-kubernetes-list-type") == "set"
-    return (
-        ({"keys": keys} if keys else {})
-        | ({"merge": merge} if merge else {})
-        | ({"unique": True} if unique else {})
-        | ({"atomic": True} if atomic else {})
-    )
+    kind = schema.get("x-kubernetes-list-type")
+    found = {"keys": keys, "merge": merge, "unique": kind == "set", "atomic": "atomic" in (kind, schema.get("x-kubernetes-map-type"))}
+    return {word: value for word, value in found.items() if value}

@@ -19,6 +19,7 @@ from jobspec.kubernetes.metadata import (
 from jobspec.kubernetes.pods.pod import with_template
 from jobspec.kubernetes.problems import (
     at_most,
+    choice,
     closest,
     describe,
     excluded,
@@ -116,8 +117,10 @@ def job_spec(spec: Data, path: Path) -> Problems:
         yield from failure_policy(spec, path)
     if is_given(spec, "successPolicy"):
         yield from success_policy(spec, path) if mode == _INDEXED else [_needs_indexes("successPolicy", path)]
-    if is_given(spec, "podReplacementPolicy"):
-        yield from _replacement(spec, path)
+    yield from choice(spec, "podReplacementPolicy", ("Failed", "TerminatingOrFailed"), path)
+    if text(spec, "podReplacementPolicy") == "TerminatingOrFailed" and is_given(spec, "podFailurePolicy"):
+        message = "beside `podFailurePolicy`, pods are replaced once they are `Failed`"
+        yield excluded((*path, "podReplacementPolicy"), message, "write `Failed`")
     yield from _restarts(spec, path)
 
 
@@ -140,13 +143,6 @@ def _indexed(spec: Data, path: Path) -> Problems:
 def _needs_indexes(name: str, path: Path) -> Problem:
     message = f"`{name}` needs `completionMode: Indexed`"
     return excluded((*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
-
-
-def _replacement(spec: Data, path: Path) -> Problems:
-    policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
-    yield from one_of(policy, ("Failed", "TerminatingOrFailed"), at)
-    if policy == "TerminatingOrFailed" and is_given(spec, "podFailurePolicy"):
-        yield excluded(at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
 
 
 def _restarts(spec: Data, path: Path) -> Problems:
@@ -462,14 +458,10 @@ def _template(new: Data, old: Data, job: Data, written: dict[str, str], release:
             message = f"of the pods of a suspended Job, only what decides on their nodes can change, their {what}"
             yield fixed((*_TEMPLATE, "spec"), message, "create a Job of another name", at_key=True)
     elif is_relabeled or not same_pods(new_pod, old_pod, release):
+        when, hint = "once the Job has started", "create a Job of another name"
         if is_at_least(release, "1.36"):
-            message, hint = (
-                "the pod template of a Job cannot change before all of its pods have gone",
-                "wait until the suspended Job has no pods",
-            )
-        else:
-            message, hint = "the pod template of a Job cannot change once the Job has started", "create a Job of another name"
-        yield fixed(_TEMPLATE, message, hint, at_key=True)
+            when, hint = "before all of its pods have gone", "wait until the suspended Job has no pods"
+        yield fixed(_TEMPLATE, f"the pod template of a Job cannot change {when}", hint, at_key=True)
 
 
 def _is_at_rest(job: Data, release: str) -> bool:

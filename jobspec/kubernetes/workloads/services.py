@@ -11,7 +11,7 @@ from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, wanted_label_problems
 from jobspec.kubernetes.pods.containers import PROTOCOLS, bad_port_name, number_problems
-from jobspec.kubernetes.problems import excluded, fixed, formed, items_at, missing, named, one_of, within
+from jobspec.kubernetes.problems import choice, excluded, fixed, formed, items_at, missing, named, one_of, within
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
@@ -110,8 +110,7 @@ def _cluster_addresses(spec: Data, release: str) -> Problems:
         yield from one_of(family, _FAMILIES, path)
         if family in _FAMILIES and family in families[:index]:
             yield Problem("duplicate-item", path, f"duplicate family {family}", "remove one of the two")
-    if is_given(spec, "ipFamilyPolicy"):
-        yield from one_of(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
+    yield from choice(spec, "ipFamilyPolicy", _FAMILY_POLICIES, _SPEC)
     yield from _addresses(cluster_ips(spec), families, _ALL if several else None, release)
     yield from _single_stack(spec, families)
 
@@ -272,11 +271,9 @@ def _traffic(data: Data, kind: str, release: str) -> Problems:
     yield from _load_balancer(data, spec, kind, release)
     yield from _external_policy(spec, kind)
     yield from _health_check(spec, kind)
-    distributions = _DISTRIBUTIONS if is_at_least(release, "1.34") else _DISTRIBUTIONS[:1]
-    for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", distributions)):
-        is_dropped = name == "trafficDistribution" and not is_at_least(release, "1.31")
-        if is_given(spec, name) and not is_dropped:
-            yield from one_of(text(spec, name), choices, (*_SPEC, name))
+    yield from choice(spec, "internalTrafficPolicy", _TRAFFIC_POLICIES, _SPEC)
+    if is_at_least(release, "1.31"):
+        yield from choice(spec, "trafficDistribution", _DISTRIBUTIONS if is_at_least(release, "1.34") else _DISTRIBUTIONS[:1], _SPEC)
 
 
 def _load_balancer(data: Data, spec: Data, kind: str, release: str) -> Problems:
