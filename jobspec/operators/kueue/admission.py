@@ -39,6 +39,12 @@ class Attempt:
     """Whether the pods cannot have it, whatever its quota."""
 
 
+#: Pod set -> the flavors that were tried for it.
+Attempts = Mapping[str, Sequence[Attempt]]
+#: Number of a pod set, and resource -> the number of the flavor that was tried last.
+Tried = dict[tuple[int, str], int]
+
+
 @dataclass(frozen=True, slots=True)
 class PodSetAnswer:
     """The verdict on a pod set."""
@@ -222,9 +228,9 @@ def _selects(queue: QueueInCohort, namespace: str, world: World) -> tuple[bool |
 def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, is_empty: bool) -> QueueAnswer:
     """The result of the scheduler's cycles, each of which continues with the flavors after those that were tried."""
     counts = [each.count for each in workload.pod_sets]
-    last: dict[tuple[int, str], int] = {}
-    seen: list[dict[tuple[int, str], int]] = []
-    found = _Assignment(workload, queue, usage, counts, last)
+    last: Tried = {}
+    seen: list[Tried] = []
+    found = _Assignment(workload, queue, usage, counts, last, {})
     while not found.is_last:
         if not found.is_skipped:
             found = _reduced(workload, queue, usage, last) or found
@@ -238,7 +244,7 @@ def _admitted(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, *, i
     return found.answer(is_empty=is_empty)
 
 
-def _reduced(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, last: Mapping[tuple[int, str], int]) -> _Assignment | None:
+def _reduced(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, last: Tried) -> _Assignment | None:
     """The assignment with the most pods, of a workload that starts with fewer too."""
     deltas = [each.count - (each.count if each.least is None else each.least) for each in workload.pod_sets]
     total = sum(deltas)
@@ -247,7 +253,7 @@ def _reduced(workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, last:
     while total > 0 and low < high:
         middle = (low + high) // 2
         counts = [each.count - delta * middle // total for each, delta in zip(workload.pod_sets, deltas, strict=True)]
-        tried = _Assignment(workload, queue, usage, counts, last)
+        tried = _Assignment(workload, queue, usage, counts, last, {})
         if tried.is_last or tried.is_skipped:
             found, high = tried, middle
         else:
@@ -308,13 +314,7 @@ class _Assignment:
     """Flavors for all pod sets of a workload, as one cycle of the scheduler finds them."""
 
     def __init__(
-        self,
-        workload: QueuedWorkload,
-        queue: QueueInCohort,
-        usage: Usage,
-        counts: Sequence[int],
-        last: Mapping[tuple[int, str], int],
-        before: Mapping[str, Sequence[Attempt]] | None = None,
+        self, workload: QueuedWorkload, queue: QueueInCohort, usage: Usage, counts: Sequence[int], last: Tried, before: Attempts
     ) -> None:
         self._workload, self._queue, self._world, self._usage, self._last = workload, queue, queue.world, usage, last
         self._own: dict[Cell, int] = {}
@@ -334,10 +334,10 @@ class _Assignment:
         if crowded:
             verdict: Verdict = "preempts" if self.preempted else "waits" if self.mode != _NO_FIT else "never"
             crowded.pods.fall_out(crowded.flavor, verdict, crowded.reason)
-        self.attempts: dict[str, list[Attempt]] = {}
+        self.attempts: dict[str, Sequence[Attempt]] = {}
         """What was tried for each pod set in all cycles, each flavor as it was tried last."""
         for each in self.sets:
-            earlier, now = (before or {}).get(each.pods.name, ()), {it.flavor for it in each.attempts}
+            earlier, now = before.get(each.pods.name, ()), {it.flavor for it in each.attempts}
             self.attempts[each.pods.name] = [*(it for it in earlier if it.flavor not in now), *each.attempts]
 
     @property
@@ -351,7 +351,7 @@ class _Assignment:
         return min((each.mode for each in self.sets), default=_NO_FIT) if self._complete else _NO_FIT
 
     @property
-    def tried_last(self) -> dict[tuple[int, str], int]:
+    def tried_last(self) -> Tried:
         """The number of the flavor that was tried last, for each pod set and resource; -1 where it is the last one."""
         return {(number, name): it.tried_last for number, each in enumerate(self.sets) for name, it in each.flavors.items()}
 
@@ -462,7 +462,7 @@ class _Assignment:
             return _FIT, height, ""
         why = f"{name}: {spelt(name, value)} wanted, {spelt(name, available)} of {spelt(name, most)} free"
         if queue.quota(cell).nominal >= value or is_inner or borrows_while_preempting(queue):
-            room = targets(world, queue, self._workload, {cell}, {cell: value}, self._usage)
+            room = targets(queue, self._workload, {cell}, {cell: value}, self._usage)
             if not room:
                 return _NO_CANDIDATES, height, why
             after = without(world, self._usage, room)
@@ -566,7 +566,8 @@ class _Assignment:
             together = sorted(together[:2], key=lambda each: -each.count)  # the leader is the one pod of its set
             pods, leader = together[0], together[1].pods if len(together) > 1 else None
             implied = self._is_implied(pods.pods)
-            found = place(pods.pods, pods.count, self._world.flavors[name], self._world, used, is_implied=implied, leader=leader)
+            starting = replace(pods.pods, count=pods.count)
+            found = place(starting, self._world.flavors[name], self._world, used, is_implied=implied, leader=leader)
             if found[0].reason:
                 return _Crowded(pods, name, found[0].reason)
             for each, placement in zip(together, found, strict=True):
@@ -586,7 +587,7 @@ class _Assignment:
                 left[leaf].subtract(own)
             return not self._find_nodes(left)
 
-        found = targets(world, queue, self._workload, cells, counted, self._usage, has_nodes)
+        found = targets(queue, self._workload, cells, counted, self._usage, has_nodes)
         after = without(world, self._usage, found)
         is_enough = all(value <= max(0, world.available(queue.place, cell, after)) for cell, value in requested.items())
         self.preempted, self.is_skipped = found if is_enough else [], bool(found) and not is_enough

@@ -15,6 +15,10 @@ from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, Wor
 
 #: A candidate for preemption, the cohort that it shares with the queue, and whether the queue may borrow when preempting it.
 Candidate = tuple[Data, Place, bool]
+Cells = Collection[Cell]
+Requests = Mapping[Cell, int]
+#: Whether there is room once some Workloads are gone.
+Check = Callable[[Sequence[Data]], bool]
 
 
 def policy(queue: QueueInCohort, name: str) -> str:
@@ -47,21 +51,15 @@ def without(world: World, usage: Usage, names: Collection[str]) -> Usage:
 
 
 def targets(
-    world: World,
-    queue: QueueInCohort,
-    workload: QueuedWorkload,
-    cells: Collection[Cell],
-    requests: Mapping[Cell, int],
-    usage: Usage,
-    has_nodes: Callable[[Sequence[Data]], bool] = lambda _: True,
+    queue: QueueInCohort, workload: QueuedWorkload, cells: Cells, requests: Requests, usage: Usage, has_nodes: Check = lambda _: True
 ) -> list[str]:
     """The Workloads to preempt for one that needs more than is free of *cells*; none where that would not make room.
 
     *has_nodes*: whether the nodes of topologies have room, too, once some Workloads are gone.
     """
-    if not world.admitted or not usage:
+    if not queue.world.admitted or not usage:
         return []
-    above, own = _others(world, queue, workload, cells, requests, usage), _own(world, queue, workload, cells)
+    above, own = _others(queue, workload, cells, requests, usage), _own(queue, workload, cells)
     has_advantage, others = bool(above[0]), bool(above[0] or above[1])
     candidates = sorted([*_ordered(above[0]), *_ordered(above[1]), *_ordered(own)], key=lambda each: not _is_evicted(each[0]))
     forbidden = not borrows_while_preempting(queue)
@@ -72,32 +70,24 @@ def targets(
     elif forbidden and not has_advantage:
         attempts = [False, True]
     for borrowing in attempts:
-        found = _enough(world, queue, candidates, cells, requests, usage, has_nodes, borrowing=borrowing)
+        found = _enough(queue, candidates, cells, requests, usage, has_nodes, borrowing=borrowing)
         if found:
             return [name_of(each) for each in found]
     return []
 
 
 def _enough(
-    world: World,
-    queue: QueueInCohort,
-    candidates: Sequence[Candidate],
-    cells: Collection[Cell],
-    requests: Mapping[Cell, int],
-    usage: Usage,
-    has_nodes: Callable[[Sequence[Data]], bool],
-    *,
-    borrowing: bool,
+    queue: QueueInCohort, candidates: Sequence[Candidate], cells: Cells, requests: Requests, usage: Usage, check: Check, *, borrowing: bool
 ) -> list[Data]:
     """The first candidates that make room together, without those that may stay."""
     left = {place: dict(used) for place, used in usage.items()}
-    gone: list[Data] = []
+    world, gone = queue.world, list[Data]()
 
     def is_enough(without: Sequence[Data]) -> bool:
-        return _fits_quota(world, queue, requests, left, borrowing=borrowing) and has_nodes(without)
+        return _fits_quota(queue, requests, left, borrowing=borrowing) and check(without)
 
     for each, shared, while_borrowing in candidates:
-        if not _is_valid(world, queue, each, shared, cells, left, allowed=while_borrowing or not borrowing):
+        if not _is_valid(queue, each, shared, cells, left, allowed=while_borrowing or not borrowing):
             continue
         _change(world, left, each, -1)
         gone.append(each)
@@ -113,21 +103,20 @@ def _enough(
     return []
 
 
-def _is_valid(
-    world: World, queue: QueueInCohort, candidate: Data, shared: Place, cells: Collection[Cell], usage: Usage, *, allowed: bool
-) -> bool:
+def _is_valid(queue: QueueInCohort, candidate: Data, shared: Place, cells: Cells, usage: Usage, *, allowed: bool) -> bool:
     name = _queue_of(candidate)
     if name == queue.name:
         return True
+    world = queue.world
     path = [("ClusterQueue", name), *world.above(("ClusterQueue", name))]
     below = path[: path.index(shared)] if shared in path else path
     return allowed and not any(_is_within(world, each, cells, usage) for each in below)
 
 
-def _fits_quota(world: World, queue: QueueInCohort, requests: Mapping[Cell, int], usage: Usage, *, borrowing: bool) -> bool:
+def _fits_quota(queue: QueueInCohort, requests: Requests, usage: Usage, *, borrowing: bool) -> bool:
     used = usage.get(queue.place, {})
     return all(
-        value <= max(0, world.available(queue.place, cell, usage))
+        value <= max(0, queue.world.available(queue.place, cell, usage))
         and (borrowing or queue.quota(cell).nominal >= plus(used.get(cell, 0), value))
         for cell, value in requests.items()
     )
@@ -145,19 +134,20 @@ def _queue_of(workload: Data) -> str:
 # Candidates for preemption.
 
 
-def _own(world: World, queue: QueueInCohort, workload: QueuedWorkload, cells: Collection[Cell]) -> list[Candidate]:
+def _own(queue: QueueInCohort, workload: QueuedWorkload, cells: Cells) -> list[Candidate]:
     said = policy(queue, "withinClusterQueue")
-    return [(each, queue.place, True) for each in _of_queue(world, queue.name, cells) if _is_lower(each, workload, said)]
+    return [(each, queue.place, True) for each in _of_queue(queue.world, queue.name, cells) if _is_lower(each, workload, said)]
 
 
 def _others(
-    world: World, queue: QueueInCohort, workload: QueuedWorkload, cells: Collection[Cell], requests: Mapping[Cell, int], usage: Usage
+    queue: QueueInCohort, workload: QueuedWorkload, cells: Cells, requests: Requests, usage: Usage
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The candidates of other queues: those over which the queue has an advantage, being nearer to the quota, and the others."""
     found: tuple[list[Candidate], list[Candidate]] = [], []
     said = policy(queue, "reclaimWithinCohort")
     if said == "Never":
         return found
+    world = queue.world
     has_advantage, left = _fits_at(world, queue.place, requests, usage)
     before: Place | None = None
     for cohort in world.above(queue.place):
@@ -171,7 +161,7 @@ def _others(
     return found
 
 
-def _below(world: World, cohort: Place, skipped: Place | None, own: Place, cells: Collection[Cell], usage: Usage) -> Iterator[Place]:
+def _below(world: World, cohort: Place, skipped: Place | None, own: Place, cells: Cells, usage: Usage) -> Iterator[Place]:
     """The active queues below a cohort that use more than is theirs."""
     for child, parent in world.parents.items():
         if parent != cohort or child in (skipped, own) or _is_within(world, child, cells, usage):
@@ -186,14 +176,14 @@ def _is_within(world: World, place: Place, cells: Iterable[Cell], usage: Usage) 
     return all(world.subtree[place].get(cell, 0) >= usage.get(place, {}).get(cell, 0) for cell in cells)
 
 
-def _fits_at(world: World, place: Place, requests: Mapping[Cell, int], usage: Usage) -> tuple[bool, dict[Cell, int]]:
+def _fits_at(world: World, place: Place, requests: Requests, usage: Usage) -> tuple[bool, dict[Cell, int]]:
     """Whether a place has as much by itself, and what is left to ask above."""
     used = usage.get(place, {})
     fits = all(world.subtree[place].get(cell, 0) >= plus(used.get(cell, 0), value) for cell, value in requests.items())
     return fits, {cell: max(0, minus(value, world.free_here(place, cell, usage))) for cell, value in requests.items()}
 
 
-def _of_queue(world: World, name: str, cells: Collection[Cell]) -> list[Data]:
+def _of_queue(world: World, name: str, cells: Cells) -> list[Data]:
     return [each for each in world.admitted if _queue_of(each) == name and not usage_of(each).keys().isdisjoint(cells)]
 
 

@@ -48,17 +48,16 @@ class Placement:
 
 
 def place(
-    pods: QueuedPodSet, count: int, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: QueuedPodSet | None = None
+    pods: QueuedPodSet, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: QueuedPodSet | None = None
 ) -> list[Placement]:
-    """The domains of a flavor's topology for *count* pods of a pod set, and for the one of the *leader* of its group.
+    """The domains of a flavor's topology for the pods of a pod set, and for the one of the *leader* of its group.
 
     *used*: what others have, to which these are added.
     """
-    levels = world.levels(flavor.topology) or []
-    found = _Search(pods, count, flavor, levels, world, used, is_implied=is_implied, leader=leader).run()
+    found = _Search(pods, flavor, world, used, is_implied=is_implied, leader=leader).run()
     for each, placement in zip((pods, leader), found, strict=False):
         for values, many in placement.leaves:
-            _add(used, _leaf(values, levels, flavor.name), each.requests if each else {}, many)
+            _add(used, _leaf(values, placement.levels, flavor.name), each.requests if each else {}, many)
     return found
 
 
@@ -125,19 +124,11 @@ class _Search:
     """The search for the domains of one pod set, and of the leader of its group."""
 
     def __init__(
-        self,
-        pods: QueuedPodSet,
-        count: int,
-        flavor: Flavor,
-        levels: Sequence[str],
-        world: World,
-        used: LeafUsage,
-        *,
-        is_implied: bool,
-        leader: QueuedPodSet | None,
+        self, pods: QueuedPodSet, flavor: Flavor, world: World, used: LeafUsage, *, is_implied: bool, leader: QueuedPodSet | None
     ) -> None:
+        levels = world.levels(flavor.topology) or []
         self.leader, self.leaders = leader, int(leader is not None)
-        self.pods, self.count, self.flavor, self.levels, self.used = pods, count, flavor, levels, used
+        self.pods, self.count, self.flavor, self.levels, self.used = pods, pods.count, flavor, levels, used
         asked = pods.topology
         self.required = asked.required is not None
         self.free = bool(asked.unconstrained) or is_implied or (bool(asked.slices) and asked.required is None and asked.preferred is None)
