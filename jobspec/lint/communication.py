@@ -45,7 +45,7 @@ def wrong_address(job: LintedJob) -> Iterator[Finding]:
         yield Finding(meeting, f"no pod of the job has the address `{text(meeting)}`", f"remove it: the first pod is `{_first(job)}`")
     for container in job.training_containers:
         for said, place in _addresses(container):
-            host = _host(said)
+            host = said.rpartition("://")[2].partition(":")[0]
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
                 severity: Severity | None = None if _looks_generated(host.partition(".")[0]) else "info"  # else another Service may have it
                 yield Finding(place, f"no pod of the job has the address `{host}`", f"the first one is `{_first(job)}`", severity=severity)
@@ -271,10 +271,6 @@ def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
         if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
             yield str(value.value), value
     yield from ((value, place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS and value)
-
-
-def _host(address: str) -> str:
-    return address.partition("://")[2].partition(":")[0] if "://" in address else address.partition(":")[0]
 
 
 def _is_internal(host: str, job: LintedJob) -> bool:

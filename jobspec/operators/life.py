@@ -163,36 +163,17 @@ def effect_on_pytorchjob(path: Path, old: Document, new: Document) -> Effect:
         return Effect("the training-operator leaves the job and its pods to another controller")
     if path[:2] == _RUN_POLICY:
         return Effect()
-    if _is_scaled(path, old, new):
+    was_there, is_there = (value_at(each.data, path[:3]) is not None for each in (old, new))
+    if path[:2] == REPLICA_SPECS and is_there and (path[3:] == ("replicas",) or not was_there):  # pods are made or deleted
         return Effect(_NODES_STAY)
     if path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in ("minReplicas", "maxReplicas", "metrics"):
-        return _of_autoscaler(path, new)
-    return _of_pods(path, old, new)
-
-
-def _is_scaled(path: Path, old: Document, new: Document) -> bool:
-    """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
-    role = path[:3]
-    if path[:2] != REPLICA_SPECS or value_at(new.data, role) is None:
-        return False
-    return path[3:] == ("replicas",) or value_at(old.data, role) is None
-
-
-def _of_autoscaler(path: Path, new: Document) -> Effect:
-    if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
-        return Effect(_NODES_STAY)
-    if path[2] == "metrics":
-        return Effect("its HorizontalPodAutoscaler stays", heeded=False)
-    return Effect(_PODS_STAY, heeded=False)
-
-
-def _of_pods(path: Path, old: Document, new: Document) -> Effect:
-    """The effect of a change of pods: none on those that run; a suspended job has none, and gets new ones when it resumes."""
-    if is_suspended(old) or is_suspended(new):
+        if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
+            return Effect(_NODES_STAY)
+        return Effect("its HorizontalPodAutoscaler stays" if path[2] == "metrics" else _PODS_STAY, heeded=False)
+    if is_suspended(old) or is_suspended(new):  # without pods; new ones come when the job resumes
         return Effect()
-    if value_at(new.data, path[:3]) is None and path[:2] == REPLICA_SPECS:
-        return Effect("pods of a removed role stay", heeded=False)
-    return Effect(_PODS_STAY, heeded=False)
+    is_gone = path[:2] == REPLICA_SPECS and not is_there
+    return Effect("pods of a removed role stay" if is_gone else _PODS_STAY, heeded=False)
 
 
 # How a TrainJob lives and ends: which pods are restarted, when it is over, and when its JobSet is recreated.
