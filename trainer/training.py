@@ -148,7 +148,7 @@ def _greet(config: Config, place: Place, device: torch.device) -> None:
 
 def _tell(config: Config, position: Position) -> None:
     if position.epoch > config.epochs:
-        print(f"All {config.epochs} epochs are trained already; --resume never begins again", flush=True)
+        print(f"All {config.epochs} epochs are trained already; train from scratch with --resume never", flush=True)
     elif position.step:
         print(f"Going on in epoch {position.epoch} after {position.seen} images, at step {position.step}", flush=True)
 

@@ -101,7 +101,7 @@ def test_what_is_already_trained_is_not_trained_again(digits: Path, uninterrupte
     checkpoint = uninterrupted / "checkpoint.pt"
     process = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS, f"--resume={checkpoint}")
     assert process.ends() == 0
-    assert process.log.read_text() == "World Size: 1. Rank: 0\nAll 2 epochs are trained already; --resume never begins again\n"
+    assert process.log.read_text() == "World Size: 1. Rank: 0\nAll 2 epochs are trained already; train from scratch with --resume never\n"
     assert (tmp_path / "output" / "model.pt").read_bytes() == (uninterrupted / "model.pt").read_bytes()
 
 
