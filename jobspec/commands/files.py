@@ -391,8 +391,9 @@ def parts_of(found: Found) -> list[Found]:
 
 def parts_with(found: Found, kinds: Collection[str]) -> list[Found]:
     """The parts of a file that seem to be documents of some kinds: each has its name and a `kind` before it. They are not parsed."""
-    if found.in_build and found.in_build.role:
-        return []
+    build = found.in_build
+    if (build and build.role) or not (os.path.isfile(found.path) or found.content is not None or (build and build.build)):
+        return []  # what comes through a pipe cannot be read twice
     content = content_of(found)
     if not any(each.encode() in content for each in kinds):
         return []
