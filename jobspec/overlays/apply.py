@@ -19,7 +19,7 @@ from jobspec.overlays.load import TRAINING, LoadedOverlay, Substitution
 from jobspec.overlays.merge import APPEND, EntryMerge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.workloads import TrainingRole
+from jobspec.workloads import TrainingRole, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -387,7 +387,8 @@ _MANY = "ReadWriteMany"
 def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document], added: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
     """A problem for each claim that several nodes mount and that is not ReadWriteMany; *added* are the companions of *documents*."""
     claims = [data for data in (*(document.data for document in documents), *(tree.data() for tree in added)) if _is_claim(data)]
-    modes = {claim["metadata"]["name"]: (claim.get("spec") or {}).get("accessModes") or [] for claim in claims if _has_name(claim)}
+    named = [(value_at(each, ("metadata", "name")), value_at(each, ("spec", "accessModes")) or []) for each in claims]
+    modes = {name: modes for name, modes in named if isinstance(name, str)}
     for job in jobs:
         count = _number_of_nodes(job)
         for volume in job.volumes if count > 1 else ():
@@ -406,10 +407,6 @@ def _number_of_nodes(job: OverlaidJob) -> int:
 
 def _is_claim(data: Any) -> bool:
     return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == PERSISTENT_VOLUME_CLAIM
-
-
-def _has_name(claim: dict[str, Any]) -> bool:
-    return isinstance(claim.get("metadata"), dict) and isinstance(claim["metadata"].get("name"), str)
 
 
 def _unshared(name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:

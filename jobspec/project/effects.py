@@ -13,7 +13,6 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.documents.reader import read
 from jobspec.kinds import PYTORCHJOB, RUNTIMES, TRAINJOB
 from jobspec.operators.life import Effect, effect_on_pytorchjob, effect_on_trainjob
 from jobspec.pipeline import Manifests
@@ -21,7 +20,7 @@ from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
-from jobspec.project.variants import PlannedVariant
+from jobspec.project.variants import PlannedVariant, documents_in
 from jobspec.workloads import is_workload, value_at
 
 #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and recreated under its name; `refused`: the
@@ -168,14 +167,9 @@ def unchangeable(variant: PlannedVariant, committed: bytes, cluster: Cluster) ->
     """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
     documents, _ = objects_of(variant, cluster)
     new = next(filter(is_workload, documents))
-    old = _document_in(committed)
+    old = next(iter(documents_in(committed)), None)
     if old and identity_of(old) == identity_of(new):
         yield from _warning(old, new, documents, cluster)
-
-
-def _document_in(content: bytes) -> Document | None:
-    documents, _ = read(content.decode(errors="replace"), file="")
-    return documents[0] if documents else None
 
 
 def _warning(old: Document, new: Document, context: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:

@@ -13,15 +13,14 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, FileResult, gathered, has_error
 from jobspec.documents.atomic_writes import HEADER
-from jobspec.documents.document import Document
-from jobspec.documents.reader import decode, read
+from jobspec.documents.reader import decode
 from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT, PROJECT_FILE
 from jobspec.project import engines
 from jobspec.project.engines import Synced, SyncedObject, customizations, policy
 from jobspec.project.project import ArgoCDSettings, EngineSettings, LoadedProject, ReadFile, Sources, only_document
 from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
-from jobspec.project.variants import PlannedVariant, variants_of
+from jobspec.project.variants import PlannedVariant, documents_in, variants_of
 
 #: Files by their path below the output folder, with `/` between the parts.
 Files = Mapping[str, bytes]
@@ -130,7 +129,7 @@ def _moved(kept: Files, tree: VariantsTree) -> Iterator[str]:
 
 def _identity_in(content: bytes) -> Identity:
     """The object in a file; nothing where it is no longer one."""
-    documents, _ = read(content.decode(errors="replace"), file="")
+    documents = documents_in(content)
     return identity_of(documents[0]) if documents else ("", "", "", "")
 
 
@@ -291,15 +290,11 @@ def engine_tree(
     if not engines:
         return EngineTree()
     objects = [each.synced for variant in variants for each in variant.objects]
-    synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
+    # The objects of earlier runs are in the namespace, and of the kind, that their variant had then.
+    synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in documents_in(content))])
     folders = {each.partition("/")[0] for each in tree.placed}
     problems = list(_mistakes(engines, synced, folders, project))
     return EngineTree({} if problems or not synced.objects else _files(engines, synced, path, project), problems)
-
-
-def _documents(content: bytes) -> list[Document]:
-    """The objects of an earlier run's file: they are in the namespace, and of the kind, that the variant had then."""
-    return read(content.decode(errors="replace"), file="")[0]
 
 
 def _files(chosen: EngineSettings, synced: Synced, path: str, project: str) -> dict[str, bytes]:

@@ -454,9 +454,14 @@ def _is_same(one: Document, other: Document) -> bool:
     return (one.group_kind, one.name) == (other.group_kind, other.name)
 
 
+def documents_in(content: bytes, path: str = "") -> list[Document]:
+    """The objects in a file of a tree, in which somebody may have written anything."""
+    return read(content.decode(errors="replace"), file=path)[0]
+
+
 def _run_in(path: str, content: bytes) -> Run | None:
     """The run in a file of the tree, None where that holds no job."""
     if "job-" not in path.rpartition("/")[2]:  # which the file of a job is named after; to read all of a tree takes long
         return None
-    documents, _ = read(content.decode(errors="replace"), file=path)
+    documents = documents_in(content, path)
     return Run(path, documents[0]) if len(documents) == 1 and is_workload(documents[0]) else None
