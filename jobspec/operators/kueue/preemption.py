@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from jobspec.diagnostics import Data
 from jobspec.go.values import mapping, number, structs, text
 from jobspec.operators.kueue.workload import QueuedWorkload
-from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World, minus, plus, usage_of
+from jobspec.operators.kueue.world import Cell, Place, QueueInCohort, Usage, World, has_condition, minus, plus, usage_of
 
 #: A candidate for preemption, the cohort that it shares with the queue, and whether the queue may borrow when preempting it.
 Candidate = tuple[Data, Place, bool]
@@ -61,7 +61,7 @@ def targets(
         return []
     above, own = _others(queue, workload, cells, requests, usage), _own(queue, workload, cells)
     has_advantage, others = bool(above[0]), bool(above[0] or above[1])
-    candidates = sorted([*_ordered(above[0]), *_ordered(above[1]), *_ordered(own)], key=lambda each: not _is_evicted(each[0]))
+    candidates = sorted([*_ordered(above[0]), *_ordered(above[1]), *_ordered(own)], key=lambda each: not has_condition(each[0], "Evicted"))
     forbidden = not borrows_while_preempting(queue)
     is_under = all(queue.quota(cell).nominal > usage.get(queue.place, {}).get(cell, 0) for cell in cells)
     attempts = [True, False]
@@ -209,17 +209,12 @@ def _may_while_borrowing(candidate: Data, workload: QueuedWorkload, queue: Queue
 def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Evicted ones first, then the lowest priority, then what was admitted last; of the same second in the order of uids."""
     by_uid = sorted(candidates, key=lambda each: text(mapping(each[0], "metadata"), "uid"))
-    last_first = sorted(by_uid, key=lambda each: _condition(each[0], "QuotaReserved") or "now", reverse=True)  # after any digit
-    return sorted(last_first, key=lambda each: (not _is_evicted(each[0]), priority(each[0])))
+    last_first = sorted(by_uid, key=lambda each: _since(each[0], "QuotaReserved") or "now", reverse=True)  # after any digit
+    return sorted(last_first, key=lambda each: (not has_condition(each[0], "Evicted"), priority(each[0])))
 
 
-def _condition(workload: Data, kind: str) -> str:
+def _since(workload: Data, kind: str) -> str:
     """Since when a condition of a Workload holds."""
     conditions = structs(workload, "status", "conditions")
-    return next(
-        (text(each, "lastTransitionTime") for each in conditions if text(each, "type") == kind and each.get("status") == "True"), ""
-    )
-
-
-def _is_evicted(workload: Data) -> bool:
-    return bool(_condition(workload, "Evicted"))
+    since = (text(each, "lastTransitionTime") for each in conditions if text(each, "type") == kind and each.get("status") == "True")
+    return next(since, "")
