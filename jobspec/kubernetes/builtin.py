@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import chain, pairwise
 
 from jobspec import kinds
-from jobspec.diagnostics import Data, Diagnostic, Mark, Path, Problem, Problems
+from jobspec.diagnostics import Data, Diagnostic, Mark, Problem, Problems
 from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
@@ -48,12 +48,12 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
         if lost := lost_parent(found, data, shape):
             return [lost]
         found = with_releases(found, data, (api_version, kind), target)
-    checks_prefix = old is None or not _has_any_prefix(known, target["kubernetes"])
+    name, release = (known.group, known.name), target["kubernetes"]
+    checks_prefix = old is None or not (known.name in _ANY_PREFIX or (name == kinds.JOB and is_at_least(release, "1.37")))
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=checks_prefix)
     if is_judged(known, api_version):
-        untyped, release = _UNTYPED.get((known.group, known.name)), target["kubernetes"]
-        if untyped:
+        if untyped := _UNTYPED.get(name):
             found = untyped(data, found, shape, old, release)
         else:
             found = merged(found, _of_go_code(data, known, shape, old, release, encoded=encoded))
@@ -61,10 +61,9 @@ def builtin_problems(data: Data, api_version: str, kind: str, target: Target, ol
     if meta is not None and not isinstance(meta, dict):
         return found
     if meta and not checks_prefix:
-        meta = {name: each for name, each in meta.items() if name != "generateName"}
-    has_old_name = (known.group, known.name) == kinds.SERVICE and not is_at_least(target["kubernetes"], "1.36")
-    names = "old-label" if has_old_name else known.names
-    start = _signer(data) if (known.group, known.name) == kinds.CLUSTER_TRUST_BUNDLE else ""
+        meta = {field: each for field, each in meta.items() if field != "generateName"}
+    names = "old-label" if name == kinds.SERVICE and not is_at_least(release, "1.36") else known.names
+    start = _signer(data) if name == kinds.CLUSTER_TRUST_BUNDLE else ""
     return [*found, *metadata_problems(meta or {}, names=names, start=start, namespaced=known.namespaced, builtin=known.needs_domains)]
 
 
@@ -72,12 +71,9 @@ _ANY_PREFIX = (
     *("CronJob", "CSIDriver", "CustomResourceDefinition", "DaemonSet", "Deployment", "HorizontalPodAutoscaler", "Lease", "NetworkPolicy"),
     *("PodTemplate", "PriorityClass", "ReplicaSet", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
 )
-"""The kinds whose `generateName` is validated in new objects only; in updates it has to fit into a URL, as that of custom resources."""
+"""The kinds whose `generateName` is validated in new objects only; in updates it has to fit into a URL, as that of custom resources.
 
-
-def _has_any_prefix(known: kinds.Kind, release: str) -> bool:
-    """Whether an update of a kind can have any `generateName`: of a Job since 1.37."""
-    return known.name in _ANY_PREFIX or ((known.group, known.name) == kinds.JOB and is_at_least(release, "1.37"))
+From 1.37 on, a Job is one of them."""
 
 
 def _signer(data: Any) -> str:
@@ -192,7 +188,8 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
     component = COMPONENTS.get(kind, "kubernetes")
-    known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
+    roots = {release: shapes.load(*kind, {**target, component: release}) for release in others}
+    known = {release: shape for release, root in roots.items() if root and (shape := root.at(problem.path))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
     value = value_at(data, problem.path)
@@ -219,11 +216,6 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
         message = f"{name} was added in {component} {first}, and the target is {own}"
         hint = f"remove it, or pass `--target {component}={first}`"
     return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
-
-
-def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
-    root = shapes.load(*kind, target)
-    return root.at(path) if root else None
 
 
 def _range(releases: list[str], all_others: list[str]) -> str:

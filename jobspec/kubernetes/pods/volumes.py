@@ -488,8 +488,10 @@ def _mounts(container: Data, volumes: Data, path: Path) -> Problems:
             yield excluded((*at, "subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive", "remove one of the two", at_key=True)
         for field in ("subPath", "subPathExpr"):
             yield from relative_path_problems(mount.get(field, ""), (*at, field))
-        if "mountPropagation" in mount:
-            yield from _propagation(mount["mountPropagation"], container, (*at, "mountPropagation"))
+        yield from choice(mount, "mountPropagation", _PROPAGATIONS, at)
+        if mount.get("mountPropagation") == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
+            message = "`mountPropagation: Bidirectional` needs a privileged container"
+            yield excluded((*at, "mountPropagation"), message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
         yield from _recursion(mount, at)
 
 
@@ -509,13 +511,6 @@ def _there(volumes: Data) -> str:
         return "the pod has no volumes; add it to `volumes`"
     more = ", ..." if len(names) > _SHOWN else ""
     return f"there {'is' if len(names) == 1 else 'are'} {listed(names[:_SHOWN])}{more}"
-
-
-def _propagation(propagation: str, container: Data, path: Path) -> Problems:
-    yield from one_of(propagation, _PROPAGATIONS, path)
-    if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
-        message = "`mountPropagation: Bidirectional` needs a privileged container"
-        yield excluded(path, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
 
 
 def _recursion(mount: Data, path: Path) -> Problems:

@@ -37,6 +37,8 @@ from jobspec.models.pod.container import (
     TypedObjectReference,
 )
 
+OwnerId = Annotated[Pointer[Int64], Since("kubernetes", "0.37")]
+
 
 class EmptyDirVolumeSource(Model):
     """An empty folder that lives as long as the pod."""
@@ -281,9 +283,7 @@ class KeyToPath(Model):
     key: str = Field(description="the key")
     path: str = Field(description="path of the file in the volume, relative and without `..`")
     mode: Pointer[Int32] = optional_field("permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
-    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field(
-        "owner of the file, by UID (alpha); `defaultUser` by default"
-    )
+    user: OwnerId = optional_field("owner of the file, by UID (alpha); `defaultUser` by default")
 
 
 class ConfigMapVolumeSource(Model):
@@ -294,7 +294,7 @@ class ConfigMapVolumeSource(Model):
     name: Annotated[str, POD_DEFAULT] = Field(default="", description="name of the ConfigMap, in the pod's own namespace")
     items: PodList[KeyToPath] | None = optional_field("keys to take and their files; all keys under their own names by default")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
-    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
+    default_user: OwnerId = optional_field("owner of the files, by UID (alpha)")
     optional: Pointer[bool] = optional_field("start the pod even when the ConfigMap or a key is missing")
 
 
@@ -304,7 +304,7 @@ class SecretVolumeSource(Model):
     secret_name: str | None = optional_field("name of the Secret, in the pod's own namespace")
     items: PodList[KeyToPath] | None = optional_field("keys to take and their files; all keys under their own names by default")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
-    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
+    default_user: OwnerId = optional_field("owner of the files, by UID (alpha)")
     optional: Pointer[bool] = optional_field("start the pod even when the Secret or a key is missing")
 
 
@@ -315,9 +315,7 @@ class DownwardAPIVolumeFile(Model):
     field_ref: ObjectFieldSelector | None = optional_field("a field of the pod: name, namespace, UID, labels or annotations")
     resource_field_ref: ResourceFieldSelector | None = optional_field("a limit or request of a container")
     mode: Pointer[Int32] = optional_field("permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
-    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field(
-        "owner of the file, by UID (alpha); `defaultUser` by default"
-    )
+    user: OwnerId = optional_field("owner of the file, by UID (alpha); `defaultUser` by default")
 
 
 class DownwardAPIVolumeSource(Model):
@@ -325,7 +323,7 @@ class DownwardAPIVolumeSource(Model):
 
     items: PodList[DownwardAPIVolumeFile] | None = optional_field("the files")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
-    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
+    default_user: OwnerId = optional_field("owner of the files, by UID (alpha)")
 
 
 class ConfigMapProjection(Model):
@@ -360,7 +358,7 @@ class ServiceAccountTokenProjection(Model):
     path: str = Field(description="path of the token's file in the volume")
     audience: str | None = optional_field("who the token is meant for, the API server by default")
     expiration_seconds: Pointer[Int64] = optional_field("seconds that a token is valid, 3600 by default, at least 600")
-    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
+    user: OwnerId = optional_field("owner of the file, by UID (alpha)")
 
 
 class ClusterTrustBundleProjection(Model):
@@ -371,7 +369,7 @@ class ClusterTrustBundleProjection(Model):
     signer_name: Pointer[str] = optional_field("all bundles of this signer; excludes `name`")
     label_selector: LabelSelector | None = optional_field("narrows the signer's bundles; left out, none of them; empty, all")
     optional: Pointer[bool] = optional_field("start the pod even when there is no such bundle")
-    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
+    user: OwnerId = optional_field("owner of the file, by UID (alpha)")
 
 
 class PodCertificateProjection(Model):
@@ -386,7 +384,7 @@ class PodCertificateProjection(Model):
     user_annotations: Annotated[dict[str, str] | None, Since("kubernetes", "0.35")] = optional_field(
         "further requests to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
     )
-    user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the file, by UID (alpha)")
+    user: OwnerId = optional_field("owner of the file, by UID (alpha)")
 
 
 class VolumeProjection(Model):
@@ -409,7 +407,7 @@ class ProjectedVolumeSource(Model):
 
     sources: Annotated[PodList[VolumeProjection] | None, Unset("null")] = optional_field("the sources; their paths must not collide")
     default_mode: Pointer[Int32] = optional_field("permission bits of the files, 0644 (octal) by default")
-    default_user: Annotated[Pointer[Int64], Since("kubernetes", "0.37")] = optional_field("owner of the files, by UID (alpha)")
+    default_user: OwnerId = optional_field("owner of the files, by UID (alpha)")
 
 
 # Claims on persistent storage, and volumes that use them.
