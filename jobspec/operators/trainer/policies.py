@@ -193,7 +193,8 @@ POLICY_RULES = [
 ]
 
 
-# The rules of the trainer's webhook for TrainJobs that fine-tune with torchtune: those with the command `tune run`.
+# The rules of the trainer's webhook for TrainJobs that fine-tune with torchtune: those with the command `tune run` that torch's plugin
+# reviews.
 #
 # Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
@@ -229,15 +230,13 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
     For another model, write the command differently.
     """
     known = _MODELS if is_at_least(target["trainer"], "2.1.0") else _MODELS_2_0
-    if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
+    if _model(workload) not in known:
         message = f"the runtime's name `{RuntimeReference(workload.document.data).name}` is not a model that torchtune supports"
         yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
 def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only the largest model is tuned on more than one node; until 2.1 `numNodes` is required for every model."""
-    if not is_reviewed_by_torch(workload, target):
-        return
     model, nodes = _model(workload), _nodes(workload)
     if value_at(workload.document.data, _NODES) is None and not is_at_least(target["trainer"], "2.2.0"):
         yield Finding(_NODES, "`tune run` needs `numNodes`: without it the webhook crashes", "write `numNodes: 1`")
@@ -249,7 +248,7 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
     """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
-    if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _is_qlora(workload, target):
+    if _nodes(workload) != 1 or not _is_qlora(workload, target):
         return
     model = _model(workload)
     processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
@@ -264,7 +263,7 @@ def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]:
     """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
-    for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
+    for path, argument in items_at(workload.document.data, _ARGUMENTS):
         name = argument.partition("=")[0]
         if name in MANAGED:
             hint = "remove it, or set it in a runtime of your own"

@@ -269,7 +269,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [job.diagnostic(_no_priority_class(name, objects), _RULE) for name in missing]
-    is_torchtune = value_at(job.data, ("spec", "trainer", "command")) == TORCHTUNE
+    is_torchtune = value_at(job.data, ("spec", "trainer", "command")) == TORCHTUNE and policies.is_reviewed_by_torch(workload, target)
     found = diagnostics([*TRAINJOB_RULES, *(TORCHTUNE_RULES if is_torchtune else ())], workload, target)
     return AdmissionAnswer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
