@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from jobspec.documents.reader import read
@@ -121,19 +122,19 @@ def _completed(
     """
     found: dict[str, set[str]] = {}
     patched_in: dict[str, set[str]] = {}
-    patching = {folder for folder, data in kustomizations.items() if any(map(data.get, _PATCHES))}
 
-    def visit(folder: str, fills: set[str], around: frozenset[str], patches: frozenset[str]) -> None:
+    @cache
+    def of_folder(folder: str) -> tuple[frozenset[str], frozenset[str], list[str]]:
         data = kustomizations[folder]
-        patches |= patching.intersection((folder, *(_join(folder, name) for name in texts(data, "components"))))
-        labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
-        fills = {*fills, "annotations", *(["namespace"] if data.get("namespace") else []), *(["selector"] if labels else [])}
-        pinned = [each for each in structs(data, "images") if each.get("digest") or each.get("newTag", "latest") != "latest"]
-        fills |= {f"image {each.get('name')}" for each in pinned}
-        if data.get("kind") == "Component":
-            fills |= {"namespace", "selector"}  # whoever uses it may fill them in, in another repository, too
-        for name in (*texts(data, "resources"), *texts(data, "bases"), *texts(data, "components"), *commented[folder]):
-            path = _join(folder, name)
+        components = [_join(folder, name) for name in texts(data, "components")]
+        patching = frozenset(each for each in (folder, *components) if any(map(kustomizations.get(each, {}).get, _PATCHES)))
+        names = (*texts(data, "resources"), *texts(data, "bases"), *commented[folder])
+        return _filled_in_by(data), patching, [*(_join(folder, name) for name in names), *components]
+
+    def visit(folder: str, fills: frozenset[str], around: frozenset[str], patches: frozenset[str]) -> None:
+        own, patching, listed = of_folder(folder)
+        fills, patches = fills | own, patches | patching
+        for path in listed:
             if path not in kustomizations:
                 found.setdefault(path, set()).update(fills)
                 patched_in.setdefault(path, set()).update(patches)
@@ -141,8 +142,18 @@ def _completed(
                 visit(path, fills, around | {path}, patches)
 
     for folder in kustomizations:
-        visit(folder, set(), frozenset((folder,)), frozenset())
+        visit(folder, frozenset(), frozenset((folder,)), frozenset())
     return found, patched_in
+
+
+def _filled_in_by(data: dict[str, Any]) -> frozenset[str]:
+    """What a kustomization fills in in what it lists."""
+    is_component = data.get("kind") == "Component"  # whoever uses it may fill them in, in another repository, too
+    labels = data.get("commonLabels") or any(each.get("includeSelectors") for each in structs(data, "labels"))
+    pinned = [each for each in structs(data, "images") if each.get("digest") or each.get("newTag", "latest") != "latest"]
+    names = ("annotations", *(f"image {each.get('name')}" for each in pinned))
+    filled = {"namespace": is_component or data.get("namespace"), "selector": is_component or labels}
+    return frozenset((*names, *(name for name, value in filled.items() if value)))
 
 
 def patches_of(data: dict[str, Any]) -> Iterator[str]:
