@@ -106,13 +106,18 @@ def _changed_object(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects,
         sent = with_crd_defaults(made, shape, made.mark)
     else:
         (sent,) = with_api_defaults([made], context, job.target)
-    data = with_generated_names(sent)
-    if RANDOM in text(sent, "metadata", "name"):  # the name is generated once policies have changed the object
-        data = {**data, "metadata": {name: each for name, each in data["metadata"].items() if name != "name"}}
-    if kind == "Pod":
-        data = filled_pod(data, job.job.namespace, policies, job.target)
-    request = Request(data, namespace=job.job.namespace, user=job.creator_of(made))
+    request = request_for(sent, job, policies, is_named=RANDOM not in text(sent, "metadata", "name"))
     return _changed_by_policies(made, request, policies, shape, job.target, lambda data: data)
+
+
+def request_for(made: MarkedTree, job: ExpandedJob, policies: PolicyObjects, *, is_named: bool = True) -> Request:
+    """The request for an object of a job; *is_named*: else its name is generated once policies have changed the object."""
+    data = with_generated_names(made)
+    if not is_named:
+        data = {**data, "metadata": {name: each for name, each in data["metadata"].items() if name != "name"}}
+    if text(made, "kind") == "Pod":
+        data = filled_pod(data, job.job.namespace, policies, job.target)
+    return Request(data, namespace=job.job.namespace, user=job.creator_of(made))
 
 
 def _changed_by_policies(

@@ -424,32 +424,19 @@ REFUSED = {
 
 def refused_by_policies(job: ExpandedJob, policies: PolicyObjects, context: Sequence[Document]) -> Iterator[Finding]:
     """What admission policies in CEL say of the objects of a job: one of all pods of a role, and all others but ConfigMaps and the like."""
+    from jobspec.kubernetes.admission.policies import decisions
     from jobspec.operators.api_defaults import with_api_defaults
+    from jobspec.operators.policies import request_for
 
-    pods = [(role.pod_tree, "pods") for role in job.roles]
-    others = [(each, str(each.value["kind"].value)) for each in job.objects if each.value["kind"].value in REFUSED]
-    named = [(each, f"{kind} `{text(each, 'metadata', 'name')}`") for each, kind in others if kind != "Pod"]
-    made = [*named, *pods]
-    for stored, (_, what) in zip(with_api_defaults([each for each, _ in made], context, job.target), made, strict=True):
-        yield from _of_policies(stored, what, job, policies)
+    others = [each for each in job.objects if text(each, "kind") in REFUSED and text(each, "kind") != "Pod"]
+    for stored in with_api_defaults([*others, *(role.pod_tree for role in job.roles)], context, job.target):
+        yield from (decided(each, stored) for each in decisions(request_for(stored, job, policies), policies))
 
 
-def _of_policies(made: MarkedTree, what: str, job: ExpandedJob, policies: PolicyObjects) -> Iterator[Finding]:
-    from jobspec.kubernetes.admission.policies import Request, decisions
-    from jobspec.kubernetes.admission.review import filled_pod
-
-    data, namespace = with_generated_names(made), job.job.namespace
-    if made.value["kind"].value == "Pod":
-        data = filled_pod(data, namespace, policies, job.target)
-    request = Request(data, namespace=namespace, user=job.creator_of(made))
-    for each in decisions(request, policies):
-        yield decided(each, made, what)
-
-
-def decided(decision: Decision, made: MarkedTree, what: str = "") -> Finding:
-    """What a policy says of an object that an operator makes; *what*: the name of such objects."""
+def decided(decision: Decision, made: MarkedTree) -> Finding:
+    """What a policy says of an object that an operator makes."""
     kind, place = str(made.value["kind"].value), place_in(made, decision.path)
-    what = what or ("pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`")
+    what = "pods" if kind == "Pod" else f"{kind} `{text(made, 'metadata', 'name')}`"
     by_severity = REFUSED.get(kind, "pods-refused") if decision.severity == "error" else "refused-by-policy"
     rule = by_severity if decision.is_evaluated else "policy-not-evaluated"
     return Finding(place, decision.sentence(what), decision.hint, rule=rule, severity=decision.severity)
