@@ -13,15 +13,7 @@ from jobspec.diagnostics import Data, Path, Problem, Problems
 from jobspec.go.formats import plain_address, sloppy_address
 from jobspec.go.values import MAX_INT32, decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
-from jobspec.kubernetes.pods import resources, scheduling, security
-from jobspec.kubernetes.pods.containers import (
-    POLICIES,
-    annotations_read,
-    container_problems,
-    file_volume_problems,
-    host_network_problems,
-    image_problems,
-)
+from jobspec.kubernetes.pods import containers, resources, scheduling, security
 from jobspec.kubernetes.pods.defaults import CONTAINERS, containers_of, filled_in, of_class, without_disabled
 from jobspec.kubernetes.pods.volumes import image_volume_problems, mount_problems, source_of, volume_problems
 from jobspec.kubernetes.problems import choice, describe, excluded, items_at, missing, name_of, named, required, required_choice
@@ -74,7 +66,7 @@ def _new(pod: Data, release: str) -> Problems:
     The priority of one that names no class is that of the cluster's default class, which the plugins look for.
     """
     pod = _filled_in(pod, release)
-    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
+    spec, annotations = pod["spec"], containers.annotations_read(pod.get("metadata", {}))
     yield from _any(pod, release)
     if annotations:
         yield from scheduling.contradiction_problems(annotations, spec, ("spec",), of_template=False)
@@ -107,12 +99,12 @@ def _filled_in(pod: Data, release: str) -> Data:
 
 def _any(pod: Data, release: str) -> Problems:
     """The problems that new and changed pods can have."""
-    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
+    spec, annotations = pod["spec"], containers.annotations_read(pod.get("metadata", {}))
     if annotations:
         yield from scheduling.annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
     yield from pod_spec_problems(spec, ("spec",), release)
     for at, container in containers_of(spec, ("spec",), CONTAINERS):
-        yield from image_problems(container, at)
+        yield from containers.image_problems(container, at)
     if not spec.keys().isdisjoint(_WITH_METADATA):
         yield from pod_only_problems(pod, release)
 
@@ -125,7 +117,7 @@ def _any(pod: Data, release: str) -> Problems:
 
 def template_problems(template: Data, path: Path, release: str) -> Problems:
     """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
-    spec, annotations = without_disabled(template.get("spec", {}), release), annotations_read(template.get("metadata", {}))
+    spec, annotations = without_disabled(template.get("spec", {}), release), containers.annotations_read(template.get("metadata", {}))
     yield from template_metadata_problems(template, spec, path)
     yield from pod_spec_problems(spec, (*path, "spec"), release)
     if annotations:
@@ -154,7 +146,7 @@ def template_metadata_problems(template: Data, spec: Data, path: Path) -> Proble
     metadata = template.get("metadata", {})
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    if annotations := annotations_read(metadata):
+    if annotations := containers.annotations_read(metadata):
         yield from scheduling.annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
 
 
@@ -227,14 +219,14 @@ def pod_spec_problems(spec: Data, path: Path, release: str) -> Problems:
     if is_at_least(release, "1.37"):
         yield from image_volume_problems(spec, path)
     yield from mount_problems(spec, path)
-    yield from container_problems(spec, path, release)
-    yield from host_network_problems(spec, path)
-    yield from choice(spec, "restartPolicy", POLICIES, path, or_empty=True)
+    yield from containers.container_problems(spec, path, release)
+    yield from containers.host_network_problems(spec, path)
+    yield from choice(spec, "restartPolicy", containers.POLICIES, path, or_empty=True)
     if not spec.keys().isdisjoint(_SECURITY):
         yield from security.pod_security_problems(spec, path, release)
     yield from _account_and_deadline(spec, path)
     yield from _system(spec, path)
-    yield from file_volume_problems(spec, path)
+    yield from containers.file_volume_problems(spec, path)
     if not spec.keys().isdisjoint(_RESOURCES):
         yield from resources.resource_claim_problems(spec, path)
         yield from resources.pod_resources_problems(spec, path)

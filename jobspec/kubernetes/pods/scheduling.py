@@ -9,14 +9,7 @@ from collections.abc import Iterator
 
 from jobspec.cel_rules import KNOWN_EFFECTS
 from jobspec.diagnostics import Data, Key, Path, Problem, Problems
-from jobspec.kubernetes.metadata import (
-    bad_label_name,
-    bad_label_value,
-    bad_qualified_name,
-    bad_subdomain,
-    selector_problems,
-    wanted_label_problems,
-)
+from jobspec.kubernetes import metadata
 from jobspec.kubernetes.pods.defaults import containers_of
 from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
 from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
@@ -55,19 +48,19 @@ def scheduling_problems(spec: Data, path: Path) -> Problems:
     """The problems of tolerations, of gates, of the node's labels, and of names."""
     for at, toleration in items_at(spec, "tolerations", path):
         yield from toleration_problems(toleration, at)
-    yield from wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
+    yield from metadata.wanted_label_problems(spec.get("nodeSelector", {}), (*path, "nodeSelector"))
     seen: set[str] = set()
     for at, gate in items_at(spec, "schedulingGates", path):
         name = gate.get("name") or ""
-        yield from required_name(gate, "name", "a gate", bad_qualified_name, at)
+        yield from required_name(gate, "name", "a gate", metadata.bad_qualified_name, at)
         if name and name in seen:
             yield Problem("duplicate-item", (*at, "name"), f"two gates are named `{name}`", "remove one of the two")
         seen.add(name)
     for at, gate in items_at(spec, "readinessGates", path):
-        yield from required_name(gate, "conditionType", "a condition", bad_qualified_name, at)
+        yield from required_name(gate, "conditionType", "a condition", metadata.bad_qualified_name, at)
     for field, what in _NAMES.items():
         if spec.get(field) or (field in spec and field == "runtimeClassName"):
-            yield from named(spec[field], what, bad_subdomain, (*path, field))
+            yield from named(spec[field], what, metadata.bad_subdomain, (*path, field))
     for problem in requirement_problems({"limits": spec.get("overhead", {})}, path, bad_container_resource, spec):
         yield problem.moved_to((*path, "overhead", *problem.path[len(path) + 1 :]))
     yield from choice(spec, "preemptionPolicy", PREEMPTIONS, path)
@@ -102,16 +95,16 @@ def pod_terms(spec: Data, path: Path) -> Iterator[tuple[Path, Data]]:
 
 
 def _pod_affinity_term(term: Data, path: Path) -> Problems:
-    yield from selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
-    yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
+    yield from metadata.selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
+    yield from metadata.selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
     for at, name in items_at(term, "namespaces", path):
-        if why := bad_label_name(name):
+        if why := metadata.bad_label_name(name):
             yield Problem("invalid-name", at, f'"{name}" is not a valid name for a namespace: {why}')
     yield from label_key_problems(term, path)
     if not term.get("topologyKey"):
         yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
     else:
-        yield from formed(term["topologyKey"], "label key", bad_qualified_name, (*path, "topologyKey"))
+        yield from formed(term["topologyKey"], "label key", metadata.bad_qualified_name, (*path, "topologyKey"))
 
 
 # Node affinity: which nodes a pod requires and prefers.
@@ -158,7 +151,7 @@ def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
     if not key:
         yield missing("key", condition, path)
     else:
-        yield from formed(key, "label key", bad_qualified_name, (*path, "key"))
+        yield from formed(key, "label key", metadata.bad_qualified_name, (*path, "key"))
     yield from required_choice(condition, "operator", _NODE_OPERATORS, path, f"it is one of {listed(_NODE_OPERATORS)}")
     if operator in ("In", "NotIn") and not given:
         yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
@@ -167,7 +160,7 @@ def _label_condition(condition: Data, path: Path, *, values: bool) -> Problems:
     elif operator in ("Gt", "Lt") and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
     for at, value in items_at(condition, "values", path) if values else ():
-        yield from formed(value, "label value", bad_label_value, at)
+        yield from formed(value, "label value", metadata.bad_label_value, at)
 
 
 def _field_condition(condition: Data, path: Path) -> Problems:
@@ -177,7 +170,7 @@ def _field_condition(condition: Data, path: Path) -> Problems:
         yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
     yield from required_choice(condition, "key", (_FIELD,), path, f"it is `{_FIELD}`")
     for at, value in items_at(condition, "values", path) if key == _FIELD else ():
-        if why := bad_subdomain(value):
+        if why := metadata.bad_subdomain(value):
             yield Problem("invalid-name", at, f'"{value}" is not a valid name for a node: {why}')
 
 
@@ -199,7 +192,7 @@ def label_key_problems(term: Data, path: Path) -> Problems:
             yield excluded((*path, field), message, "add the selector, or remove the keys", at_key=True)
             continue
         for at, key in items_at(term, field, path):
-            yield from formed(key, "label key", bad_qualified_name, at)
+            yield from formed(key, "label key", metadata.bad_qualified_name, at)
     for at, key in items_at(term, _LABEL_KEY_FIELDS[0], path):
         if key in (term.get(_LABEL_KEY_FIELDS[1]) or ()):
             yield excluded(at, f'the values of "{key}" cannot both match and not match', "remove it from one of the two lists")
@@ -233,7 +226,7 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
     """The problems of a toleration."""
     key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
     if key:
-        yield from formed(key, "key of a taint", bad_qualified_name, (*path, "key"))
+        yield from formed(key, "key of a taint", metadata.bad_qualified_name, (*path, "key"))
     yield from one_of(operator, _TOLERATION_OPERATORS, (*path, "operator"))
     if operator == "Equal" and not key:
         message = "a toleration without a `key` needs `operator: Exists`"
@@ -242,7 +235,7 @@ def toleration_problems(toleration: Data, path: Path) -> Problems:
         message = f"`operator: Exists` does not allow a `value`, got {describe(value)}"
         yield excluded((*path, "value"), message, "remove the value, or write `operator: Equal`")
     elif operator == "Equal":
-        yield from formed(value, "value of a taint", bad_label_value, (*path, "value"))
+        yield from formed(value, "value of a taint", metadata.bad_label_value, (*path, "value"))
     effect = toleration.get("effect", "")
     if effect and effect not in KNOWN_EFFECTS:
         yield unsupported(effect, KNOWN_EFFECTS, (*path, "effect"))
@@ -314,7 +307,7 @@ def topology_spread_problems(spec: Data, path: Path, release: str) -> Problems:
         yield from label_key_problems(constraint, at)
         if not is_at_least(release, "1.34"):  # from which on the server adds keys with the pod's labels to the selector
             yield from _selected_key_problems(constraint, at)
-        yield from selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
+        yield from metadata.selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
         if kinds[index] in kinds[index + 1 :]:
             key, action = kinds[index]
             message = f"two constraints have the `topologyKey: {key}` and `whenUnsatisfiable: {action}`"
