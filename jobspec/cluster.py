@@ -378,6 +378,11 @@ def _verdict(document: Document, cluster: Cluster, old: Document | None) -> Verd
     return found
 
 
+def can_be_looked_up(document: Document, cluster: Cluster) -> bool:
+    """Whether the server's own checks accept a document of a kind that webhooks, plugins or policies look up."""
+    return _by_server(document, cluster, broken=False).can_be_looked_up
+
+
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
     old = cluster.stored.of(document) if cluster.stored else None
     if cluster.later and (unknown := _of_later_release(document, cluster)):

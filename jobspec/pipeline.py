@@ -5,7 +5,7 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
-from jobspec.cluster import MOUNTED, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
+from jobspec.cluster import MOUNTED, can_be_looked_up, has_policies, judge, names_of, objects_for, parameters_in, policies_for, reviewed
 from jobspec.diagnostics import Diagnostic, DocumentResult, FileResult, deduplicated, grouped, has_error
 from jobspec.documents.document import KUSTOMIZATIONS, Document, result_of
 from jobspec.documents.reader import MAX_BYTES, decode
@@ -256,7 +256,7 @@ def check_files(
         return [each for file in found for each in file.documents]
 
     folders = folders or [""] * len(files)
-    rules = _expected_policies(files, parts_with, check_in, read_again, cluster)
+    rules = _expected_policies(files, parts_with, read_again, cluster)
     expected = for_all = cluster.with_objects(rules) if rules else cluster
     checked = check_in(files, [expected] * len(files))
     found = _policies_of_files(files, checked, read_again, cluster) if len(files) > 1 else []
@@ -724,7 +724,7 @@ def _policies_on_jobs(file: Checked, cluster: Cluster) -> PolicyObjects | None:
 
 def _read_only(manifests: Manifests, is_wanted: IsWanted) -> Checked:
     """A file's wanted documents, by kind, name and labels, which are not checked."""
-    wanted = [each for each in manifests.documents if is_wanted(each.group_kind, each.name, each.labels)]
+    wanted = [each for each in manifests.documents if not each.is_held and is_wanted(each.group_kind, each.name, each.labels)]
     return Checked(FileResult(manifests.name, (), ()), wanted)
 
 
@@ -746,23 +746,26 @@ def _is_concerned(file: Checked, kinds: Collection[GroupKind]) -> bool:
 def _expected_policies(
     files: Sequence[T],
     parts_with: Callable[[T, Collection[GroupKind]], Sequence[T]],
-    check_in: Callable[[Sequence[T], Sequence[Cluster]], list[Checked]],
     read_again: Callable[[Sequence[T], IsWanted], list[Document]],
     cluster: Cluster,
 ) -> list[Document]:
-    """The policies that the files seem to have, with what they need: so all files can be checked with them from the beginning."""
+    """The policies that the files seem to have, and what they need, as `_policies_of_files` is likely to give them later."""
     if len(files) < 2:
         return []
-    those = [part for each in files for part in parts_with(each, ADMISSION_POLICIES)]
-    checked = check_in(those, [cluster] * len(those))
-    found = _policies_of_files(those, checked, read_again, cluster)
-    if not found:
-        return []
-    from jobspec.kubernetes.admission.objects import parameter_kinds
 
-    needed = {NAMESPACE, *parameter_kinds([*cluster.rules, *found])}
-    more = [part for each in files for part in parts_with(each, needed)]
-    return _policies_of_files([*those, *more], [*checked, *check_in(more, [cluster] * len(more))], read_again, cluster)
+    def seeming(kinds: Collection[GroupKind], is_wanted: IsWanted) -> list[Document]:
+        return read_again([part for each in files for part in parts_with(each, kinds)] if kinds else [], is_wanted)
+
+    def accepted(kinds: Collection[GroupKind]) -> list[Document]:
+        return [each for each in seeming(kinds, lambda kind, *_: kind in kinds) if can_be_looked_up(each, cluster)]
+
+    found = accepted(ADMISSION_POLICIES)
+    if not found and not cluster.has_policies:
+        return []
+    from jobspec.kubernetes.admission.objects import may_be_parameter, parameter_kinds
+
+    policies = [*cluster.rules, *found]
+    return [*found, *accepted([NAMESPACE]), *seeming(parameter_kinds(policies), may_be_parameter(policies))]
 
 
 def _policies_of_files(

@@ -397,14 +397,16 @@ def parts_with(found: Found, kinds: Collection[str]) -> list[Found]:
     content = content_of(found)
     if not any(each.encode() in content for each in kinds):
         return []
-    text = decode(content, found.path)
-    if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):
-        return [found]
     import re
 
     from jobspec.documents.syntax import cut
 
+    text = decode(content, found.path)
+    if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):
+        return [found]
     is_of_kind = re.compile(rf"kind\W+(?:{'|'.join(kinds)})\b").search
+    if not is_of_kind(text):
+        return []
     parts = []
     at = found.span[0] if found.span else 0
     for piece, line in cut(text):
