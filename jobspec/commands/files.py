@@ -104,7 +104,9 @@ def find(
         raise JobspecError("\n".join(wrong))
     named = {os.path.normpath(each.path) for each in found if each.named}
     found = [each for each in found if each.named or each.path not in named]
-    found = _with_roles(found, skip_unknown=skip_unknown, build=build)
+    vendored = [skipped(each.path, "vendored file") for each in found if _is_vendored(each)]
+    found = _with_roles([each for each in found if not _is_vendored(each)] if vendored else found, skip_unknown=skip_unknown, build=build)
+    found += vendored
     return found if encrypted else [skipped(each.path, "encrypted file") if _is_encrypted(each) else each for each in found]
 
 
@@ -206,6 +208,12 @@ def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
             path = _below(here, name)
             if name.lower().endswith(endings) and not name.startswith(".") and _is_there(path):
                 yield Found(path, named=False)
+
+
+def _is_vendored(found: Found) -> bool:
+    """Whether a file that nobody named is in the `vendor` folder of a Go module, which holds copies of other projects."""
+    module, vendor, _ = found.path.rpartition("vendor" + os.sep)
+    return bool(vendor) and not found.named and os.path.isfile(os.path.join(module, "vendor", "modules.txt"))
 
 
 def _is_encrypted(found: Found) -> bool:

@@ -796,6 +796,22 @@ def test_documents_of_a_build_that_no_builder_writes_are_read_all_the_same() -> 
     assert [(each.rule, each.mark.line) for each in problems] == [("yaml-syntax", 25)]
 
 
+def test_copies_of_other_projects_in_a_go_module_are_counted(tmp_path: Path) -> None:
+    wrong = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {number: 1}}"
+    files = {f"{folder}/wrong.yaml": wrong for folder in ("vendor/example.com/a", "charts/vendor", "vendored")}
+    write(
+        tmp_path,
+        {**files, "vendor/modules.txt": "# example.com/a v1.0.0\n", "vendor/kustomization.yaml": "resources: [example.com/a/wrong.yaml]"},
+    )
+    done = run_here("lint", ".", "-o", "concise", cwd=tmp_path)
+    assert {line.partition(":")[0] for line in done.stdout.splitlines() if ": error: " in line} == {
+        "charts/vendor/wrong.yaml",
+        "vendored/wrong.yaml",
+    }
+    assert "(2 vendored file" in done.stdout.splitlines()[-1]
+    assert run_here("lint", "vendor/example.com/a/wrong.yaml", cwd=tmp_path).returncode == 1
+
+
 def test_only_what_is_applied_together_is_the_same_object_twice(tmp_path: Path) -> None:
     config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}}"
     flux = "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: apps, namespace: flux-system}, spec: %s}"
