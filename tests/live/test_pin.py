@@ -136,7 +136,7 @@ def test_drift_is_reported_by_its_effect(namespace: str, tmp_path: Path) -> None
         .read_text()
         .partition(f"    kind: ResourceQuota\n    metadata:\n      name: gpus\n      namespace: {namespace}\n")
     )
-    used = 'requests.nvidia.com/gpu: "7"'
+    used = 'requests.nvidia.com/gpu: "4321"'  # no other test has it
     write(tmp_path, {"used.yaml": before + own + after.replace('requests.nvidia.com/gpu: "0"', used, 1)})
     assert used in (tmp_path / "used.yaml").read_text()
     assert used not in run_here("pin", "--context", _context(), "--check", "used.yaml", "job.yaml", cwd=tmp_path).stdout
