@@ -69,7 +69,7 @@ RULES = (
     ("jobs", {}, "size(object.metadata.name) < 63 + NUMBER"),
     ("pods", {"all": "object.spec.containers"}, "variables.all.all(c, !has(c.env) || c.env.all(e, e.name != 'SECRET_NUMBER'))"),
     ("jobs", {"labels": "object.metadata.?labels.orValue({})"}, "!('closed-NUMBER' in variables.labels) || request.operation == 'UPDATE'"),
-    ("pods", {}, "!has(object.spec.hostNetwork) || !object.spec.hostNetwork || 'net-NUMBER' in object.metadata.labels"),
+    ("pods", {}, "!has(object.spec.hostNetwork) || !object.spec.hostNetwork || !('net-NUMBER' in object.metadata.labels)"),
 )
 Commands = dict[str, tuple[list[str], int]]
 
