@@ -6,7 +6,7 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 
 from tests.support.manifests import JOB as PYTORCHJOB
-from tests.support.manifests import PROJECT_HEAD, write
+from tests.support.manifests import PROJECT_HEAD, RUNTIME, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -110,21 +110,7 @@ spec:
 
 
 def test_runtimes_beside_the_queues_are_known(tmp_path: Path) -> None:
-    runtime = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: team, labels: {trainer.kubeflow.org/framework: torch}}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-            spec: {template: {spec: {containers: [{name: node, image: "torch:2.9"}]}}}
-"""
-    job = JOB.replace("torch-distributed", "team")
+    runtime, job = RUNTIME.replace("TrainingRuntime", "ClusterTrainingRuntime"), JOB.replace("torch-distributed", "ours")
     write(tmp_path, {"job.yaml": job, "platform/queues.yaml": QUEUES, "platform/runtime.yaml": runtime})
     assert "fits in queue nlp → research" in run_here("queue", "job.yaml", "--queues", "platform", cwd=tmp_path).stdout
     expanded = run_here("expand", "job.yaml", "--queued", "--queues", "platform", "-o", "json", cwd=tmp_path)
