@@ -145,13 +145,13 @@ def unknown_flavor(document: LintedDocument) -> Iterator[Finding]:
     After: flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#flavors-and-resources
     """
-    known = sorted({each.name for each in document.documents.of_kind(RESOURCE_FLAVOR)})
-    if document.given.group_kind != CLUSTER_QUEUE or not known:
+    if document.given.group_kind != CLUSTER_QUEUE:
         return
+    known = sorted({each.name for each in document.documents.of_kind(RESOURCE_FLAVOR)})
     for path, group in items_at(document.given.data, ("spec", "resourceGroups")):
         for inner, flavor in items_at(group, ("flavors",)):
             name = value_at(flavor, ("name",))
-            if isinstance(name, str) and name not in known:
+            if known and isinstance(name, str) and name not in known:
                 hint = closest(name, known) or f"known: {listed(known)}"
                 yield Finding((*path, *inner, "name"), f"no ResourceFlavor `{name}` among the files: the queue is inactive", hint)
 
